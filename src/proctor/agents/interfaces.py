@@ -1,0 +1,99 @@
+"""The agent port: who sits the exam.
+
+An agent sees a task through ``AgentContext`` only: the instruction, the sandbox, a deadline, and where its
+log and trajectory go. It never sees tests; the reference solution is handed to ``oracle`` alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Protocol
+
+from proctor.agents.trajectory import Step
+from proctor.sandboxes.interfaces import ExecResult, Sandbox
+
+__all__ = ["Agent", "AgentContext", "AgentIdentity", "AgentLimit", "AgentRun", "Usage"]
+
+
+class AgentLimit(StrEnum):
+    """The limits that can end an agent; the verifier still runs."""
+
+    TIME = "time"
+    TOKENS = "tokens"
+    TURNS = "turns"
+    COST = "cost"
+    CONTEXT = "context"
+    STORAGE = "storage"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Usage:
+    """Tokens in disjoint buckets and money in nano-dollars; ``None`` is unknown, never 0."""
+
+    input_tokens: int | None = None
+    cache_read_tokens: int | None = None
+    cache_write_tokens: int | None = None
+    output_tokens: int | None = None
+    cost_nano: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class AgentIdentity:
+    """What of the agent can change a result, hashed into the configuration."""
+
+    name: str
+    version: str
+    layer_digest: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class AgentContext:
+    """All that an agent gets."""
+
+    task_name: str
+    instruction: str
+    sandbox: Sandbox
+    workdir: str
+    timeout_sec: float | None
+    """Wall seconds it may take, ``None`` for no limit."""
+    env: Mapping[str, str] = field(default_factory=dict)
+    user: str | None = None
+    solution: Path | None = None
+    """The reference solution's folder, for ``oracle`` only."""
+    solution_env: Mapping[str, str] = field(default_factory=dict)
+    on_output: Callable[[str, bytes], None] | None = None
+    on_step: Callable[[Step], None] | None = None
+    """Called with each trajectory step as it happens, in order."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class AgentRun:
+    """How the agent ended. What ended it is evidence; nothing it printed is."""
+
+    exec: ExecResult | None = None
+    """The last command's result, where the agent is a command; its raw exit code is kept."""
+    limit: AgentLimit | None = None
+    refused: bool = False
+    usage: Usage | None = None
+    model_returned: str | None = None
+    final_message: str = ""
+
+
+class Agent(Protocol):
+    """One kind of agent, set up from a profile."""
+
+    @property
+    def identity(self) -> AgentIdentity:
+        """Name, resolved version and layer."""
+        ...
+
+    async def setup(self, context: AgentContext) -> None:
+        """Bring what the agent needs into the sandbox; its time is a phase of its own."""
+        ...
+
+    async def run(self, context: AgentContext) -> AgentRun:
+        """Work on the task until done, out of time or failed. Raises only sandbox and infrastructure errors."""
+        ...

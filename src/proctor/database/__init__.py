@@ -1,0 +1,1 @@
+"""PostgreSQL: engine and pool, tenant-scoped sessions, row-level security, migrations, the embedded server."""

@@ -1,0 +1,107 @@
+"""The pool and the sessions: every statement runs for one tenant, or as the scheduler over the queue alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from uuid import UUID
+
+from sqlalchemy import Connection, Engine, create_engine, event, text
+from sqlalchemy.engine import URL
+from sqlalchemy.exc import OperationalError
+
+from proctor.database.errors import DatabaseUnavailable, UnsafeRole
+
+__all__ = ["Database"]
+
+RECYCLE_SEC: int = 180
+"""A pooled connection's age; below the idle cut-offs of common TLS proxies and load balancers."""
+POOL_SIZE: int = 5
+POOL_OVERFLOW: int = 10
+"""Ten more in a burst: a process with more than fifteen busy connections is doing work elsewhere's."""
+STATEMENT_TIMEOUT_MS: int = 60_000
+IDLE_IN_TRANSACTION_MS: int = 30_000
+"""A transaction left open holds the event relay's horizon and vacuum back, so it is ended."""
+
+_ROLE_CHECK = text("""
+    SELECT r.rolsuper, r.rolbypassrls,
+           EXISTS (SELECT FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+                   WHERE n.nspname = 'proctor' AND c.relkind IN ('r', 'p') AND pg_has_role(r.oid, c.relowner, 'USAGE'))
+    FROM pg_catalog.pg_roles r WHERE r.rolname = current_user
+""")
+_SET_TENANT = text("SELECT set_config('proctor.tenant', :tenant, true)")
+
+
+class Database:
+    """Two pools: one for tenants' rows (``proctor_app``), one for the queue (``proctor_scheduler``).
+
+    Both roles are checked at the first connection and refused if they could pass by row-level security.
+    """
+
+    def __init__(self, app: URL, scheduler: URL) -> None:
+        self._app = _engine(app)
+        self._scheduler = _engine(scheduler)
+
+    @contextmanager
+    def tenant(self, tenant_id: UUID) -> Iterator[Connection]:
+        """One transaction that sees and writes rows of that tenant only."""
+        with _begin(self._app) as connection:
+            connection.execute(_SET_TENANT, {"tenant": str(tenant_id)})
+            yield connection
+
+    @contextmanager
+    def scheduler(self) -> Iterator[Connection]:
+        """One transaction over every tenant's queue rows, and over no other table unless a tenant is set."""
+        with _begin(self._scheduler) as connection:
+            yield connection
+
+    @staticmethod
+    def set_tenant(connection: Connection, tenant_id: UUID) -> None:
+        """Let the rest of a scheduler's transaction write rows of that tenant too."""
+        connection.execute(_SET_TENANT, {"tenant": str(tenant_id)})
+
+    def close(self) -> None:
+        """Close every pooled connection."""
+        self._app.dispose()
+        self._scheduler.dispose()
+
+
+@contextmanager
+def _begin(engine: Engine) -> Iterator[Connection]:
+    try:
+        connection = engine.connect()
+    except OperationalError as error:
+        raise DatabaseUnavailable(str(error.orig)) from error
+    with connection, connection.begin():
+        yield connection
+
+
+def _engine(url: URL) -> Engine:
+    engine = create_engine(
+        url,
+        pool_size=POOL_SIZE,
+        max_overflow=POOL_OVERFLOW,
+        pool_recycle=RECYCLE_SEC,
+        pool_pre_ping=True,
+        connect_args={
+            "connect_timeout": 10,
+            "options": f"-c statement_timeout={STATEMENT_TIMEOUT_MS}"
+            f" -c idle_in_transaction_session_timeout={IDLE_IN_TRANSACTION_MS} -c timezone=UTC",
+        },
+    )
+    checked = False
+
+    @event.listens_for(engine, "engine_connect")
+    def refuse_unsafe_role(connection: Connection) -> None:
+        nonlocal checked
+        if checked:
+            return
+        checked = True
+        row = connection.execute(_ROLE_CHECK).one()
+        connection.rollback()
+        if any(row):
+            checked = False
+            raise UnsafeRole(f"role {url.username!r}: superuser={row[0]}, bypassrls={row[1]}, owner={row[2]}")
+
+    return engine
+

@@ -1,0 +1,42 @@
+"""What can go wrong with the database.
+
+    DatabaseError
+    ├── DatabaseUnavailable     no connection could be made
+    ├── UnsafeRole              the connection's role could pass by row-level security
+    └── SchemaMismatch          the schema is older or newer than this program
+"""
+
+from __future__ import annotations
+
+from proctor.kernel.errors import OwnFault
+
+__all__ = ["DatabaseError", "DatabaseUnavailable", "SchemaMismatch", "UnsafeRole"]
+
+
+class DatabaseError(OwnFault):
+    """The database failed."""
+
+    code = "database"
+
+
+class DatabaseUnavailable(DatabaseError):
+    """No connection to the database could be made."""
+
+    code = "database-unavailable"
+    remedy = "Run `proctor doctor`; check PROCTOR_DATABASE_URL or the server's log."
+
+
+class UnsafeRole(DatabaseError):
+    """The database role could pass by row-level security, so it is refused."""
+
+    code = "database-unsafe-role"
+    exit_code = 2
+    remedy = "Connect as a role that is no superuser, has no BYPASSRLS and owns no table (proctor_app)."
+
+
+class SchemaMismatch(DatabaseError):
+    """The database's schema is not the one this program knows."""
+
+    code = "database-schema"
+    exit_code = 2
+    remedy = "Run `proctor database upgrade`, or a newer Proctor."

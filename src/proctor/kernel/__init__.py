@@ -1,0 +1,1 @@
+"""What every package may import, and nothing else: ids, canonical hashing, clock, errors, money, events."""

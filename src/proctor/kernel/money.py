@@ -1,0 +1,36 @@
+"""Money is integer nano-dollars: a cheap token costs less than a micro-dollar."""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal, InvalidOperation
+
+__all__ = ["NANO", "format_usd", "parse_usd"]
+
+NANO: int = 1_000_000_000
+"""Nano-dollars in a dollar."""
+
+_AMOUNT = re.compile(r"\s*\$?\s*(?P<number>[0-9]+(?:\.[0-9]+)?)\s*(?:USD)?\s*", re.IGNORECASE)
+
+
+def parse_usd(text: str) -> int:
+    """Nano-dollars of ``"25 USD"``, ``"$0.10"`` or ``"3"``. Raises ValueError for anything else."""
+    match = _AMOUNT.fullmatch(text)
+    if match is None:
+        raise ValueError(f"{text!r} is not an amount of US dollars such as '25 USD'")
+    try:
+        nano = Decimal(match["number"]) * NANO
+    except InvalidOperation as error:
+        raise ValueError(f"{text!r} is too large an amount") from error
+    if nano != int(nano):
+        raise ValueError(f"{text!r} is finer than a nano-dollar")
+    return int(nano)
+
+
+def format_usd(nano: int | None) -> str:
+    """Dollars for a reader: ``3.10 USD``, ``<0.01 USD``; unknown is an em dash, never 0."""
+    if nano is None:
+        return "—"
+    if 0 < nano < NANO // 100:
+        return "<0.01 USD"
+    return f"{Decimal(nano) / NANO:,.2f} USD"

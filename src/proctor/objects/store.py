@@ -1,0 +1,104 @@
+"""The object store port over obstore: one API for a local folder, S3 and GCS.
+
+Keys begin with the tenant. A stored object's sha256 and size stand on the row that refers to it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from proctor.kernel.errors import OwnFault
+
+if TYPE_CHECKING:
+    from obstore.store import ObjectStore as _Backend
+
+__all__ = ["ObjectMissing", "ObjectStore", "StoredObject"]
+
+_CHUNK: int = 1024 * 1024
+
+
+class ObjectMissing(OwnFault):
+    """An object that a row refers to is not in the object store."""
+
+    code = "object-missing"
+    remedy = "Run `proctor audit`; restore the object store from its backup."
+
+
+@dataclass(frozen=True, kw_only=True)
+class StoredObject:
+    """Where an object is and what it must hash to."""
+
+    key: str
+    sha256: str
+    size: int
+
+
+class ObjectStore:
+    """Objects by key under one root, given as a folder or as an ``s3://`` or ``gs://`` URL."""
+
+    def __init__(self, root: str | Path) -> None:
+        self._store = _open(root)
+
+    def put(self, key: str, data: bytes) -> StoredObject:
+        """Store bytes; the same key written twice with the same bytes is harmless."""
+        self._store.put(key, data)
+        return StoredObject(key=key, sha256=hashlib.sha256(data).hexdigest(), size=len(data))
+
+    def put_file(self, key: str, path: Path) -> StoredObject:
+        """Store a file's bytes, streamed."""
+        hasher = hashlib.sha256()
+        with path.open("rb") as file:
+            while piece := file.read(_CHUNK):
+                hasher.update(piece)
+        self._store.put(key, path)
+        return StoredObject(key=key, sha256=hasher.hexdigest(), size=path.stat().st_size)
+
+    def get(self, key: str) -> bytes:
+        """An object's bytes. Raises ``ObjectMissing``."""
+        try:
+            return bytes(self._store.get(key).bytes())
+        except FileNotFoundError as error:
+            raise ObjectMissing(where=key) from error
+
+    def get_file(self, key: str, path: Path) -> None:
+        """Write an object's bytes to a new file, streamed. Raises ``ObjectMissing``."""
+        try:
+            stream = self._store.get(key).stream(min_chunk_size=_CHUNK)
+        except FileNotFoundError as error:
+            raise ObjectMissing(where=key) from error
+        with path.open("wb") as file:
+            for piece in stream:
+                file.write(piece)
+
+    def exists(self, key: str) -> bool:
+        """Whether the key holds an object."""
+        try:
+            self._store.head(key)
+        except FileNotFoundError:
+            return False
+        return True
+
+    def list(self, prefix: str) -> Iterator[str]:
+        """Keys below a prefix, in order."""
+        keys = [str(item["path"]) for page in self._store.list(prefix) for item in page]
+        yield from sorted(keys)
+
+    def delete(self, key: str) -> None:
+        """Remove an object; absent is fine."""
+        try:
+            self._store.delete(key)
+        except FileNotFoundError:
+            return
+
+
+def _open(root: str | Path) -> _Backend:
+    import obstore.store  # noqa: PLC0415  heavy, and not every command needs objects
+
+    if isinstance(root, str) and "://" in root:
+        return obstore.store.from_url(root)
+    Path(root).mkdir(parents=True, exist_ok=True, mode=0o700)
+    return obstore.store.LocalStore(str(root))
