@@ -104,4 +104,3 @@ def _engine(url: URL) -> Engine:
             raise UnsafeRole(f"role {url.username!r}: superuser={row[0]}, bypassrls={row[1]}, owner={row[2]}")
 
     return engine
-

@@ -1,9 +1,9 @@
 """What can go wrong with the database.
 
-    DatabaseError
-    ├── DatabaseUnavailable     no connection could be made
-    ├── UnsafeRole              the connection's role could pass by row-level security
-    └── SchemaMismatch          the schema is older or newer than this program
+DatabaseError
+├── DatabaseUnavailable     no connection could be made
+├── UnsafeRole              the connection's role could pass by row-level security
+└── SchemaMismatch          the schema is older or newer than this program
 """
 
 from __future__ import annotations

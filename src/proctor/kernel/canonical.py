@@ -15,7 +15,7 @@ Json = None | bool | int | float | str | Sequence["Json"] | Mapping[str, "Json"]
 def canonical_json(value: Json) -> bytes:
     """The one byte form of a JSON value, by RFC 8785. Raises ValueError for NaN, infinity and ints over 2**53."""
     try:
-        return rfc8785.dumps(value)  # type: ignore[arg-type]
+        return rfc8785.dumps(value)
     except rfc8785.CanonicalizationError as error:
         raise ValueError(str(error)) from error
 

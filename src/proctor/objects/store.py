@@ -96,7 +96,7 @@ class ObjectStore:
 
 
 def _open(root: str | Path) -> _Backend:
-    import obstore.store  # noqa: PLC0415  heavy, and not every command needs objects
+    import obstore.store
 
     if isinstance(root, str) and "://" in root:
         return obstore.store.from_url(root)

@@ -1,11 +1,11 @@
 """What can go wrong with a sandbox.
 
-    SandboxError
-    ├── UnsupportedByBackend    the spec asks for what this backend or machine can't do
-    ├── SandboxStartError       it did not start: infrastructure
-    ├── ExecChannelError        the way to its first process broke: infrastructure
-    ├── SandboxGone             it was destroyed or died
-    └── TransferRefused         what came out was hostile or too large
+SandboxError
+├── UnsupportedByBackend    the spec asks for what this backend or machine can't do
+├── SandboxStartError       it did not start: infrastructure
+├── ExecChannelError        the way to its first process broke: infrastructure
+├── SandboxGone             it was destroyed or died
+└── TransferRefused         what came out was hostile or too large
 """
 
 from __future__ import annotations

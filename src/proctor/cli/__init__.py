@@ -1,0 +1,1 @@
+"""One file per command group; no logic; talks to the SDK."""

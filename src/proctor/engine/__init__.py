@@ -1,0 +1,1 @@
+"""Run sets, cells, attempts, gradings, outcomes (policy as data), numbers, leaderboard, history."""

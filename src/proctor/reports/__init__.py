@@ -1,0 +1,1 @@
+"""Leaderboards and cells as tables, HTML and JSON."""

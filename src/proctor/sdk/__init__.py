@@ -1,0 +1,1 @@
+"""The typed client that the CLI and scripts use."""

@@ -1,0 +1,1 @@
+"""Tasks and suites: immutable, content-addressed; the field's formats in and out."""

@@ -1,0 +1,1 @@
+"""The field's task formats, in and out."""
