@@ -1,0 +1,214 @@
+"""One PostgreSQL server for one folder: started by its first client, stopped by its last."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+
+from sqlalchemy.engine import URL
+
+from proctor.database import roles
+from proctor.database.embedded import account, cluster, control, keeper
+from proctor.database.embedded.errors import DiskFull, EmbeddedError
+from proctor.database.embedded.folder import Folder, translated
+
+__all__ = ["Connections", "EmbeddedServer", "Status"]
+
+ALL_ROLES: tuple[str, ...] = (cluster.SUPERUSER, *roles.ROLES)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Connections:
+    """How each role connects, through the unix socket. ``owner`` is for migrations only."""
+
+    owner: URL
+    app: URL
+    scheduler: URL
+
+
+@dataclass(frozen=True, kw_only=True)
+class Status:
+    """The server as it is now; ``pid`` and ``sockets`` are None while none runs."""
+
+    running: bool
+    pid: int | None
+    clients: tuple[int, ...]
+    version: str | None
+    data: Path
+    sockets: Path | None
+    log: Path
+
+
+class EmbeddedServer:
+    """The server of one folder. ``acquire`` and ``release`` are safe among threads and processes.
+
+    A client is a process: one that was forked from a client, and outlives it, has to acquire for itself.
+    """
+
+    def __init__(self, folder: Path, *, programs: Path | None = None) -> None:
+        """``programs`` is the folder of PostgreSQL's programs; the wheel's by default."""
+        self._folder = Folder(folder)
+        self._programs = programs
+        self._entries: list[str] = []
+        self._pid = os.getpid()
+        self._thread = threading.RLock()
+
+    def __enter__(self) -> Connections:
+        """As ``acquire``."""
+        return self.acquire()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """As ``release``."""
+        self.release()
+
+    def acquire(self) -> Connections:
+        """Start the server if it does not run, wait until it answers, and say how to connect."""
+        with self._thread, translated(self._folder.path):
+            self._forget_parent()
+            self._folder.prepare()
+            with self._folder.locked():
+                entry = self._folder.register()
+                self._entries.append(entry)
+                try:
+                    self._ensure_started()
+                except BaseException:
+                    self._drop(entry)
+                    raise
+            try:
+                return self._ready()
+            except BaseException:
+                self.release()
+                raise
+
+    def release(self) -> None:
+        """Give up what one ``acquire`` gave; the last client stops the server and waits for its end."""
+        with self._thread, translated(self._folder.path):
+            self._forget_parent()
+            if not self._entries:
+                return
+            with self._folder.locked():
+                self._drop(self._entries[-1])
+                if not self._folder.live_clients():
+                    self._stop_keeper()
+
+    def stop(self) -> bool:
+        """Stop the server whoever uses it; False when none ran."""
+        if not self._folder.path.exists():
+            return False
+        with self._thread, translated(self._folder.path):
+            self._folder.prepare()
+            with self._folder.locked():
+                return self._stop_keeper()
+
+    def status(self) -> Status:
+        """What runs now; changes nothing and waits for nothing."""
+        named = self._folder.keeper_named()
+        running = named is not None and named.place == keeper.place() and named.alive()
+        sockets = self._folder.read("sockets")
+        version = (self._folder.data / "PG_VERSION").is_file()
+        return Status(
+            running=running,
+            pid=control.postmaster(named) if running and named else None,
+            clients=tuple(self._folder.live_clients()),
+            version=(self._folder.data / "PG_VERSION").read_text(encoding="ascii").strip() if version else None,
+            data=self._folder.data,
+            sockets=Path(sockets) if running and sockets else None,
+            log=self._folder.log,
+        )
+
+    def dump(self, path: Path) -> None:
+        """Write the whole database to ``path`` (0600) in pg_dump's custom format, as of one moment.
+
+        As the superuser: row-level security is forced on the owner too, who could not dump other tenants' rows.
+        """
+        fresh = path.with_name(f".{path.name}.{os.getpid()}")
+        with self, translated(path):
+            descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            try:
+                self._pg_dump(descriptor, path)
+                os.fsync(descriptor)
+                fresh.rename(path)
+            finally:
+                os.close(descriptor)
+                fresh.unlink(missing_ok=True)
+
+    def _pg_dump(self, output: int, path: Path) -> None:
+        url = self._url(cluster.SUPERUSER)
+        done = subprocess.run(
+            [
+                str((self._programs or cluster.binaries()) / "pg_dump"),
+                *("--format=custom", "--no-password", f"--host={url.query['host']}", f"--username={url.username}"),
+                f"--dbname={roles.DATABASE}",
+            ],
+            env={**cluster.ENVIRONMENT, "PGPASSWORD": str(url.password)},
+            stdout=output,
+            stderr=subprocess.PIPE,
+            check=False,
+        )
+        if done.returncode:
+            said = done.stderr.decode(errors="replace").strip()
+            kind = DiskFull if "No space left on device" in said else EmbeddedError
+            raise kind(f"pg_dump ended with {done.returncode}: {said}", where=str(path))
+
+    def _forget_parent(self) -> None:
+        """After a fork the entries are the parent's; this process has none."""
+        if self._pid != os.getpid():
+            self._pid = os.getpid()
+            self._entries = []
+
+    def _drop(self, entry: str) -> None:
+        self._entries.remove(entry)
+        self._folder.unregister(entry)
+
+    def _ensure_started(self) -> None:
+        """Under the lock: a keeper lives when this returns, and this process is among its clients."""
+        living = self._folder.keeper()
+        if living is not None:
+            control.check_place(living, self._folder)
+            return
+        who = account.server_account(self._folder)
+        programs = cluster.reachable(self._programs or cluster.binaries(), who)
+        passwords = self._folder.passwords(ALL_ROLES)
+        if not self._folder.data.exists():
+            cluster.create(self._folder, programs, who, passwords[cluster.SUPERUSER])
+        cluster.check_version(self._folder)
+        sockets = account.socket_folder(self._folder, who)
+        control.launch(self._folder, cluster.command(programs, sockets), sockets, who)
+
+    def _ready(self) -> Connections:
+        control.wait_until_it_answers(self._folder, self._url(cluster.SUPERUSER, database="postgres"))
+        if self._folder.read("bootstrapped") != roles.BOOTSTRAP_VERSION:
+            with self._folder.locked():
+                self._bootstrap()
+        return Connections(owner=self._url(roles.OWNER), app=self._url(roles.APP), scheduler=self._url(roles.SCHEDULER))
+
+    def _bootstrap(self) -> None:
+        """Under the lock, so that one client does it and the others find it done."""
+        if self._folder.read("bootstrapped") == roles.BOOTSTRAP_VERSION:
+            return
+        with control.connect(self._url(cluster.SUPERUSER, database="postgres")) as superuser:
+            roles.bootstrap(superuser, self._folder.passwords(ALL_ROLES))
+        self._folder.write("bootstrapped", roles.BOOTSTRAP_VERSION)
+
+    def _stop_keeper(self) -> bool:
+        living = self._folder.keeper()
+        if living is None:
+            return False
+        control.check_place(living, self._folder)
+        control.stop(self._folder, living)
+        return True
+
+    def _url(self, role: str, database: str = roles.DATABASE) -> URL:
+        return URL.create(
+            roles.DRIVER,
+            username=role,
+            password=self._folder.passwords(ALL_ROLES)[role],
+            database=database,
+            query={"host": self._folder.read("sockets")},
+        )
