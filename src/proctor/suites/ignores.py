@@ -80,22 +80,22 @@ def _segment(glob: str) -> str:
         if token.startswith("*"):
             chunks.append("")
         else:
-            chunks[-1] += _token(token)
+            chunks[-1] += _atom(token)
     if len(chunks) == 1:
         return chunks[0]
     middle = "".join(f"(?>[^/]*?{chunk})" for chunk in chunks[1:-1])
     return f"{chunks[0]}{middle}[^/]*{chunks[-1]}"
 
 
-def _token(token: str) -> str:
-    if token == "?":
+def _atom(glob: str) -> str:
+    if glob == "?":
         return "[^/]"
-    if token.startswith("[") and len(token) > 2:
-        return _character_class(token[1:-1])
-    return re.escape(token[1:] if len(token) == 2 and token[0] == "\\" else token)
+    if glob.startswith("[") and len(glob) > 2:
+        return _character_class(glob[1:-1])
+    return re.escape(glob[1:] if len(glob) == 2 and glob[0] == "\\" else glob)
 
 
 def _character_class(body: str) -> str:
     negated = body.startswith(("!", "^"))
     members = body[1:] if negated else body
-    return ("[^" if negated else "[") + members.replace("[", r"\[") + "]"
+    return ("[^/" if negated else "[") + members.replace("[", r"\[") + "]"

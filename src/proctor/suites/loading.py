@@ -1,0 +1,93 @@
+"""Read a suite from a folder: one task, or a folder of task folders."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from proctor.suites.digests import suite_digest
+from proctor.suites.errors import DuplicateTask, SuitePathInvalid
+from proctor.suites.formats.harbor import CONFIG_FILE, INSTRUCTION_FILE, load_task
+from proctor.suites.loaded import LoadedSuite, LoadedTask
+from proctor.suites.tasks import TaskNote
+
+__all__ = ["is_task_folder", "load_suite"]
+
+
+def load_suite(path: Path) -> LoadedSuite:
+    """The suite at a path, its tasks in the order of their folders' names.
+
+    A malformed task stays in the suite with its problems. Two folders with the same content are one task,
+    with a note. Raises ``SuitePathInvalid`` if there is no task, and ``DuplicateTask`` if two different
+    usable tasks have one name or are the same exam.
+    """
+    if not path.is_dir():
+        raise SuitePathInvalid("There is no such folder.", where=str(path))
+    folders, notes = _task_folders(path)
+    if not folders:
+        raise SuitePathInvalid(_where_tasks_are(path), where=str(path))
+    tasks, repeated = _distinct([load_task(folder) for folder in folders])
+    _refuse_ambiguity(tasks)
+    return LoadedSuite(
+        path=path,
+        suite_id=suite_digest(task.content_digest for task in tasks),
+        tasks=tuple(tasks),
+        notes=(*notes, *repeated),
+    )
+
+
+def is_task_folder(path: Path) -> bool:
+    """Whether a folder means to be a task: it has a task.toml or an instruction.md, good or bad."""
+    return any(os.path.lexists(path / name) for name in (CONFIG_FILE, INSTRUCTION_FILE))
+
+
+def _task_folders(path: Path) -> tuple[list[Path], list[TaskNote]]:
+    if is_task_folder(path):
+        return [path], []
+    folders: list[Path] = []
+    notes: list[TaskNote] = []
+    for entry in sorted(path.iterdir()):
+        if entry.name.startswith(".") or not entry.is_dir():
+            continue
+        if is_task_folder(entry):
+            folders.append(entry)
+        else:
+            notes.append(TaskNote(file=entry.name, text="has neither task.toml nor instruction.md: no task"))
+    return folders, notes
+
+
+def _where_tasks_are(path: Path) -> str:
+    for entry in sorted(path.iterdir()):
+        if entry.is_dir() and not entry.name.startswith(".") and _task_folders(entry)[0]:
+            return f"There is no task in it; did you mean {entry}?"
+    return "There is no task in it."
+
+
+def _distinct(tasks: Iterable[LoadedTask]) -> tuple[list[LoadedTask], list[TaskNote]]:
+    first: dict[str, LoadedTask] = {}
+    notes: list[TaskNote] = []
+    for task in tasks:
+        same = first.setdefault(task.content_digest, task)
+        if same is not task:
+            text = f"has the same content as {same.folder.name} and is counted once"
+            notes.append(TaskNote(file=task.folder.name, text=text))
+    return list(first.values()), notes
+
+
+def _refuse_ambiguity(tasks: Sequence[LoadedTask]) -> None:
+    """Results are shown by name and keyed by what agent and verifier see; each must lead to one task."""
+    names: dict[str, LoadedTask] = {}
+    exams: dict[tuple[str, str], LoadedTask] = {}
+    for task in (task for task in tasks if not task.problems):
+        other = names.setdefault(task.name, task)
+        if other is not task:
+            raise DuplicateTask(
+                f"{other.folder.name} and {task.folder.name} are both named {task.name}.", where=str(task.folder)
+            )
+        twin = exams.setdefault((task.agent_digest, task.verifier_digest), task)
+        if twin is not task:
+            raise DuplicateTask(
+                f"{twin.folder.name} and {task.folder.name} differ in nothing that an agent or verifier sees.",
+                where=str(task.folder),
+            )
