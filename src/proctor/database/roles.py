@@ -106,7 +106,11 @@ def bootstrap(superuser: psycopg.Connection, passwords: Mapping[str, str]) -> No
     for statement in _DATABASE_RIGHTS:
         superuser.execute(statement)
     inside = psycopg.connect(
-        superuser.info.dsn, password=superuser.info.password, dbname=DATABASE, autocommit=True, connect_timeout=10
+        superuser.info.dsn,
+        password=superuser.info.password,
+        port=superuser.info.port,
+        dbname=DATABASE,
+        autocommit=True,
     )
     with inside:
         for statement in _IN_DATABASE:

@@ -55,7 +55,7 @@ def server_account(folder: Folder) -> Account | None:
 
 def initdb_account() -> Account:
     """An account with a name for ``initdb`` to find, without a login and without a running process."""
-    busy = {process.uids().real for process in psutil.process_iter()}
+    busy = _busy_uids()
     quiet = [
         Account(entry.pw_uid, entry.pw_gid)
         for entry in pwd.getpwall()
@@ -100,11 +100,17 @@ def _proctor_account() -> Account | None:
 
 def _unused(path: Path) -> Account:
     first = int.from_bytes(hashlib.sha256(os.fsencode(path)).digest()[:4]) % len(UNUSED_UIDS)
+    busy = _busy_uids()
     for step in range(len(UNUSED_UIDS)):
         uid = UNUSED_UIDS[(first + step) % len(UNUSED_UIDS)]
-        if owner_name(uid) == f"uid {uid}":
+        if uid not in busy and owner_name(uid) == f"uid {uid}":
             return Account(uid, uid)
-    raise EmbeddedUnavailable(f"Every user id of {UNUSED_UIDS} has an account.")
+    raise EmbeddedUnavailable("Every user id that the server could have is in use.")
+
+
+def _busy_uids() -> set[int]:
+    found = (process.info["uids"] for process in psutil.process_iter(["uids"]))
+    return {uids.real for uids in found if uids}
 
 
 def _made(path: Path, account: Account | None) -> bool:

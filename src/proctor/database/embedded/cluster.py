@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import importlib.util
 import os
+import secrets
 import shutil
 import stat
 import subprocess
 import sys
-from collections.abc import Iterable
 from pathlib import Path
 
 from proctor.database.embedded.account import Account, initdb_account
@@ -85,9 +86,10 @@ def reachable(programs: Path, account: Account | None) -> Path:
 
 def check_version(folder: Folder) -> None:
     """Refuse data of another major version before the server would."""
-    found = (folder.data / "PG_VERSION").read_text(encoding="ascii").strip()
+    found = folder.version()
     if found != MAJOR:
-        raise VersionMismatch(f"It was made by PostgreSQL {found}; this is {MAJOR}.", where=str(folder.data))
+        made = f"by PostgreSQL {found}" if found else "by something else than PostgreSQL"
+        raise VersionMismatch(f"It was made {made}; this is {MAJOR}.", where=str(folder.data))
 
 
 def command(programs: Path, sockets: Path) -> list[str]:
@@ -98,8 +100,9 @@ def command(programs: Path, sockets: Path) -> list[str]:
 
 def create(folder: Folder, programs: Path, account: Account | None, password: str) -> None:
     """Make ``data``: all of it, or nothing (an interrupted attempt is removed by the next)."""
-    fresh = folder.path / "data.new"
-    shutil.rmtree(fresh, ignore_errors=True)
+    for interrupted in folder.path.glob("data.new.*"):
+        shutil.rmtree(interrupted, ignore_errors=True)
+    fresh = folder.path / f"data.new.{secrets.token_hex(4)}"
     fresh.mkdir(mode=0o700)
     maker = None if account is None else initdb_account()
     descriptor = os.open(fresh, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
@@ -108,10 +111,14 @@ def create(folder: Folder, programs: Path, account: Account | None, password: st
             os.fchown(descriptor, *maker)
         _initdb(programs, descriptor, maker, password)
         _settle(descriptor, account)
+        fresh.rename(folder.data)
+        sync_folder(folder.path)
+    except StartFailed as error:
+        error.where = str(folder.path)
+        raise
     finally:
         os.close(descriptor)
-    fresh.rename(folder.data)
-    sync_folder(folder.path)
+        shutil.rmtree(fresh, ignore_errors=True)
 
 
 def _initdb(programs: Path, data: int, maker: Account | None, password: str) -> None:
@@ -138,7 +145,7 @@ def _initdb(programs: Path, data: int, maker: Account | None, password: str) -> 
     if done.returncode:
         said = done.stderr.decode(errors="replace")
         kind = DiskFull if "No space left on device" in said else StartFailed
-        raise kind(f"initdb ended with {done.returncode}: {_last_lines(said)}", where=f"/proc/self/fd/{data}")
+        raise kind(f"initdb ended with {done.returncode}: {' '.join(said.strip().splitlines()[-4:])}")
 
 
 def _settle(data: int, account: Account | None) -> None:
@@ -175,14 +182,17 @@ def _run_as(account: Account | None, argv: list[str], *descriptors: int) -> subp
         user=account.uid if account else None,
         group=account.gid if account else None,
         extra_groups=[] if account else None,
+        start_new_session=True,  # Ctrl-C is for the command, which then decides
     )
 
 
 def _runs(programs: Path, account: Account) -> bool:
     try:
         return _run_as(account, [str(programs / "postgres"), "--version"]).returncode == 0
-    except PermissionError:
-        return False
+    except OSError as error:
+        if error.errno == errno.EACCES:
+            return False
+        raise EmbeddedUnavailable(f"Root may not become uid {account.uid} in this container.") from error
 
 
 def _copy(install: Path, target: Path) -> None:
@@ -194,16 +204,8 @@ def _copy(install: Path, target: Path) -> None:
     libraries = package.with_name(f"{package.name}.libs")
     if libraries.is_dir():
         shutil.copytree(libraries, fresh / libraries.name)
-    for path in (fresh, *_below(fresh)):
+    for path in (fresh, *fresh.rglob("*")):
         os.chown(path, 0, 0, follow_symlinks=False)
         if not path.is_symlink():
             path.chmod(0o755 if path.is_dir() or path.stat().st_mode & 0o100 else 0o644)
     fresh.rename(target)
-
-
-def _below(path: Path) -> Iterable[Path]:
-    return path.rglob("*")
-
-
-def _last_lines(text: str) -> str:
-    return " ".join(text.strip().splitlines()[-4:])

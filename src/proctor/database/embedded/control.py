@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import select
 import signal
 import subprocess
 import sys
@@ -26,6 +25,8 @@ NO_PROGRESS_SEC: float = 60.0
 """How long a starting server may neither write to its log nor read nor write a byte."""
 STOP_SEC: float = 100.0
 """Longer than the keeper's own patience, after which it kills."""
+STILL_STARTING: tuple[str, ...] = ("No such file or directory", "Connection refused", "the database system is")
+"""Answers of a server that is not up yet; any other refusal is final."""
 ANSWER_POLL_SEC: float = 0.01
 PROGRESS_POLL_SEC: float = 1.0
 
@@ -46,6 +47,7 @@ def launch(folder: Folder, command: list[str], sockets: Path, who: Account | Non
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
+        start_new_session=True,
         check=False,
     )
     if done.returncode:
@@ -66,15 +68,13 @@ def check_place(living: KeeperId, folder: Folder) -> None:
 
 def wait_until_it_answers(folder: Folder, superuser: URL) -> None:
     """Until a real connection succeeds; as long as recovery shows progress, and no longer than its keeper lives."""
-    seen, progress_at = (0, 0), time.monotonic()
+    seen, progress_at, refusal = (0, 0), time.monotonic(), "it never said that it was ready"
     while True:
-        try:
-            connect(superuser).close()
-            return
-        except psycopg.OperationalError as error:
-            refusal = str(error).strip()
         named = folder.keeper_named()
-        if named is None or not named.alive():
+        lives = named is not None and named.alive()
+        if folder.postmaster_state() == "ready" and (refusal := _refusal(folder, superuser)) == "":
+            return
+        if named is None or not lives:
             raise _start_failure(folder, refusal)
         now = time.monotonic()
         if now - progress_at > PROGRESS_POLL_SEC and (moved := _progress(folder, named)) != seen:
@@ -84,6 +84,18 @@ def wait_until_it_answers(folder: Folder, superuser: URL) -> None:
         time.sleep(ANSWER_POLL_SEC)
 
 
+def _refusal(folder: Folder, superuser: URL) -> str:
+    """Why a connection failed, if that may still change; nothing when one succeeded."""
+    try:
+        connect(superuser).close()
+    except psycopg.OperationalError as error:
+        refusal = str(error).strip()
+        if not any(words in refusal for words in STILL_STARTING):
+            raise StartFailed(refusal, where=str(folder.log)) from error
+        return refusal
+    return ""
+
+
 def connect(url: URL) -> psycopg.Connection:
     """One connection outside every pool, in autocommit mode."""
     return psycopg.connect(
@@ -91,27 +103,42 @@ def connect(url: URL) -> psycopg.Connection:
         user=url.username,
         password=url.password,
         dbname=url.database,
+        port=int(str(url.query["port"])),
         autocommit=True,
         connect_timeout=10,
     )
 
 
-def stop(folder: Folder, named: KeeperId) -> None:
-    """Under the lock: tell the keeper to stop its server, and wait until both are gone."""
-    check = folder.keeper
+def stop(folder: Folder, living: KeeperId | None) -> bool:
+    """Under the lock: have the keeper stop its server, and wait until all are gone. False when none was there.
+
+    A server whose keeper was killed is on its way down by itself, and is waited for all the same.
+    """
+    if living is None and folder.server_gone():
+        return False
+    deadline = time.monotonic() + STOP_SEC
+    if living is not None:
+        _terminate(living)
+    while folder.keeper() or not folder.server_gone():
+        if time.monotonic() > deadline:
+            raise StopFailed(where=str(folder.log))
+        time.sleep(ANSWER_POLL_SEC)
+    return True
+
+
+def _terminate(living: KeeperId) -> None:
+    """Signal that very process: the descriptor pins it before its start time is compared."""
     try:
-        process = os.pidfd_open(named.pid)
+        process = os.pidfd_open(living.pid)
     except ProcessLookupError:
-        process = -1
+        return
     try:
-        if process >= 0 and named.alive():
+        if living.alive():
             signal.pidfd_send_signal(process, signal.SIGTERM)
-            select.select([process], [], [], STOP_SEC)
+    except ProcessLookupError:
+        pass  # it ended in between, which is what was wanted
     finally:
-        if process >= 0:
-            os.close(process)
-    if check() is not None:
-        raise StopFailed(f"Its keeper is pid {named.pid}.", where=str(folder.log))
+        os.close(process)
 
 
 def postmaster(named: KeeperId) -> int | None:

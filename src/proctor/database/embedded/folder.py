@@ -57,13 +57,24 @@ class Folder:
 
     def prepare(self) -> None:
         """Create the folder, 0700, or refuse one that another user owns or may write to."""
+        if not self.present():
+            try:
+                self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+            except PermissionError as error:
+                raise FolderRefused(_who_is_in_the_way(self.path), where=str(self.path)) from error
+            self.present()
+        self.clients.mkdir(mode=0o700, exist_ok=True)
+
+    def present(self) -> bool:
+        """Whether the folder exists; one that another user owns or may write to is refused."""
         try:
-            self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
             state = self.path.lstat()
+        except FileNotFoundError:
+            return False
         except PermissionError as error:
             raise FolderRefused(_who_is_in_the_way(self.path), where=str(self.path)) from error
-        except (FileExistsError, NotADirectoryError) as error:
-            raise FolderRefused("It is no folder.", where=str(self.path)) from error
+        except NotADirectoryError as error:
+            raise FolderRefused("A folder above it is a file.", where=str(self.path)) from error
         if not stat.S_ISDIR(state.st_mode):
             raise FolderRefused("It is a link or a file, not a folder.", where=str(self.path))
         if state.st_uid != os.geteuid():
@@ -75,7 +86,7 @@ class Folder:
                 where=str(self.path),
                 remedy=f"Run `chmod go-w {self.path}`, or choose another data folder.",
             )
-        self.clients.mkdir(mode=0o700, exist_ok=True)
+        return True
 
     @contextmanager
     def locked(self) -> Iterator[None]:
@@ -95,6 +106,31 @@ class Folder:
             return None if _flock(lock) else self.keeper_named()
         finally:
             os.close(lock)
+
+    def server_gone(self) -> bool:
+        """Whether no process of a server of ours lives. Only under ``locked``."""
+        lock = self._open("server.lock")
+        try:
+            return _flock(lock)
+        finally:
+            os.close(lock)
+
+    def postmaster_state(self) -> str:
+        """What the server says of itself: "starting", "ready", "stopping", or nothing."""
+        return "".join(self.inside("postmaster.pid").split("\n")[7:8]).strip()
+
+    def version(self) -> str | None:
+        """The major version of PostgreSQL that made the data; None without data."""
+        return self.inside("PG_VERSION").strip() or None
+
+    def inside(self, name: str) -> str:
+        """A small file of the data folder, which may be another user's: no link and no pipe there is opened."""
+        try:
+            descriptor = os.open(self.data / name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        except FileNotFoundError:
+            return ""
+        with os.fdopen(descriptor, encoding="utf-8", errors="replace") as file:
+            return file.read(4096)
 
     def keeper_named(self) -> KeeperId | None:
         """The keeper that last named itself; whether it lives is another question."""
@@ -126,11 +162,14 @@ class Folder:
     def write(self, name: str, text: str) -> None:
         """Replace a small file, 0600, durably: after a power cut it is the old one or the new one."""
         fresh = self.path / f".{name}.{secrets.token_hex(4)}"
-        with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        fresh.rename(self.path / name)
+        try:
+            with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
+                file.write(text)
+                file.flush()
+                os.fsync(file.fileno())
+            fresh.rename(self.path / name)
+        finally:
+            fresh.unlink(missing_ok=True)
         sync_folder(self.path)
 
     def passwords(self, roles: tuple[str, ...]) -> dict[str, str]:

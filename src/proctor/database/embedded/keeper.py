@@ -34,6 +34,8 @@ FAST_STOP_SEC: float = 60.0
 """A fast shutdown writes one checkpoint; after this long the rest is left to the write-ahead log."""
 CRASHES: int = 5
 """Restarts for living clients after a crash; more than this is a fault that a restart does not cure."""
+CRASH_MEMORY_SEC: float = 300.0
+"""A server that ran this long had recovered from whatever ended the one before."""
 LOG_BYTES: int = 8 * 1024 * 1024
 """The log's cap: as much again is kept in ``server.log.1``."""
 PORT: int = 5432
@@ -98,16 +100,20 @@ class Keeper:
     def run(self) -> None:
         """Keep the server up while clients live; return when it has ended for good."""
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM, signal.SIGINT, signal.SIGCHLD})
-        for _ in range(CRASHES):
+        crashes = 0
+        while crashes < CRASHES:
             lock = self._server_lock()
             if lock is None or not self._clear_stale_files():
-                return
-            self.was_ready = False
+                break
+            self.was_ready, since = False, time.monotonic()
             self.pid = self._launch(lock)
             os.close(lock)
             if self._watch() or not self.was_ready or not live_clients(self.clients):
-                return
+                break
+            crashes = 1 if time.monotonic() - since > CRASH_MEMORY_SEC else crashes + 1
             self._say("the server ended by itself; starting it again for the clients that live")
+        with contextlib.suppress(OSError):
+            os.rmdir(self.sockets)
 
     def _server_lock(self) -> int | None:
         """The lock that proves that no process of an earlier server lives; None when told to stop meanwhile."""
@@ -141,11 +147,15 @@ class Keeper:
     def _postmaster_file(self) -> list[str]:
         """The lines of ``postmaster.pid``: the first is its pid, the eighth says whether it is ready."""
         try:
-            file = os.open("postmaster.pid", os.O_RDONLY | os.O_NOFOLLOW, dir_fd=self.data)
+            file = os.open("postmaster.pid", os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=self.data)
         except OSError:
             return [""]
         with open(file, encoding="utf-8", errors="replace") as text:
             return text.read(4096).split("\n")
+
+    def _is_ready(self) -> bool:
+        lines = self._postmaster_file()
+        return lines[0] == str(self.pid) and "ready" in "".join(lines[7:8])
 
     def _launch(self, lock: int) -> int:
         keeper = os.getpid()
@@ -191,15 +201,17 @@ class Keeper:
             if os.waitpid(self.pid, os.WNOHANG)[0]:
                 return False
             self._cap_log()
-            lines = self._postmaster_file()
-            self.was_ready = self.was_ready or (lines[0] == str(self.pid) and "ready" in "".join(lines[7:8]))
+            self.was_ready = self.was_ready or self._is_ready()
             empty = 0 if live_clients(self.clients) else empty + 1
             if empty >= EMPTY_POLLS and self._nobody_is_coming():
                 return self._stop()
 
     def _nobody_is_coming(self) -> bool:
         """Whether there is no client and none can appear: the lock, once held, is kept until this process ends."""
-        lock = os.open(os.path.join(self.folder, "lock"), os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+        try:
+            lock = os.open(os.path.join(self.folder, "lock"), os.O_RDWR | os.O_NOFOLLOW)
+        except FileNotFoundError:
+            return True  # the whole folder was removed
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

@@ -92,6 +92,9 @@ class EmbeddedServer:
             self._forget_parent()
             if not self._entries:
                 return
+            if not self._folder.present():
+                self._entries.clear()  # the folder was removed, and the keeper sees that too
+                return
             with self._folder.locked():
                 self._drop(self._entries[-1])
                 if not self._folder.live_clients():
@@ -99,28 +102,27 @@ class EmbeddedServer:
 
     def stop(self) -> bool:
         """Stop the server whoever uses it; False when none ran."""
-        if not self._folder.path.exists():
-            return False
         with self._thread, translated(self._folder.path):
-            self._folder.prepare()
+            if not self._folder.present():
+                return False
             with self._folder.locked():
                 return self._stop_keeper()
 
     def status(self) -> Status:
-        """What runs now; changes nothing and waits for nothing."""
-        named = self._folder.keeper_named()
-        running = named is not None and named.place == keeper.place() and named.alive()
-        sockets = self._folder.read("sockets")
-        version = (self._folder.data / "PG_VERSION").is_file()
-        return Status(
-            running=running,
-            pid=control.postmaster(named) if running and named else None,
-            clients=tuple(self._folder.live_clients()),
-            version=(self._folder.data / "PG_VERSION").read_text(encoding="ascii").strip() if version else None,
-            data=self._folder.data,
-            sockets=Path(sockets) if running and sockets else None,
-            log=self._folder.log,
-        )
+        """What runs now; starts nothing and waits for nothing."""
+        with translated(self._folder.path):
+            present = self._folder.present()
+            named = self._folder.keeper_named() if present else None
+            running = named is not None and named.place == keeper.place() and named.alive()
+            return Status(
+                running=running,
+                pid=control.postmaster(named) if running and named else None,
+                clients=tuple(self._folder.live_clients()) if present else (),
+                version=self._folder.version() if present else None,
+                data=self._folder.data,
+                sockets=Path(self._folder.read("sockets")) if running else None,
+                log=self._folder.log,
+            )
 
     def dump(self, path: Path) -> None:
         """Write the whole database to ``path`` (0600) in pg_dump's custom format, as of one moment.
@@ -143,7 +145,8 @@ class EmbeddedServer:
         done = subprocess.run(
             [
                 str((self._programs or cluster.binaries()) / "pg_dump"),
-                *("--format=custom", "--no-password", f"--host={url.query['host']}", f"--username={url.username}"),
+                *("--format=custom", "--no-password", f"--host={url.query['host']}", f"--port={url.query['port']}"),
+                f"--username={url.username}",
                 f"--dbname={roles.DATABASE}",
             ],
             env={**cluster.ENVIRONMENT, "PGPASSWORD": str(url.password)},
@@ -198,11 +201,9 @@ class EmbeddedServer:
 
     def _stop_keeper(self) -> bool:
         living = self._folder.keeper()
-        if living is None:
-            return False
-        control.check_place(living, self._folder)
-        control.stop(self._folder, living)
-        return True
+        if living is not None:
+            control.check_place(living, self._folder)
+        return control.stop(self._folder, living)
 
     def _url(self, role: str, database: str = roles.DATABASE) -> URL:
         return URL.create(
@@ -210,5 +211,5 @@ class EmbeddedServer:
             username=role,
             password=self._folder.passwords(ALL_ROLES)[role],
             database=database,
-            query={"host": self._folder.read("sockets")},
+            query={"host": self._folder.read("sockets"), "port": cluster.SETTINGS["port"]},
         )
