@@ -19,14 +19,14 @@ from proctor.database.embedded.account import Account
 from proctor.database.embedded.errors import DiskFull, ServerElsewhere, StartFailed, StopFailed
 from proctor.database.embedded.folder import Folder, KeeperId
 
-__all__ = ["check_place", "connect", "launch", "postmaster", "stop", "wait_until_it_answers"]
+__all__ = ["answers", "check_place", "connect", "launch", "postmaster", "start_failure", "stop"]
 
 NO_PROGRESS_SEC: float = 60.0
 """How long a starting server may neither write to its log nor read nor write a byte."""
 STOP_SEC: float = 100.0
 """Longer than the keeper's own patience, after which it kills."""
-STILL_STARTING: tuple[str, ...] = ("No such file or directory", "Connection refused", "the database system is")
-"""Answers of a server that is not up yet; any other refusal is final."""
+FINAL: tuple[str, ...] = ("authentication failed", "does not exist", "no pg_hba.conf entry", "ermission denied")
+"""Refusals that waiting does not change; a server that starts or crashes has many other ways to say no."""
 ANSWER_POLL_SEC: float = 0.01
 PROGRESS_POLL_SEC: float = 1.0
 
@@ -66,16 +66,16 @@ def check_place(living: KeeperId, folder: Folder) -> None:
         raise ServerElsewhere(f"Its socket folder {folder.read('sockets')} is not to be seen.", where=str(folder.path))
 
 
-def wait_until_it_answers(folder: Folder, superuser: URL) -> None:
-    """Until a real connection succeeds; as long as recovery shows progress, and no longer than its keeper lives."""
+def answers(folder: Folder, superuser: URL) -> bool:
+    """Wait until a real connection succeeds, as long as recovery shows progress. False: the keeper ended before."""
     seen, progress_at, refusal = (0, 0), time.monotonic(), "it never said that it was ready"
     while True:
         named = folder.keeper_named()
         lives = named is not None and named.alive()
         if folder.postmaster_state() == "ready" and (refusal := _refusal(folder, superuser)) == "":
-            return
+            return True
         if named is None or not lives:
-            raise _start_failure(folder, refusal)
+            return False
         now = time.monotonic()
         if now - progress_at > PROGRESS_POLL_SEC and (moved := _progress(folder, named)) != seen:
             seen, progress_at = moved, now
@@ -90,7 +90,7 @@ def _refusal(folder: Folder, superuser: URL) -> str:
         connect(superuser).close()
     except psycopg.OperationalError as error:
         refusal = str(error).strip()
-        if not any(words in refusal for words in STILL_STARTING):
+        if any(words in refusal for words in FINAL):
             raise StartFailed(refusal, where=str(folder.log)) from error
         return refusal
     return ""
@@ -161,8 +161,9 @@ def _progress(folder: Folder, named: KeeperId) -> tuple[int, int]:
     return folder.log_size(), moved
 
 
-def _start_failure(folder: Folder, refusal: str) -> StartFailed:
+def start_failure(folder: Folder) -> StartFailed:
+    """The reason that the server's log gives for its end."""
     tail = folder.log_tail().strip().splitlines()[-40:]
-    fatal = [line for line in tail if "FATAL:" in line or "PANIC:" in line] or tail[-3:] or [refusal]
+    fatal = [line for line in tail if "FATAL:" in line or "PANIC:" in line] or tail[-3:]
     kind = DiskFull if any("No space left on device" in line for line in tail) else StartFailed
     return kind(" ".join(fatal[-3:]), where=str(folder.log))

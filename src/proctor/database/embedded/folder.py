@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from proctor.database.embedded.errors import DiskFull, EmbeddedError, FolderRefused, PasswordsLost
-from proctor.database.embedded.keeper import live_clients, started
+from proctor.database.embedded.keeper import entry_name, live_clients, started
 
 __all__ = ["Folder", "KeeperId", "owner_name", "sync_folder", "translated"]
 
@@ -139,10 +139,17 @@ class Folder:
 
     def register(self) -> str:
         """Enter this process as a client; the name is for ``unregister``."""
-        pid = os.getpid()
-        name = f"{pid}-{started(pid)}-{secrets.token_hex(8)}"
+        name = entry_name(os.getpid(), secrets.token_hex(8))
         (self.clients / name).touch(mode=0o600, exist_ok=False)
         return name
+
+    def forget_other_places(self) -> None:
+        """Remove entries of earlier boots and of containers that are gone. Only while no keeper lives anywhere."""
+        here = entry_name(os.getpid(), "").split("-")[2]
+        for path in self.clients.iterdir():
+            words = path.name.split("-")
+            if len(words) == 4 and words[2] != here:
+                path.unlink(missing_ok=True)
 
     def unregister(self, name: str) -> None:
         """Take a client's entry away."""

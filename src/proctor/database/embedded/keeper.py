@@ -23,8 +23,9 @@ import re
 import signal
 import sys
 import time
+import zlib
 
-__all__ = ["Keeper", "live_clients", "main", "place", "started"]
+__all__ = ["Keeper", "entry_name", "live_clients", "main", "place", "started"]
 
 POLL_SEC: float = 1.0
 """How often the clients are looked at: well under the time a person waits for a prompt to come back."""
@@ -41,7 +42,7 @@ LOG_BYTES: int = 8 * 1024 * 1024
 PORT: int = 5432
 PR_SET_PDEATHSIG: int = 1
 
-_ENTRY = re.compile(r"(\d+)-(\d+)-[0-9a-f]+")
+_ENTRY = re.compile(r"(\d+)-(\d+)-([0-9a-f]{8})-[0-9a-f]+")
 
 
 def started(pid: int) -> int | None:
@@ -60,18 +61,32 @@ def place() -> str:
         return f"{file.read().strip()}/{os.readlink('/proc/self/ns/pid')}"
 
 
+def entry_name(pid: int, word: str) -> str:
+    """How a client is entered: pid, start time, the place where these hold, and a word of its own."""
+    return f"{pid}-{started(pid)}-{_here()}-{word}"
+
+
+def _here() -> str:
+    return f"{zlib.crc32(place().encode()):08x}"
+
+
 def live_clients(folder: str) -> list[int]:
-    """The pids of living clients; entries of dead processes, and of pids that were reused, are removed."""
-    alive = []
+    """The pids of living clients; entries of dead processes, and of pids that were reused, are removed.
+
+    Entries of another place are not ours to judge: they are passed over.
+    """
+    alive, here = [], _here()
     try:
         names = os.listdir(folder)
     except FileNotFoundError:
         return []
     for name in names:
         entry = _ENTRY.fullmatch(name)
-        if entry and started(int(entry[1])) == int(entry[2]):
+        if entry is None or entry[3] != here:
+            continue
+        if started(int(entry[1])) == int(entry[2]):
             alive.append(int(entry[1]))
-        elif entry:
+        else:
             _remove(os.path.join(folder, name))
     return sorted(alive)
 
@@ -198,10 +213,11 @@ class Keeper:
             told = signal.sigtimedwait({signal.SIGTERM, signal.SIGINT, signal.SIGCHLD}, POLL_SEC)
             if told and told.si_signo != signal.SIGCHLD:
                 return self._stop()
-            if os.waitpid(self.pid, os.WNOHANG)[0]:
+            ended = os.waitpid(self.pid, os.WNOHANG)[0]
+            self.was_ready = self.was_ready or self._is_ready()  # a killed server leaves its file, with its last word
+            if ended:
                 return False
             self._cap_log()
-            self.was_ready = self.was_ready or self._is_ready()
             empty = 0 if live_clients(self.clients) else empty + 1
             if empty >= EMPTY_POLLS and self._nobody_is_coming():
                 return self._stop()

@@ -18,6 +18,8 @@ from proctor.database.embedded.folder import Folder, translated
 
 __all__ = ["Connections", "EmbeddedServer", "Status"]
 
+START_TRIES: int = 3
+"""A server may be found on its way down more than once; one that was started and ended is a failure at once."""
 ALL_ROLES: tuple[str, ...] = (cluster.SUPERUSER, *roles.ROLES)
 
 
@@ -73,14 +75,9 @@ class EmbeddedServer:
             self._forget_parent()
             self._folder.prepare()
             with self._folder.locked():
-                entry = self._folder.register()
-                self._entries.append(entry)
-                try:
-                    self._ensure_started()
-                except BaseException:
-                    self._drop(entry)
-                    raise
+                self._entries.append(self._folder.register())
             try:
+                self._start()
                 return self._ready()
             except BaseException:
                 self.release()
@@ -169,12 +166,24 @@ class EmbeddedServer:
         self._entries.remove(entry)
         self._folder.unregister(entry)
 
-    def _ensure_started(self) -> None:
-        """Under the lock: a keeper lives when this returns, and this process is among its clients."""
-        living = self._folder.keeper()
-        if living is not None:
-            control.check_place(living, self._folder)
-            return
+    def _start(self) -> None:
+        """A server answers when this returns. One that was found, but was on its way down, is waited for first."""
+        for _ in range(START_TRIES):
+            with self._folder.locked():
+                found = self._folder.keeper()
+                if found is None:
+                    self._launch()
+                else:
+                    control.check_place(found, self._folder)
+            if control.answers(self._folder, self._url(cluster.SUPERUSER, database="postgres")):
+                return
+            if found is None:
+                break
+        raise control.start_failure(self._folder)
+
+    def _launch(self) -> None:
+        """Under the lock: start a keeper, and with it the server; make the data first if there are none."""
+        self._folder.forget_other_places()
         who = account.server_account(self._folder)
         programs = cluster.reachable(self._programs or cluster.binaries(), who)
         passwords = self._folder.passwords(ALL_ROLES)
@@ -185,7 +194,6 @@ class EmbeddedServer:
         control.launch(self._folder, cluster.command(programs, sockets), sockets, who)
 
     def _ready(self) -> Connections:
-        control.wait_until_it_answers(self._folder, self._url(cluster.SUPERUSER, database="postgres"))
         if self._folder.read("bootstrapped") != roles.BOOTSTRAP_VERSION:
             with self._folder.locked():
                 self._bootstrap()
