@@ -39,6 +39,11 @@ class Usage:
     output_tokens: int | None = None
     cost_nano: int | None = None
 
+    @classmethod
+    def none(cls) -> Usage:
+        """Known to be nothing: an agent that calls no model."""
+        return cls(input_tokens=0, cache_read_tokens=0, cache_write_tokens=0, output_tokens=0, cost_nano=0)
+
 
 @dataclass(frozen=True, kw_only=True)
 class AgentIdentity:

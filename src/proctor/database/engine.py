@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from typing import TypeVar
 from uuid import UUID
 
+import stamina
+from psycopg import errors
 from sqlalchemy import Connection, Engine, create_engine, event, text
 from sqlalchemy.engine import URL
-from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import DBAPIError, OperationalError
 
 from proctor.database.errors import DatabaseUnavailable, UnsafeRole
 
@@ -22,6 +25,11 @@ POOL_OVERFLOW: int = 10
 STATEMENT_TIMEOUT_MS: int = 60_000
 IDLE_IN_TRANSACTION_MS: int = 30_000
 """A transaction left open holds the event relay's horizon and vacuum back, so it is ended."""
+
+RECONNECT_SEC: float = 45.0
+"""How long a broken connection is tried again: under the lease, after which the work is somebody else's."""
+
+T = TypeVar("T")
 
 _ROLE_CHECK = text("""
     SELECT r.rolsuper, r.rolbypassrls,
@@ -60,10 +68,39 @@ class Database:
         """Let the rest of a scheduler's transaction write rows of that tenant too."""
         connection.execute(_SET_TENANT, {"tenant": str(tenant_id)})
 
+    def as_tenant(self, tenant_id: UUID, work: Callable[[Connection], T]) -> T:
+        """Do work that is safe to repeat in a tenant's transaction, again if the connection breaks."""
+        for attempt in _reconnecting():
+            with attempt, self.tenant(tenant_id) as connection:
+                return work(connection)
+        raise AssertionError("unreachable: the last attempt raises")
+
+    def as_scheduler(self, work: Callable[[Connection], T]) -> T:
+        """Do work that is safe to repeat in a scheduler's transaction, again if the connection breaks."""
+        for attempt in _reconnecting():
+            with attempt, self.scheduler() as connection:
+                return work(connection)
+        raise AssertionError("unreachable: the last attempt raises")
+
     def close(self) -> None:
         """Close every pooled connection."""
         self._app.dispose()
         self._scheduler.dispose()
+
+
+def _reconnecting() -> Iterable[stamina.Attempt]:
+    return stamina.retry_context(on=_is_passing, attempts=None, timeout=RECONNECT_SEC, wait_max=2.0)
+
+
+def _is_passing(error: Exception) -> bool:
+    """A broken or refused connection, or a transaction that lost to another; never an error of the statement."""
+    if isinstance(error, DatabaseUnavailable):
+        return True
+    if not isinstance(error, DBAPIError):
+        return False
+    return error.connection_invalidated or isinstance(
+        error.orig, (errors.SerializationFailure, errors.DeadlockDetected, errors.AdminShutdown)
+    )
 
 
 @contextmanager

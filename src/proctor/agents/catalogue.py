@@ -1,0 +1,58 @@
+"""Which agents there are, and an agent from a profile's settings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from proctor.agents.command import Command
+from proctor.agents.errors import ProfileInvalid
+from proctor.agents.interfaces import Agent
+from proctor.agents.noop import Noop
+from proctor.agents.oracle import Oracle
+from proctor.agents.scripted import Scripted
+from proctor.kernel.canonical import Json
+
+__all__ = ["AGENTS", "AgentKind", "build_agent"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class AgentKind:
+    """One line of ``proctor profile list``."""
+
+    name: str
+    summary: str
+    needs: str
+    reports: str
+
+
+AGENTS: tuple[AgentKind, ...] = (
+    AgentKind(name="oracle", summary="runs the reference solution", needs="", reports="steps; no model"),
+    AgentKind(name="noop", summary="does nothing", needs="", reports="steps; no model"),
+    AgentKind(name="scripted", summary="replays commands per task", needs="script", reports="steps; no model"),
+    AgentKind(name="command", summary="runs one shell command", needs="command", reports="steps; usage unknown"),
+)
+"""Every agent of this installation."""
+
+
+def build_agent(name: str, options: Mapping[str, Json]) -> Agent:
+    """An agent from its name and the options of its configuration. Raises ``ProfileInvalid``."""
+    if name == "oracle":
+        return Oracle(str(options.get("script", "solve.sh")))
+    if name == "noop":
+        return Noop()
+    if name == "scripted":
+        script = options.get("script")
+        if not isinstance(script, Mapping):
+            raise ProfileInvalid("A scripted agent needs its script.", where="script")
+        return Scripted({task: [str(c) for c in _commands(commands)] for task, commands in script.items()})
+    if name == "command":
+        return Command(str(options["command"]))
+    known = ", ".join(kind.name for kind in AGENTS)
+    raise ProfileInvalid(f"There is no agent {name!r}; there are {known}.", where="agent")
+
+
+def _commands(value: Json) -> list[Json]:
+    if not isinstance(value, list | tuple):
+        raise ProfileInvalid("Commands are a list.", where="script")
+    return list(value)

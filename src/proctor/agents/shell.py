@@ -1,0 +1,47 @@
+"""What the agents that run shell commands share: a command's result as a trajectory step and as a run's end."""
+
+from __future__ import annotations
+
+from proctor.agents.interfaces import AgentContext, AgentLimit, AgentRun, Usage
+from proctor.agents.trajectory import Observation, ObservationResult, Step, ToolCall
+from proctor.sandboxes.interfaces import ExecResult, LimitKind
+
+__all__ = ["command_step", "limit_of", "ran"]
+
+_SHOWN: int = 16 * 1024
+"""Characters of a command's output kept in its trajectory step; the whole is in the attempt's log."""
+
+
+def ran(context: AgentContext, result: ExecResult, *, command: str, step: int, usage: Usage | None = None) -> AgentRun:
+    """The end of an agent that is one command: its step is told and its raw result kept."""
+    if context.on_step is not None:
+        context.on_step(command_step(step, command, result))
+    return AgentRun(exec=result, limit=limit_of(result), usage=Usage.none() if usage is None else usage)
+
+
+def command_step(step_id: int, command: str, result: ExecResult) -> Step:
+    """One command and what it printed, as an agent's tool call without a model's part."""
+    call = ToolCall(tool_call_id=f"call-{step_id}", function_name="bash", arguments={"command": command})
+    ended = f"signal {result.signal}" if result.exit_code is None else f"exit {result.exit_code}"
+    text = _text(result.stdout) + _text(result.stderr)
+    return Step(
+        step_id=step_id,
+        source="agent",
+        message="",
+        llm_call_count=0,
+        tool_calls=[call],
+        observation=Observation(
+            results=[ObservationResult(source_call_id=call.tool_call_id, content=f"{text[-_SHOWN:]}[{ended}]")]
+        ),
+    )
+
+
+def limit_of(result: ExecResult) -> AgentLimit | None:
+    """The agent's limit that a sandbox's limit stands for; memory is a class of its own."""
+    if result.limit is LimitKind.WALL:
+        return AgentLimit.TIME
+    return AgentLimit.STORAGE if result.limit is LimitKind.DISK else None
+
+
+def _text(output: bytes) -> str:
+    return output.decode("utf-8", "replace").replace("\x00", "\N{REPLACEMENT CHARACTER}")

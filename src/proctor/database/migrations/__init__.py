@@ -1,0 +1,1 @@
+"""Alembic revisions, forward only; old code survives each (expand, then contract)."""

@@ -1,0 +1,21 @@
+"""Named, described SQL blocks, kept in ``queries.sql`` beside the service that runs them."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from importlib.resources import files
+
+from sqlalchemy import TextClause, text
+
+__all__ = ["load_queries"]
+
+_HEAD = re.compile(r"^-- name: (?P<name>\w+)$", re.MULTILINE)
+
+
+@cache
+def load_queries(package: str) -> dict[str, TextClause]:
+    """Every block of the package's ``queries.sql`` by name, each begun by ``-- name: NAME``."""
+    source = files(package).joinpath("queries.sql").read_text(encoding="utf-8")
+    parts = _HEAD.split(source)[1:]
+    return {name: text(body.strip()) for name, body in zip(parts[::2], parts[1::2], strict=True)}

@@ -1,0 +1,78 @@
+"""What can go wrong with run sets.
+
+EngineError
+├── SpecInvalid             the run-set file
+├── PolicyInvalid           an outcome policy file
+├── RunSetUnknown           no such run set, or several
+├── RunSetMoved             what the file resolves to has changed since
+├── AttemptUnknown          no such attempt or cell
+└── PlannerBusy             another process plans
+"""
+
+from __future__ import annotations
+
+from proctor.kernel.errors import ProctorError, UsageError
+
+__all__ = [
+    "AttemptUnknown",
+    "EngineError",
+    "PlannerBusy",
+    "PolicyInvalid",
+    "RunSetMoved",
+    "RunSetUnknown",
+    "SecretMissing",
+    "SpecInvalid",
+]
+
+
+class EngineError(ProctorError):
+    """The engine failed."""
+
+    code = "engine"
+
+
+class SpecInvalid(UsageError):
+    """The run-set file is not right."""
+
+    code = "run-set-file"
+    remedy = "Correct the field that is named; `proctor init` writes a commented example."
+
+
+class PolicyInvalid(UsageError):
+    """The outcome policy file is not right."""
+
+    code = "outcome-policy"
+
+
+class RunSetUnknown(UsageError):
+    """There is no such run set."""
+
+    code = "run-set-unknown"
+    remedy = "`proctor status` lists the run sets."
+
+
+class RunSetMoved(UsageError):
+    """What this file resolves to has changed since it was last run; nothing was started."""
+
+    code = "run-set-moved"
+    remedy = "Choose --continue to go on with what was resolved then, or --new for a new run set."
+
+
+class AttemptUnknown(UsageError):
+    """There is no such attempt."""
+
+    code = "attempt-unknown"
+    remedy = "`proctor cells` lists cells with their attempts."
+
+
+class SecretMissing(UsageError):
+    """A secret that the run-set file names is not in the environment."""
+
+    code = "secret-missing"
+    remedy = "Set the variable that is named, or take it out of [secrets]."
+
+
+class PlannerBusy(EngineError):
+    """Another process is planning this tenant's run sets."""
+
+    code = "planner-busy"

@@ -1,0 +1,270 @@
+"""Tables of the engine. ``expected_cell`` is the only denominator in the system."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    CheckConstraint,
+    Column,
+    DateTime,
+    Float,
+    ForeignKeyConstraint,
+    Identity,
+    Index,
+    Integer,
+    Table,
+    Text,
+    UniqueConstraint,
+    Uuid,
+    func,
+    text,
+)
+from sqlalchemy.dialects.postgresql import JSONB
+
+from proctor.database.schema import SCHEMA, metadata
+
+__all__ = [
+    "attempt",
+    "cell",
+    "configuration",
+    "event",
+    "evidence",
+    "expected_cell",
+    "grading",
+    "leaderboard_entry",
+    "ledger",
+    "outcome",
+    "result",
+    "run_set",
+    "run_set_profile",
+]
+
+
+def _tenant() -> Column[object]:
+    return Column("tenant_id", Uuid, primary_key=True)
+
+
+def _when(name: str, *, nullable: bool = False) -> Column[object]:
+    return Column(name, DateTime(timezone=True), nullable=nullable, server_default=None if nullable else func.now())
+
+
+def _refers(columns: Sequence[str], target: str, there: Sequence[str]) -> ForeignKeyConstraint:
+    return ForeignKeyConstraint(columns, [f"{SCHEMA}.{target}.{name}" for name in there])
+
+
+configuration = Table(
+    "configuration",
+    metadata,
+    _tenant(),
+    Column("hash", Text, primary_key=True),
+    Column("document", JSONB, nullable=False, comment="everything that can change a result, canonical"),
+    Column("origin", Text, nullable=False),
+    _when("created_at"),
+)
+
+run_set = Table(
+    "run_set",
+    metadata,
+    _tenant(),
+    Column("id", Uuid, primary_key=True),
+    Column("name", Text, nullable=False),
+    Column("spec_digest", Text, nullable=False, comment="sha256 of the file as written"),
+    Column("suite_id", Text, nullable=False),
+    Column("continued", Integer, nullable=False, server_default="0", comment="counts --new of the same file"),
+    Column("spec", JSONB, nullable=False),
+    Column("policy_version", Text, nullable=False),
+    Column("reuse_sec", BigInteger, comment="NULL: off"),
+    Column("state", Text, nullable=False, server_default="running"),
+    Column("reason", Text, nullable=False, server_default=""),
+    Column("trace_id", Text, nullable=False),
+    _when("created_at"),
+    _when("ended_at", nullable=True),
+    UniqueConstraint("tenant_id", "name", "spec_digest", "suite_id", "continued"),
+    CheckConstraint("state IN ('running', 'complete', 'complete_with_gaps', 'paused', 'cancelled')", name="state"),
+    _refers(["tenant_id", "suite_id"], "suite", ["tenant_id", "suite_id"]),
+)
+
+run_set_profile = Table(
+    "run_set_profile",
+    metadata,
+    _tenant(),
+    Column("run_set_id", Uuid, primary_key=True),
+    Column("position", Integer, primary_key=True),
+    Column("name", Text, nullable=False),
+    Column("series", Text, nullable=False),
+    Column("configuration", Text, nullable=False),
+    Column("routing", JSONB, nullable=False, comment="what runs it and changes no result"),
+    UniqueConstraint("tenant_id", "run_set_id", "name"),
+    _refers(["tenant_id", "run_set_id"], "run_set", ["tenant_id", "id"]),
+    _refers(["tenant_id", "configuration"], "configuration", ["tenant_id", "hash"]),
+)
+
+cell = Table(
+    "cell",
+    metadata,
+    _tenant(),
+    Column("id", Uuid, primary_key=True),
+    Column("configuration", Text, nullable=False),
+    Column("agent_digest", Text, nullable=False),
+    Column("verifier_digest", Text, nullable=False),
+    Column("trial", Integer, nullable=False),
+    UniqueConstraint("tenant_id", "configuration", "agent_digest", "verifier_digest", "trial"),
+    CheckConstraint("trial > 0", name="trial"),
+    _refers(["tenant_id", "configuration"], "configuration", ["tenant_id", "hash"]),
+)
+
+expected_cell = Table(
+    "expected_cell",
+    metadata,
+    _tenant(),
+    Column("run_set_id", Uuid, primary_key=True),
+    Column("cell_id", Uuid, primary_key=True),
+    Column("profile", Integer, nullable=False, comment="position in run_set_profile"),
+    Column("content_digest", Text, nullable=False),
+    Column("reused", Boolean, nullable=False, comment="decided before this run set asked"),
+    _when("withdrawn_at", nullable=True),
+    Column("reason", Text, nullable=False, server_default=""),
+    _refers(["tenant_id", "run_set_id"], "run_set", ["tenant_id", "id"]),
+    _refers(["tenant_id", "cell_id"], "cell", ["tenant_id", "id"]),
+    _refers(["tenant_id", "content_digest"], "task", ["tenant_id", "content_digest"]),
+    Index(None, "tenant_id", "cell_id"),
+)
+
+attempt = Table(
+    "attempt",
+    metadata,
+    _tenant(),
+    Column("id", Uuid, primary_key=True),
+    Column("cell_id", Uuid, nullable=False),
+    Column("number", Integer, nullable=False),
+    Column("run_set_id", Uuid, nullable=False, comment="the run set that pays"),
+    Column("content_digest", Text, nullable=False),
+    Column("token", BigInteger, nullable=False),
+    Column("worker_id", Uuid, nullable=False),
+    Column("backend", Text, nullable=False),
+    Column("trace_id", Text, nullable=False),
+    _when("started_at"),
+    _when("ended_at", nullable=True),
+    Column("last_segment", Integer, nullable=False, server_default="0"),
+    Column("limits", JSONB, nullable=False, server_default=text("'{}'")),
+    Column("usage", JSONB, comment="NULL: unknown"),
+    Column("artifacts", JSONB, nullable=False, server_default=text("'[]'")),
+    UniqueConstraint("tenant_id", "cell_id", "number"),
+    _refers(["tenant_id", "cell_id"], "cell", ["tenant_id", "id"]),
+    _refers(["tenant_id", "run_set_id"], "run_set", ["tenant_id", "id"]),
+    Index(None, "tenant_id", "run_set_id", "ended_at"),
+)
+
+evidence = Table(
+    "evidence",
+    metadata,
+    _tenant(),
+    Column("attempt_id", Uuid, primary_key=True),
+    Column("seq", Integer, primary_key=True),
+    Column("phase", Text, nullable=False),
+    Column("started_at", DateTime(timezone=True), nullable=False),
+    Column("ended_at", DateTime(timezone=True), nullable=False),
+    Column("detail", JSONB, nullable=False),
+    _refers(["tenant_id", "attempt_id"], "attempt", ["tenant_id", "id"]),
+)
+
+grading = Table(
+    "grading",
+    metadata,
+    _tenant(),
+    Column("attempt_id", Uuid, primary_key=True),
+    Column("verifier_digest", Text, primary_key=True),
+    Column("number", Integer, primary_key=True),
+    Column("mode", Text, nullable=False),
+    Column("backend", Text, nullable=False),
+    Column("forgeable", Boolean, nullable=False),
+    Column("rewards", JSONB, comment="NULL: the verifier left none"),
+    Column("detail", JSONB, nullable=False),
+    _when("graded_at"),
+    _refers(["tenant_id", "attempt_id"], "attempt", ["tenant_id", "id"]),
+)
+
+outcome = Table(
+    "outcome",
+    metadata,
+    _tenant(),
+    Column("attempt_id", Uuid, primary_key=True),
+    Column("grading", Integer, primary_key=True, comment="0: not graded"),
+    Column("policy_version", Text, primary_key=True),
+    Column("class", Text, nullable=False),
+    Column("owner", Text, nullable=False),
+    Column("rule", Text, nullable=False),
+    Column("verdict", Boolean, comment="NULL: no verdict, which is not a fail"),
+    Column("limit", Text, nullable=False, server_default=""),
+    _when("decided_at"),
+    _refers(["tenant_id", "attempt_id"], "attempt", ["tenant_id", "id"]),
+)
+
+result = Table(
+    "result",
+    metadata,
+    _tenant(),
+    Column("cell_id", Uuid, primary_key=True),
+    Column("policy_version", Text, primary_key=True),
+    Column("attempt_id", Uuid, nullable=False),
+    Column("grading", Integer, nullable=False),
+    Column("class", Text, nullable=False),
+    Column("verdict", Boolean, nullable=False),
+    Column("reward", Float),
+    _when("decided_at"),
+    _refers(["tenant_id", "cell_id"], "cell", ["tenant_id", "id"]),
+    _refers(["tenant_id", "attempt_id"], "attempt", ["tenant_id", "id"]),
+)
+
+leaderboard_entry = Table(
+    "leaderboard_entry",
+    metadata,
+    _tenant(),
+    Column("suite_id", Text, primary_key=True),
+    Column("configuration", Text, primary_key=True),
+    Column("revision", Integer, primary_key=True),
+    Column("run_set_id", Uuid, nullable=False),
+    Column("profile", Text, nullable=False),
+    Column("series", Text, nullable=False),
+    Column("policy_version", Text, nullable=False),
+    Column("counts", JSONB, nullable=False),
+    Column("comparable", Boolean, nullable=False),
+    Column("reasons", JSONB, nullable=False),
+    _when("created_at"),
+    _refers(["tenant_id", "run_set_id"], "run_set", ["tenant_id", "id"]),
+    Index(None, "tenant_id", "series", "created_at"),
+)
+
+ledger = Table(
+    "ledger",
+    metadata,
+    _tenant(),
+    Column("id", Uuid, primary_key=True),
+    Column("run_set_id", Uuid, nullable=False),
+    Column("attempt_id", Uuid, nullable=False),
+    Column("price_version", Text, nullable=False),
+    Column("nano", BigInteger, nullable=False),
+    _when("created_at"),
+    _refers(["tenant_id", "attempt_id"], "attempt", ["tenant_id", "id"]),
+    Index(None, "tenant_id", "run_set_id"),
+)
+
+event = Table(
+    "event",
+    metadata,
+    _tenant(),
+    Column("seq", BigInteger, Identity(always=True), primary_key=True),
+    Column("id", Uuid, nullable=False),
+    Column("txid", BigInteger, nullable=False, server_default=text("pg_current_xact_id()::text::bigint")),
+    Column("name", Text, nullable=False),
+    Column("subject", Uuid, nullable=False),
+    Column("trace_id", Text, nullable=False),
+    Column("payload", JSONB, nullable=False),
+    _when("created_at"),
+    _when("published_at", nullable=True),
+    UniqueConstraint("tenant_id", "id"),
+    Index(None, "txid", "seq", postgresql_where=text("published_at IS NULL")),
+)

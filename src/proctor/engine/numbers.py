@@ -1,0 +1,167 @@
+"""The numbers we publish. One function computes each, whoever asks.
+
+expected = rows of ``expected_cell`` not withdrawn, and nothing else may define it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import NormalDist
+
+__all__ = [
+    "Counts",
+    "Difference",
+    "Interval",
+    "Rates",
+    "TaskTally",
+    "compare",
+    "rank_intervals",
+    "rates",
+    "sign_test",
+    "wilson",
+]
+
+_LEVEL: float = 0.95
+_Z: float = NormalDist().inv_cdf(0.5 + _LEVEL / 2)
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A range, both ends included."""
+
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class TaskTally:
+    """One task's cells of one profile: expected, with a verdict, passed."""
+
+    expected: int
+    decided: int
+    passed: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Counts:
+    """What rates are made of."""
+
+    expected: int
+    decided: int
+    passed: int
+    withdrawn: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rates:
+    """Strict, graded, coverage and bounds: always shown together, with their counts. ``None``: nothing to divide by."""
+
+    counts: Counts
+    strict: float | None
+    graded: float | None
+    coverage: float | None
+    bounds: Interval | None
+    interval: Interval | None
+    """95 % interval of the strict rate, clustered by task where there are trials."""
+
+
+def rates(tasks: Sequence[TaskTally], *, withdrawn: int = 0) -> Rates:
+    """All the rates of one profile from its tasks' tallies."""
+    expected = sum(task.expected for task in tasks)
+    decided = sum(task.decided for task in tasks)
+    passed = sum(task.passed for task in tasks)
+    counts = Counts(expected=expected, decided=decided, passed=passed, withdrawn=withdrawn)
+    if not expected:
+        return Rates(counts=counts, strict=None, graded=None, coverage=None, bounds=None, interval=None)
+    missing = expected - decided
+    return Rates(
+        counts=counts,
+        strict=passed / expected,
+        graded=passed / decided if decided else None,
+        coverage=decided / expected,
+        bounds=Interval(passed / expected, (passed + missing) / expected),
+        interval=wilson(passed / expected, _effective_size(tasks, expected, passed)),
+    )
+
+
+def wilson(rate: float, size: float) -> Interval:
+    """Wilson's 95 % interval of a proportion seen over ``size`` trials (Wilson 1927); ``size`` may be fractional."""
+    centre = (rate + _Z**2 / (2 * size)) / (1 + _Z**2 / size)
+    half = _Z / (1 + _Z**2 / size) * math.sqrt(rate * (1 - rate) / size + _Z**2 / (4 * size**2))
+    low = 0.0 if rate == 0 else max(0.0, centre - half)
+    high = 1.0 if rate == 1 else min(1.0, centre + half)
+    return Interval(low, high)
+
+
+def _effective_size(tasks: Sequence[TaskTally], expected: int, passed: int) -> float:
+    """Trials of one task are not independent: the size at which the plain error equals the one clustered by task.
+
+    SE_cl = (1/n) sqrt(sum over tasks of (sum over its cells of (s - mean))^2), Miller 2024, arXiv 2411.00640. Where
+    every cell agrees the clusters' spread says nothing, and the number of tasks is the size.
+    """
+    if all(task.expected <= 1 for task in tasks):
+        return float(expected)
+    clusters = sum(1 for task in tasks if task.expected)
+    rate = passed / expected
+    spread = sum((task.passed - task.expected * rate) ** 2 for task in tasks)
+    if rate in (0.0, 1.0) or spread == 0.0:
+        return float(clusters)
+    return min(float(expected), rate * (1 - rate) * expected**2 / spread)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Difference:
+    """The paired difference of two profiles' strict rates over the tasks both have, with its 95 % interval."""
+
+    mean: float
+    interval: Interval
+    tasks: int
+    sign_p: float
+    """Two-sided exact sign test over the tasks that differ: few tasks with no spread would make an interval of 0."""
+
+    @property
+    def distinguishable(self) -> bool:
+        """Whether the interval excludes 0 and the sign test agrees at 5 %."""
+        return (self.interval.low > 0 or self.interval.high < 0) and self.sign_p < 1 - _LEVEL
+
+
+def compare(a: Mapping[str, float], b: Mapping[str, float]) -> Difference | None:
+    """Mean of a - b over the tasks in both, by task (each task's mean over trials); ``None`` for under two tasks.
+
+    SE = sd(d)/sqrt(n) of the paired differences (Miller 2024, section 4). With no spread at all the tasks agree, and
+    the interval is the one point.
+    """
+    common = sorted(a.keys() & b.keys())
+    if len(common) < 2:
+        return None
+    differences = [a[task] - b[task] for task in common]
+    mean = math.fsum(differences) / len(differences)
+    variance = math.fsum((d - mean) ** 2 for d in differences) / (len(differences) - 1)
+    half = _Z * math.sqrt(variance / len(differences))
+    return Difference(
+        mean=mean,
+        interval=Interval(mean - half, mean + half),
+        tasks=len(common),
+        sign_p=sign_test(sum(d > 0 for d in differences), sum(d < 0 for d in differences)),
+    )
+
+
+def sign_test(plus: int, minus: int) -> float:
+    """Two-sided exact p of a sign test, equal to McNemar's exact test on discordant pairs; 1.0 where none differ."""
+    n = plus + minus
+    tail = sum(math.comb(n, k) for k in range(min(plus, minus) + 1))
+    return min(1.0, tail / float(2 ** (n - 1)) if n else 1.0)
+
+
+def rank_intervals(profiles: Mapping[str, Mapping[str, float]]) -> dict[str, tuple[int, int]]:
+    """Best and worst rank of each profile: only those it can be told apart from stand surely above or below it."""
+    ranks: dict[str, tuple[int, int]] = {}
+    for name, mine in profiles.items():
+        others = [compare(theirs, mine) for other, theirs in profiles.items() if other != name]
+        told_apart = [d for d in others if d is not None and d.distinguishable]
+        better = sum(1 for d in told_apart if d.mean > 0)
+        worse = sum(1 for d in told_apart if d.mean < 0)
+        ranks[name] = (1 + better, len(profiles) - worse)
+    return ranks

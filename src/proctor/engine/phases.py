@@ -1,0 +1,97 @@
+"""Phases as they happen: each is timed, and what ended it is written down as Proctor itself saw it."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from proctor.agents.errors import AgentSetupFailed, ProfileInvalid
+from proctor.agents.oracle import SolutionMissing
+from proctor.engine.evidence import STDERR_TAIL, Evidence, Phase
+from proctor.engine.secrets import SecretNotListed
+from proctor.kernel.canonical import Json
+from proctor.kernel.clock import Clock
+from proctor.kernel.errors import ProctorError
+from proctor.sandboxes.errors import SandboxError, TransferRefused, UnsupportedByBackend
+from proctor.sandboxes.interfaces import ExecResult
+
+__all__ = ["PhaseFailed", "PhaseRecorder", "TaskUnsupported", "exec_detail"]
+
+
+class TaskUnsupported(ProctorError):
+    """The task asks for what this release or backend does not do."""
+
+    code = "task-unsupported"
+    exit_code = 2
+
+
+class PhaseFailed(Exception):
+    """A phase ended the attempt; its evidence is already recorded."""
+
+
+class PhaseRecorder:
+    """The evidence of one attempt, growing in order."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self.evidence: list[Evidence] = []
+
+    @contextmanager
+    def phase(self, phase: Phase) -> Iterator[dict[str, Json]]:
+        """Time a phase; the dict it yields becomes its detail. Raises ``PhaseFailed`` for whatever ended it."""
+        started = self._clock.now()
+        detail: dict[str, Json] = {}
+        try:
+            yield detail
+        except asyncio.CancelledError:
+            detail.update(failed=True, source="user", reason="cancelled")
+            raise
+        except Exception as error:  # whatever it was, it is evidence; the policy decides what it means
+            detail.update(_told(error))
+            raise PhaseFailed(str(error)) from error
+        finally:
+            ended = self._clock.now()
+            item = Evidence(phase=phase, seq=len(self.evidence) + 1, started_at=started, ended_at=ended, detail=detail)
+            self.evidence.append(item)
+
+
+def exec_detail(result: ExecResult) -> dict[str, Json]:
+    """What the sandbox itself says of a command's end, and the tail of its standard error for a reader."""
+    return {
+        "exit_code": result.exit_code,
+        "signal": result.signal,
+        "oom": result.oom,
+        "exec_limit": result.limit.value if result.limit else None,
+        "output_truncated": result.truncated,
+        "stderr_tail": result.stderr[-STDERR_TAIL:].decode("utf-8", "replace").replace("\x00", "\ufffd"),
+    }
+
+
+def _told(error: Exception) -> dict[str, Json]:
+    detail: dict[str, Json] = {
+        "failed": True,
+        "source": _source(error),
+        "exception": type(error).__name__,
+        "message": str(error)[:STDERR_TAIL].replace("\x00", "\ufffd"),
+    }
+    if isinstance(error, UnsupportedByBackend | SolutionMissing):
+        detail["exception"] = "TaskUnsupported"
+    return detail
+
+
+def _source(error: Exception) -> str:
+    if isinstance(error, TaskUnsupported | UnsupportedByBackend | SolutionMissing | SecretNotListed):
+        return "task"
+    if isinstance(error, ProfileInvalid):
+        return "profile"
+    if isinstance(error, AgentSetupFailed):
+        return "agent"
+    if isinstance(error, TransferRefused):
+        return "agent"
+    if isinstance(error, SandboxError):
+        return "sandbox"
+    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE):
+        return "sandbox"
+    return "harness"

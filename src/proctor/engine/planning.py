@@ -1,0 +1,336 @@
+"""Planning: from resolved profiles and tasks to a run set whose cells are expected and queued.
+
+Everything of one run set is planned in one transaction under the tenant's plan lock: a crash leaves nothing half
+planned, and trial numbers are allocated once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import Connection, CursorResult, insert, select, update
+from sqlalchemy.dialects.postgresql import insert as upsert
+
+from proctor.database.queries import load_queries
+from proctor.engine.identity import cell_id, run_set_id
+from proctor.engine.models import configuration, run_set, run_set_profile
+from proctor.engine.recording import KIND
+from proctor.kernel.canonical import Json
+from proctor.kernel.ids import new_id
+from proctor.queue import service as queue
+from proctor.queue.service import Band, Item
+
+__all__ = ["Plan", "PlannedProfile", "PlannedTask", "RunSetRow", "create", "enqueue_undecided", "find", "preview"]
+
+_CHUNK: int = 2_000
+"""Cells per statement: few round trips, and memory that does not grow with the run set."""
+UNLIMITED_SEC: float = 3600.0
+"""What a task without a time limit is expected to take at most, for the order of service."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlannedTask:
+    """A task as planning needs it."""
+
+    content_digest: str
+    agent_digest: str
+    verifier_digest: str
+    expected_sec: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlannedProfile:
+    """A profile with its configuration resolved."""
+
+    name: str
+    series: str
+    configuration: str
+    document: Mapping[str, Json]
+    provider: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """A run set as asked for. ``reuse_sec`` ``None``: every trial is new."""
+
+    tenant: UUID
+    name: str
+    spec_digest: str
+    suite_id: str
+    spec: Mapping[str, Json]
+    policy_version: str
+    reuse_sec: int | None
+    trials: int
+    band: Band
+    profiles: Sequence[PlannedProfile]
+    tasks: Sequence[PlannedTask]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunSetRow:
+    """A run set as stored."""
+
+    id: UUID
+    name: str
+    spec_digest: str
+    suite_id: str
+    continued: int
+    policy_version: str
+    state: str
+    reason: str
+    trace_id: str
+    reuse_sec: int | None
+    created_at: datetime
+    ended_at: datetime | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Preview:
+    """What planning would give: cells that exist with a verdict, exist without, and would be new."""
+
+    decided: int
+    owed: int
+    new: int
+
+
+def find(connection: Connection, plan: Plan) -> RunSetRow | None:
+    """The newest run set of this name, file and suite."""
+    row = _run(
+        connection,
+        "find_run_set",
+        tenant=plan.tenant,
+        name=plan.name,
+        spec_digest=plan.spec_digest,
+        suite_id=plan.suite_id,
+    ).one_or_none()
+    return RunSetRow(**row._mapping) if row is not None else None
+
+
+def moved(connection: Connection, plan: Plan, found: RunSetRow) -> list[str]:
+    """What the file resolves to now and did not when the run set was planned, one line a difference."""
+    rows = _run(connection, "run_set_context", tenant=plan.tenant, run_set=found.id).all()
+    then = {row.name: (row.configuration, row.document) for row in rows}
+    lines: list[str] = []
+    for profile in plan.profiles:
+        known = then.get(profile.name)
+        if known is not None and known[0] != profile.configuration:
+            lines.extend(f"{profile.name}: {line}" for line in _differences(known[1], profile.document))
+    return lines
+
+
+def _differences(then: Json, now: Json, path: str = "") -> Iterator[str]:
+    if isinstance(then, Mapping) and isinstance(now, Mapping):
+        for key in sorted({*then, *now}):
+            yield from _differences(then.get(key), now.get(key), f"{path}.{key}".lstrip("."))
+    elif then != now:
+        yield f"{path}: was {then!r}, is {now!r}"
+
+
+def create(connection: Connection, plan: Plan) -> UUID:
+    """Write a new run set with its configurations, cells and expected cells, and queue what is undecided."""
+    _run(connection, "lock_plan", tenant=plan.tenant)
+    before = find(connection, plan)
+    continued = 0 if before is None else before.continued + 1
+    identity = run_set_id(plan.tenant, plan.name, plan.spec_digest, plan.suite_id, continued)
+    _insert_run_set(connection, plan, identity, continued)
+    for position, profile in enumerate(plan.profiles):
+        _insert_profile(connection, plan, identity, position, profile)
+        for task in plan.tasks:
+            _expect(connection, plan, identity, position, profile, task)
+    enqueue_undecided(connection, plan, identity)
+    return identity
+
+
+def _insert_run_set(connection: Connection, plan: Plan, identity: UUID, continued: int) -> None:
+    connection.execute(
+        insert(run_set).values(
+            tenant_id=plan.tenant,
+            id=identity,
+            name=plan.name,
+            spec_digest=plan.spec_digest,
+            suite_id=plan.suite_id,
+            continued=continued,
+            spec=dict(plan.spec),
+            policy_version=plan.policy_version,
+            reuse_sec=plan.reuse_sec,
+            trace_id=new_id().hex,
+        )
+    )
+
+
+def _insert_profile(connection: Connection, plan: Plan, identity: UUID, position: int, profile: PlannedProfile) -> None:
+    document = dict(profile.document)
+    values = {"tenant_id": plan.tenant, "hash": profile.configuration, "document": document}
+    connection.execute(upsert(configuration).values(**values, origin=str(document["origin"])).on_conflict_do_nothing())
+    connection.execute(
+        insert(run_set_profile).values(
+            tenant_id=plan.tenant,
+            run_set_id=identity,
+            position=position,
+            name=profile.name,
+            series=profile.series,
+            configuration=profile.configuration,
+            routing={"provider": profile.provider},
+        )
+    )
+
+
+def _expect(
+    connection: Connection, plan: Plan, identity: UUID, position: int, profile: PlannedProfile, task: PlannedTask
+) -> None:
+    """Existing trials first, in the order of their numbers, then new ones after the last there is."""
+    existing = _existing(connection, plan, profile, task)
+    for chunk in _chunks(existing):
+        _insert_expected(connection, plan, identity, position, task, chunk)
+    missing = plan.trials - len(existing)
+    if missing <= 0:
+        return
+    key = _task_key(plan, profile, task)
+    last = int(_run(connection, "last_trial", **key).scalar_one())
+    for first in range(last + 1, last + missing + 1, _CHUNK):
+        trials = list(range(first, min(first + _CHUNK, last + missing + 1)))
+        ids = [
+            cell_id(plan.tenant, profile.configuration, task.agent_digest, task.verifier_digest, trial)
+            for trial in trials
+        ]
+        _run(connection, "insert_cells", **key, ids=ids, trials=trials)
+        _insert_expected(connection, plan, identity, position, task, [(id_, False) for id_ in ids])
+
+
+def _existing(
+    connection: Connection, plan: Plan, profile: PlannedProfile, task: PlannedTask
+) -> list[tuple[UUID, bool]]:
+    if plan.reuse_sec is None:
+        return []
+    rows = _run(
+        connection,
+        "existing_trials",
+        **_task_key(plan, profile, task),
+        policy=plan.policy_version,
+        reuse=plan.reuse_sec,
+        trials=plan.trials,
+    )
+    return [(row.id, row.decided) for row in rows]
+
+
+def _insert_expected(
+    connection: Connection,
+    plan: Plan,
+    identity: UUID,
+    position: int,
+    task: PlannedTask,
+    cells: Sequence[tuple[UUID, bool]],
+) -> None:
+    _run(
+        connection,
+        "insert_expected",
+        tenant=plan.tenant,
+        run_set=identity,
+        profile=position,
+        content_digest=task.content_digest,
+        ids=[id_ for id_, _ in cells],
+        reused=[reused for _, reused in cells],
+    )
+
+
+def _task_key(plan: Plan, profile: PlannedProfile, task: PlannedTask) -> dict[str, Any]:
+    return {
+        "tenant": plan.tenant,
+        "configuration": profile.configuration,
+        "agent_digest": task.agent_digest,
+        "verifier_digest": task.verifier_digest,
+    }
+
+
+def enqueue_undecided(
+    connection: Connection,
+    plan: Plan,
+    identity: UUID,
+    *,
+    revive: bool = False,
+    only: frozenset[str] | None = None,
+    limit: int | None = None,
+) -> int:
+    """Queue every cell of a run set that has no verdict; returns how many. Safe to repeat.
+
+    ``only``: content digests of the tasks to queue; ``limit``: at most so many cells; ``revive``: dead letters too.
+    """
+    expected = {task.content_digest: task.expected_sec for task in plan.tasks}
+    queued = 0
+    for page in _undecided(connection, plan, identity):
+        wanted = [row for row in page if only is None or row.content_digest in only]
+        if limit is not None:
+            wanted = wanted[: limit - queued]
+        items = [
+            Item(
+                id=row.cell_id,
+                provider=plan.profiles[row.profile].provider,
+                band=plan.band,
+                expected_sec=expected.get(row.content_digest, 0.0),
+            )
+            for row in wanted
+        ]
+        if items:
+            queue.enqueue(connection, plan.tenant, KIND, items, holder=identity, revive=revive)
+        queued += len(items)
+        if limit is not None and queued >= limit:
+            break
+    return queued
+
+
+def _undecided(connection: Connection, plan: Plan, identity: UUID) -> Iterator[Sequence[Any]]:
+    after = UUID(int=0)
+    while rows := _run(
+        connection,
+        "undecided",
+        tenant=plan.tenant,
+        run_set=identity,
+        policy=plan.policy_version,
+        after=after,
+        page=_CHUNK,
+    ).all():
+        yield rows
+        after = rows[-1].cell_id
+
+
+def preview(connection: Connection, plan: Plan) -> Preview:
+    """What ``create`` would find and add, without writing anything."""
+    decided = owed = new = 0
+    for profile in plan.profiles:
+        for task in plan.tasks:
+            existing = _existing(connection, plan, profile, task)
+            have = sum(1 for _, is_decided in existing if is_decided)
+            decided += have
+            owed += len(existing) - have
+            new += max(0, plan.trials - len(existing))
+    return Preview(decided=decided, owed=owed, new=new)
+
+
+def set_state(connection: Connection, tenant: UUID, identity: UUID, state: str, reason: str = "") -> None:
+    """Move a run set to another state."""
+    ended = None if state in ("running", "paused") else datetime.now().astimezone()
+    connection.execute(
+        update(run_set)
+        .where(run_set.c.tenant_id == tenant, run_set.c.id == identity)
+        .values(state=state, reason=reason, ended_at=ended)
+    )
+
+
+def stored_spec(connection: Connection, tenant: UUID, identity: UUID) -> Mapping[str, Json]:
+    """A run set's spec as it was planned."""
+    query = select(run_set.c.spec).where(run_set.c.tenant_id == tenant, run_set.c.id == identity)
+    spec: Mapping[str, Json] = connection.execute(query).scalar_one()
+    return spec
+
+
+def _chunks(cells: Sequence[tuple[UUID, bool]]) -> Iterator[Sequence[tuple[UUID, bool]]]:
+    for start in range(0, len(cells), _CHUNK):
+        yield cells[start : start + _CHUNK]
+
+
+def _run(connection: Connection, query: str, /, **parameters: Any) -> CursorResult[Any]:
+    return connection.execute(load_queries("proctor.engine")[query], parameters)

@@ -1,0 +1,290 @@
+-- The engine's statements that are more than a plain Core expression. All run in a tenant's session.
+
+-- name: lock_plan
+-- Run sets of a tenant are planned one at a time, so trial numbers are allocated once.
+SELECT pg_advisory_xact_lock(hashtextextended('proctor.plan.' || CAST(:tenant AS text), 0));
+
+-- name: find_run_set
+SELECT id, name, spec_digest, suite_id, continued, policy_version, state, reason, trace_id, reuse_sec, created_at,
+       ended_at
+FROM proctor.run_set
+WHERE tenant_id = :tenant AND name = :name AND spec_digest = :spec_digest AND suite_id = :suite_id
+ORDER BY continued DESC LIMIT 1;
+
+-- name: existing_trials
+-- Cells of a configuration on a task that this run set may ask for again, in the order of their trials: undecided
+-- ones, and those whose verdict is young enough. What the verdict says is not looked at.
+SELECT c.id, c.trial, r.cell_id IS NOT NULL AS decided
+FROM proctor.cell c
+LEFT JOIN proctor.result r ON r.tenant_id = c.tenant_id AND r.cell_id = c.id AND r.policy_version = :policy
+WHERE c.tenant_id = :tenant AND c.configuration = :configuration AND c.agent_digest = :agent_digest
+  AND c.verifier_digest = :verifier_digest
+  AND (r.cell_id IS NULL OR r.decided_at >= now() - make_interval(secs => :reuse))
+ORDER BY c.trial LIMIT :trials;
+
+-- name: last_trial
+SELECT coalesce(max(trial), 0) AS trial FROM proctor.cell
+WHERE tenant_id = :tenant AND configuration = :configuration AND agent_digest = :agent_digest
+  AND verifier_digest = :verifier_digest;
+
+-- name: insert_cells
+INSERT INTO proctor.cell (tenant_id, id, configuration, agent_digest, verifier_digest, trial)
+SELECT :tenant, r.id, :configuration, :agent_digest, :verifier_digest, r.trial
+FROM unnest(CAST(:ids AS uuid[]), CAST(:trials AS int[])) AS r (id, trial) ON CONFLICT DO NOTHING;
+
+-- name: insert_expected
+INSERT INTO proctor.expected_cell (tenant_id, run_set_id, cell_id, profile, content_digest, reused)
+SELECT :tenant, :run_set, r.id, :profile, :content_digest, r.reused
+FROM unnest(CAST(:ids AS uuid[]), CAST(:reused AS boolean[])) AS r (id, reused) ON CONFLICT DO NOTHING;
+
+-- name: undecided
+-- Cells a run set still wants a verdict for, page by page in the order of their ids.
+SELECT e.cell_id, e.content_digest, e.profile FROM proctor.expected_cell e
+LEFT JOIN proctor.result r ON r.tenant_id = e.tenant_id AND r.cell_id = e.cell_id AND r.policy_version = :policy
+WHERE e.tenant_id = :tenant AND e.run_set_id = :run_set AND e.withdrawn_at IS NULL AND r.cell_id IS NULL
+  AND e.cell_id > :after
+ORDER BY e.cell_id LIMIT :page;
+
+-- name: assign
+-- What a claimed cell is to run for: the live run set that asked first (the worker's own, where it has one), the
+-- next attempt number, and whether a verdict is already there, after which no attempt starts.
+SELECT q.id AS cell_id, q.token, w.run_set_id, w.profile, w.content_digest, w.policy_version, w.trace_id,
+       coalesce((SELECT max(a.number) FROM proctor.attempt a WHERE a.tenant_id = :tenant AND a.cell_id = q.id), 0) + 1
+           AS number,
+       EXISTS (SELECT FROM proctor.result r WHERE r.tenant_id = :tenant AND r.cell_id = q.id
+               AND r.policy_version = w.policy_version) AS decided
+FROM unnest(CAST(:ids AS uuid[]), CAST(:tokens AS bigint[])) AS q (id, token)
+LEFT JOIN LATERAL (
+    SELECT e.run_set_id, e.profile, e.content_digest, s.policy_version, s.trace_id
+    FROM proctor.expected_cell e
+    JOIN proctor.run_set s ON s.tenant_id = e.tenant_id AND s.id = e.run_set_id
+    WHERE e.tenant_id = :tenant AND e.cell_id = q.id AND e.withdrawn_at IS NULL AND s.state = 'running'
+    ORDER BY (s.id = CAST(:scope AS uuid)) DESC NULLS LAST, s.created_at LIMIT 1
+) w ON true;
+
+-- name: start_attempts
+INSERT INTO proctor.attempt
+    (tenant_id, id, cell_id, number, run_set_id, content_digest, token, worker_id, backend, trace_id)
+SELECT :tenant, r.id, r.cell_id, r.number, r.run_set_id, r.content_digest, r.token, :worker, :backend, r.trace_id
+FROM jsonb_to_recordset(CAST(:rows AS jsonb))
+    AS r (id uuid, cell_id uuid, number int, run_set_id uuid, content_digest text, token bigint, trace_id text);
+
+-- name: end_attempts
+UPDATE proctor.attempt a
+SET ended_at = now(), last_segment = greatest(a.last_segment, r.last_segment), limits = r.limits, usage = r.usage, artifacts = r.artifacts
+FROM jsonb_to_recordset(CAST(:rows AS jsonb))
+    AS r (id uuid, last_segment int, limits jsonb, usage jsonb, artifacts jsonb)
+WHERE a.tenant_id = :tenant AND a.id = r.id AND a.ended_at IS NULL;
+
+-- name: see_attempts
+-- A progress signal with the heartbeat: how far the log has come.
+UPDATE proctor.attempt a SET last_segment = r.segment
+FROM unnest(CAST(:ids AS uuid[]), CAST(:segments AS int[])) AS r (id, segment)
+WHERE a.tenant_id = :tenant AND a.id = r.id AND a.ended_at IS NULL AND a.last_segment < r.segment;
+
+-- name: insert_evidence
+INSERT INTO proctor.evidence (tenant_id, attempt_id, seq, phase, started_at, ended_at, detail)
+SELECT :tenant, r.attempt_id, r.seq, r.phase, r.started_at, r.ended_at, r.detail
+FROM jsonb_to_recordset(CAST(:rows AS jsonb))
+    AS r (attempt_id uuid, seq int, phase text, started_at timestamptz, ended_at timestamptz, detail jsonb)
+ON CONFLICT DO NOTHING;
+
+-- name: evidence_differs
+-- A repeat with other content under the same id is no repeat.
+SELECT count(*) AS rows FROM jsonb_to_recordset(CAST(:rows AS jsonb))
+    AS r (attempt_id uuid, seq int, phase text, started_at timestamptz, ended_at timestamptz, detail jsonb)
+JOIN proctor.evidence e ON e.tenant_id = :tenant AND e.attempt_id = r.attempt_id AND e.seq = r.seq
+WHERE (e.phase, e.detail) IS DISTINCT FROM (r.phase, r.detail);
+
+-- name: insert_gradings
+INSERT INTO proctor.grading
+    (tenant_id, attempt_id, verifier_digest, number, mode, backend, forgeable, rewards, detail, graded_at)
+SELECT :tenant, r.attempt_id, r.verifier_digest, r.number, r.mode, r.backend, r.forgeable, r.rewards, r.detail,
+       r.graded_at
+FROM jsonb_to_recordset(CAST(:rows AS jsonb))
+    AS r (attempt_id uuid, verifier_digest text, number int, mode text, backend text, forgeable boolean,
+          rewards jsonb, detail jsonb, graded_at timestamptz)
+ON CONFLICT DO NOTHING;
+
+-- name: insert_outcomes
+INSERT INTO proctor.outcome (tenant_id, attempt_id, grading, policy_version, class, owner, rule, verdict, "limit")
+SELECT :tenant, r.attempt_id, r.grading, r.policy_version, r.class, r.owner, r.rule, r.verdict, r.limit
+FROM jsonb_to_recordset(CAST(:rows AS jsonb))
+    AS r (attempt_id uuid, grading int, policy_version text, class text, owner text, rule text, verdict boolean,
+          "limit" text)
+ON CONFLICT DO NOTHING;
+
+-- name: insert_results
+-- The first verdict of a cell is final.
+INSERT INTO proctor.result (tenant_id, cell_id, policy_version, attempt_id, grading, class, verdict, reward)
+SELECT :tenant, r.cell_id, r.policy_version, r.attempt_id, r.grading, r.class, r.verdict, r.reward
+FROM jsonb_to_recordset(CAST(:rows AS jsonb))
+    AS r (cell_id uuid, attempt_id uuid, grading int, policy_version text, class text, verdict boolean, reward float)
+WHERE r.verdict IS NOT NULL
+ON CONFLICT DO NOTHING;
+
+-- name: insert_ledger
+INSERT INTO proctor.ledger (tenant_id, id, run_set_id, attempt_id, price_version, nano)
+SELECT :tenant, r.id, r.run_set_id, r.attempt_id, r.price_version, r.nano
+FROM jsonb_to_recordset(CAST(:rows AS jsonb))
+    AS r (id uuid, run_set_id uuid, attempt_id uuid, price_version text, nano bigint)
+ON CONFLICT DO NOTHING;
+
+-- name: insert_events
+INSERT INTO proctor.event (tenant_id, id, name, subject, trace_id, payload)
+SELECT :tenant, r.id, r.name, r.subject, r.trace_id, r.payload
+FROM jsonb_to_recordset(CAST(:rows AS jsonb)) AS r (id uuid, name text, subject uuid, trace_id text, payload jsonb)
+ON CONFLICT (tenant_id, id) DO NOTHING;
+
+-- name: lost_attempts
+-- The attempts whose lease was lost, by their tokens.
+SELECT a.id, a.cell_id, a.run_set_id, a.trace_id, s.policy_version,
+       coalesce((SELECT max(e.seq) FROM proctor.evidence e WHERE e.tenant_id = a.tenant_id AND e.attempt_id = a.id), 0)
+           AS seq, a.started_at
+FROM proctor.attempt a JOIN proctor.run_set s ON s.tenant_id = a.tenant_id AND s.id = a.run_set_id
+WHERE a.tenant_id = :tenant AND a.token = ANY(CAST(:tokens AS bigint[])) AND a.cell_id = ANY(CAST(:cells AS uuid[]))
+  AND a.ended_at IS NULL;
+
+-- name: run_set_context
+-- What every attempt of a run set's profile shares.
+SELECT p.position, p.name, p.series, p.configuration, p.routing, c.document
+FROM proctor.run_set_profile p
+JOIN proctor.configuration c ON c.tenant_id = p.tenant_id AND c.hash = p.configuration
+WHERE p.tenant_id = :tenant AND p.run_set_id = :run_set ORDER BY p.position;
+
+-- name: tallies
+-- Expected, decided and passed cells by profile and task: the one source of every rate.
+SELECT e.profile, e.content_digest, count(*) FILTER (WHERE e.withdrawn_at IS NULL) AS expected,
+       count(r.cell_id) FILTER (WHERE e.withdrawn_at IS NULL) AS decided,
+       count(*) FILTER (WHERE e.withdrawn_at IS NULL AND r.verdict) AS passed,
+       count(*) FILTER (WHERE e.withdrawn_at IS NOT NULL) AS withdrawn,
+       sum(r.reward) FILTER (WHERE e.withdrawn_at IS NULL) AS reward,
+       count(r.reward) FILTER (WHERE e.withdrawn_at IS NULL) AS rewarded
+FROM proctor.expected_cell e
+LEFT JOIN proctor.result r ON r.tenant_id = e.tenant_id AND r.cell_id = e.cell_id AND r.policy_version = :policy
+WHERE e.tenant_id = :tenant AND e.run_set_id = :run_set
+GROUP BY e.profile, e.content_digest ORDER BY e.profile, e.content_digest;
+
+-- name: class_counts
+-- Cells by profile and class: the result's class where there is a verdict, else the last attempt's.
+SELECT e.profile, coalesce(r.class, last.class, 'not_started') AS class, coalesce(last.owner, 'model') AS owner,
+       r.cell_id IS NOT NULL AS decided, count(*) AS cells
+FROM proctor.expected_cell e
+LEFT JOIN proctor.result r ON r.tenant_id = e.tenant_id AND r.cell_id = e.cell_id AND r.policy_version = :policy
+LEFT JOIN LATERAL (
+    SELECT o.class, o.owner FROM proctor.attempt a
+    JOIN proctor.outcome o ON o.tenant_id = a.tenant_id AND o.attempt_id = a.id AND o.policy_version = :policy
+    WHERE r.cell_id IS NULL AND a.tenant_id = e.tenant_id AND a.cell_id = e.cell_id
+    ORDER BY a.number DESC, o.grading DESC LIMIT 1
+) last ON true
+WHERE e.tenant_id = :tenant AND e.run_set_id = :run_set AND e.withdrawn_at IS NULL
+GROUP BY 1, 2, 3, 4 ORDER BY 1, 5 DESC;
+
+-- name: usage_sums
+-- Cost and tokens over all attempts behind a run set's cells, what of it this run set paid, and how many reported.
+SELECT e.profile, count(a.id) AS attempts, count(a.usage) AS reported,
+       sum((a.usage->>'cost_nano')::bigint) AS cost,
+       sum((a.usage->>'cost_nano')::bigint) FILTER (WHERE a.run_set_id = e.run_set_id) AS own_cost,
+       sum((a.usage->>'input_tokens')::bigint + coalesce((a.usage->>'cache_read_tokens')::bigint, 0)
+           + coalesce((a.usage->>'cache_write_tokens')::bigint, 0)) AS input_tokens,
+       sum((a.usage->>'output_tokens')::bigint) AS output_tokens,
+       avg(extract(epoch FROM a.ended_at - a.started_at)) AS seconds
+FROM proctor.expected_cell e
+JOIN proctor.attempt a ON a.tenant_id = e.tenant_id AND a.cell_id = e.cell_id AND a.ended_at IS NOT NULL
+WHERE e.tenant_id = :tenant AND e.run_set_id = :run_set AND e.withdrawn_at IS NULL
+GROUP BY e.profile ORDER BY e.profile;
+
+-- name: reused_summary
+SELECT count(*) AS cells, min(r.decided_at) AS oldest
+FROM proctor.expected_cell e
+JOIN proctor.result r ON r.tenant_id = e.tenant_id AND r.cell_id = e.cell_id AND r.policy_version = :policy
+WHERE e.tenant_id = :tenant AND e.run_set_id = :run_set AND e.reused AND e.withdrawn_at IS NULL;
+
+-- name: progress
+SELECT count(*) AS expected, count(r.cell_id) AS decided, count(*) FILTER (WHERE r.verdict) AS passed
+FROM proctor.expected_cell e
+LEFT JOIN proctor.result r ON r.tenant_id = e.tenant_id AND r.cell_id = e.cell_id AND r.policy_version = :policy
+WHERE e.tenant_id = :tenant AND e.run_set_id = :run_set AND e.withdrawn_at IS NULL;
+
+-- name: cells
+-- A page of a run set's cells with the state of each, after a cursor.
+SELECT e.cell_id, c.trial, e.profile, e.content_digest, e.reused, e.withdrawn_at, e.reason AS withdrawn_reason,
+       r.verdict, r.reward, coalesce(r.class, last.class) AS class,
+       CASE WHEN r.cell_id IS NULL THEN last.owner ELSE decided.owner END AS owner,
+       coalesce(r.attempt_id, last.attempt_id) AS attempt_id, coalesce(decided.limit, last.limit, '') AS "limit",
+       (SELECT count(*) FROM proctor.attempt a WHERE a.tenant_id = e.tenant_id AND a.cell_id = e.cell_id) AS attempts
+FROM proctor.expected_cell e
+JOIN proctor.cell c ON c.tenant_id = e.tenant_id AND c.id = e.cell_id
+LEFT JOIN proctor.result r ON r.tenant_id = e.tenant_id AND r.cell_id = e.cell_id AND r.policy_version = :policy
+LEFT JOIN proctor.outcome decided ON decided.tenant_id = e.tenant_id AND decided.attempt_id = r.attempt_id
+      AND decided.grading = r.grading AND decided.policy_version = :policy
+LEFT JOIN LATERAL (
+    SELECT a.id AS attempt_id, o.class, o.owner, o.limit FROM proctor.attempt a
+    LEFT JOIN proctor.outcome o ON o.tenant_id = a.tenant_id AND o.attempt_id = a.id AND o.policy_version = :policy
+    WHERE r.cell_id IS NULL AND a.tenant_id = e.tenant_id AND a.cell_id = e.cell_id
+    ORDER BY a.number DESC, o.grading DESC NULLS LAST LIMIT 1
+) last ON true
+WHERE e.tenant_id = :tenant AND e.run_set_id = :run_set
+  AND (CAST(:outcome AS text) IS NULL OR coalesce(r.class, last.class, 'not_started') = :outcome)
+  AND (CAST(:profile AS int) IS NULL OR e.profile = :profile)
+  AND (CAST(:tasks AS text[]) IS NULL OR e.content_digest = ANY(CAST(:tasks AS text[])))
+  AND (e.profile, e.content_digest, c.trial, e.cell_id) > (:after_profile, :after_task, :after_trial,
+       CAST(:after_cell AS uuid))
+ORDER BY e.profile, e.content_digest, c.trial, e.cell_id LIMIT :limit;
+
+-- name: attempts_of_cell
+SELECT a.id, a.number, a.started_at, a.ended_at, o.class, o.owner, o.rule, o.verdict
+FROM proctor.attempt a
+LEFT JOIN LATERAL (SELECT * FROM proctor.outcome o WHERE o.tenant_id = a.tenant_id AND o.attempt_id = a.id
+                   ORDER BY o.decided_at DESC, o.grading DESC LIMIT 1) o ON true
+WHERE a.tenant_id = :tenant AND a.cell_id = :cell ORDER BY a.number;
+
+-- name: running_attempts
+-- What runs now in a run set, and which phase its evidence has come to.
+SELECT a.id, a.cell_id, a.content_digest, a.started_at, e.profile
+FROM proctor.attempt a
+JOIN proctor.expected_cell e ON e.tenant_id = a.tenant_id AND e.run_set_id = a.run_set_id AND e.cell_id = a.cell_id
+WHERE a.tenant_id = :tenant AND a.run_set_id = :run_set AND a.ended_at IS NULL ORDER BY a.started_at LIMIT :limit;
+
+-- name: add_leaderboard_entry
+-- A revision is appended only where it says something new.
+INSERT INTO proctor.leaderboard_entry
+    (tenant_id, suite_id, configuration, revision, run_set_id, profile, series, policy_version, counts, comparable,
+     reasons)
+SELECT :tenant, :suite_id, :configuration, coalesce(last.revision, 0) + 1, :run_set, :profile, :series, :policy,
+       CAST(:counts AS jsonb), :comparable, CAST(:reasons AS jsonb)
+FROM (SELECT 1) one
+LEFT JOIN LATERAL (SELECT revision, run_set_id, counts, comparable, reasons FROM proctor.leaderboard_entry
+                   WHERE tenant_id = :tenant AND suite_id = :suite_id AND configuration = :configuration
+                   ORDER BY revision DESC LIMIT 1) last ON true
+WHERE last.revision IS NULL OR (last.run_set_id, last.counts, last.comparable, last.reasons)
+      IS DISTINCT FROM (:run_set, CAST(:counts AS jsonb), :comparable, CAST(:reasons AS jsonb));
+
+-- name: other_trials
+-- Complete trials of the same configuration and suite that a run set does not show, so that nobody shows only the best.
+SELECT c.trial, count(*) AS decided, count(*) FILTER (WHERE r.verdict) AS passed
+FROM proctor.cell c
+JOIN proctor.result r ON r.tenant_id = c.tenant_id AND r.cell_id = c.id AND r.policy_version = :policy
+JOIN proctor.suite_task st ON st.tenant_id = c.tenant_id AND st.suite_id = :suite_id
+JOIN proctor.task t ON t.tenant_id = c.tenant_id AND t.content_digest = st.content_digest
+     AND t.agent_digest = c.agent_digest AND t.verifier_digest = c.verifier_digest
+WHERE c.tenant_id = :tenant AND c.configuration = :configuration
+  AND NOT EXISTS (SELECT FROM proctor.expected_cell e
+                  WHERE e.tenant_id = c.tenant_id AND e.run_set_id = :run_set AND e.cell_id = c.id)
+GROUP BY c.trial HAVING count(*) = :tasks ORDER BY c.trial;
+
+-- name: history
+SELECT e.created_at, e.profile, e.series, e.suite_id, e.configuration, e.revision, e.counts, e.comparable, e.reasons,
+       e.run_set_id, s.name AS run_set
+FROM proctor.leaderboard_entry e JOIN proctor.run_set s ON s.tenant_id = e.tenant_id AND s.id = e.run_set_id
+WHERE e.tenant_id = :tenant AND e.series = :series ORDER BY e.created_at, e.revision;
+
+-- name: adopt
+-- The attempts that claims of ours already have, where the answer to the claim was lost.
+SELECT a.id AS attempt_id, a.cell_id, a.number, a.token, a.run_set_id, a.content_digest, a.trace_id, e.profile,
+       s.policy_version
+FROM proctor.attempt a
+JOIN proctor.expected_cell e ON e.tenant_id = a.tenant_id AND e.run_set_id = a.run_set_id AND e.cell_id = a.cell_id
+JOIN proctor.run_set s ON s.tenant_id = a.tenant_id AND s.id = a.run_set_id
+WHERE a.tenant_id = :tenant AND a.cell_id = ANY(CAST(:ids AS uuid[])) AND a.token = ANY(CAST(:tokens AS bigint[]))
+  AND a.ended_at IS NULL;

@@ -1,0 +1,457 @@
+"""What there is to see of run sets: status, leaderboard, cells, attempts, history. Reads only."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import Connection, CursorResult, select
+
+from proctor.database.queries import load_queries
+from proctor.engine.errors import AttemptUnknown, RunSetUnknown
+from proctor.engine.models import attempt, evidence, grading, outcome, run_set
+from proctor.engine.numbers import Rates, TaskTally, rank_intervals, rates
+from proctor.engine.planning import RunSetRow
+from proctor.engine.recording import KIND
+from proctor.kernel.canonical import Json
+from proctor.queue import service as queue
+
+__all__ = [
+    "AttemptDetail",
+    "CellPage",
+    "CellRow",
+    "ClassCount",
+    "LeaderboardRow",
+    "Progress",
+    "RunSetStatus",
+    "Usage",
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Usage:
+    """Sums over all attempts behind a profile's cells; ``None`` is unknown. Coverage: attempts that reported / all."""
+
+    attempts: int
+    reported: int
+    cost_nano: int | None
+    own_cost_nano: int | None
+    input_tokens: int | None
+    output_tokens: int | None
+    mean_seconds: float | None
+
+    @property
+    def coverage(self) -> float | None:
+        """The share of attempts that reported what they used."""
+        return self.reported / self.attempts if self.attempts else None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClassCount:
+    """Cells of one profile in one class."""
+
+    outcome: str
+    owner: str
+    decided: bool
+    cells: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class LeaderboardRow:
+    """One profile's row, with everything it takes to believe it."""
+
+    profile: str
+    series: str
+    configuration: str
+    rates: Rates
+    mean_reward: float | None
+    rank: tuple[int, int]
+    usage: Usage
+    classes: tuple[ClassCount, ...]
+    comparable: bool
+    reasons: tuple[str, ...]
+    other_trials: int
+    other_trials_mean: float | None
+    tasks: Mapping[str, TaskTally]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Progress:
+    """A run set at a glance."""
+
+    expected: int
+    decided: int
+    passed: int
+    queued: int
+    waiting: int
+    running: int
+    dead: int
+    paused: int
+
+    @property
+    def live(self) -> int:
+        """Cells that something will still be done for without anybody asking."""
+        return self.queued + self.waiting + self.running
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunSetStatus:
+    """A run set with its progress and what its cells wait for."""
+
+    run_set: RunSetRow
+    progress: Progress
+    lanes: tuple[queue.Lane, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class CellRow:
+    """A cell as a run set sees it."""
+
+    cell: UUID
+    profile: int
+    content_digest: str
+    trial: int
+    reused: bool
+    withdrawn: str | None
+    verdict: bool | None
+    reward: float | None
+    outcome: str | None
+    owner: str | None
+    limit: str
+    attempt: UUID | None
+    attempts: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class CellPage:
+    """A page of cells; ``cursor`` asks for the next, ``None`` at the end."""
+
+    cells: tuple[CellRow, ...]
+    cursor: tuple[int, str, int, UUID] | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class AttemptDetail:
+    """An attempt with all its evidence, gradings and outcomes, as they are stored."""
+
+    attempt: Mapping[str, Any]
+    evidence: tuple[Mapping[str, Any], ...]
+    gradings: tuple[Mapping[str, Any], ...]
+    outcomes: tuple[Mapping[str, Any], ...]
+
+
+_FIRST: tuple[int, str, int, UUID] = (-1, "", 0, UUID(int=0))
+
+
+def run_sets(connection: Connection, tenant: UUID, *, limit: int = 50) -> list[RunSetRow]:
+    """The newest run sets first."""
+    query = select(run_set).where(run_set.c.tenant_id == tenant).order_by(run_set.c.created_at.desc()).limit(limit)
+    return [_run_set_row(row) for row in connection.execute(query)]
+
+
+def find_run_set(connection: Connection, tenant: UUID, reference: str | None) -> RunSetRow:
+    """A run set by name (the newest), by id or the beginning of one; without a reference the newest of all."""
+    query = select(run_set).where(run_set.c.tenant_id == tenant).order_by(run_set.c.created_at.desc())
+    rows = [_run_set_row(row) for row in connection.execute(query)]
+    if reference is None:
+        if rows:
+            return rows[0]
+        raise RunSetUnknown("There is no run set yet.", remedy="Start one with `proctor run`.")
+    named = [row for row in rows if row.name == reference]
+    if named:
+        return named[0]
+    begun = [row for row in rows if len(reference) >= 4 and str(row.id).startswith(reference.lower())]
+    if len(begun) == 1:
+        return begun[0]
+    what = f"{len(begun)} run sets begin with {reference!r}." if begun else f"There is no run set {reference!r}."
+    raise RunSetUnknown(what)
+
+
+def _run_set_row(row: Any) -> RunSetRow:
+    fields = {name: getattr(row, name) for name in RunSetRow.__dataclass_fields__}
+    return RunSetRow(**fields)
+
+
+def progress(connection: Connection, tenant: UUID, row: RunSetRow) -> Progress:
+    """Counts of cells and of queue rows."""
+    counts = _run(connection, "progress", tenant=tenant, run_set=row.id, policy=row.policy_version).one()
+    states = queue.count_states(connection, tenant, KIND, row.id)
+    return Progress(
+        expected=counts.expected,
+        decided=counts.decided,
+        passed=counts.passed,
+        queued=states.get("pending", 0),
+        waiting=states.get("waiting", 0),
+        running=states.get("claimed", 0),
+        dead=states.get("dead", 0),
+        paused=states.get("paused", 0),
+    )
+
+
+def queue_left(connection: Connection, tenant: UUID, run_set_id: UUID) -> int:
+    """Queue rows of a run set that something will still be done for."""
+    states = queue.count_states(connection, tenant, KIND, run_set_id)
+    return sum(states.get(state, 0) for state in ("pending", "waiting", "claimed"))
+
+
+def status(connection: Connection, tenant: UUID, row: RunSetRow) -> RunSetStatus:
+    """A run set with its progress and the lanes that are closed."""
+    lanes = tuple(lane for lane in queue.lanes(connection, tenant, KIND) if lane.closed_until or lane.paused)
+    return RunSetStatus(run_set=row, progress=progress(connection, tenant, row), lanes=lanes)
+
+
+def leaderboard(connection: Connection, tenant: UUID, row: RunSetRow, reasons: Sequence[str]) -> list[LeaderboardRow]:
+    """A run set's profiles, best strict rate first. ``reasons``: what makes the whole run set not comparable."""
+    key = {"tenant": tenant, "run_set": row.id, "policy": row.policy_version}
+    tallies = _run(connection, "tallies", **key).all()
+    classes = _run(connection, "class_counts", **key).all()
+    usage = {one.profile: _usage(one) for one in _run(connection, "usage_sums", tenant=tenant, run_set=row.id)}
+    profiles = _run(connection, "run_set_context", tenant=tenant, run_set=row.id).all()
+    by_task = {p.position: _tasks(tallies, p.position) for p in profiles}
+    ranks = rank_intervals({str(p.position): _means(by_task[p.position]) for p in profiles})
+    rows = []
+    for profile in profiles:
+        others = _run(
+            connection,
+            "other_trials",
+            **key,
+            configuration=profile.configuration,
+            suite_id=row.suite_id,
+            tasks=len(by_task[profile.position]),
+        ).all()
+        rows.append(
+            _row(
+                profile,
+                tallies,
+                classes,
+                usage,
+                by_task[profile.position],
+                ranks[str(profile.position)],
+                reasons,
+                others,
+            )
+        )
+    return sorted(rows, key=lambda r: (-(r.rates.strict or 0.0), r.profile))
+
+
+def _row(
+    profile: Any,
+    tallies: Sequence[Any],
+    classes: Sequence[Any],
+    usage: Mapping[int, Usage],
+    tasks: Mapping[str, TaskTally],
+    rank: tuple[int, int],
+    reasons: Sequence[str],
+    others: Sequence[Any],
+) -> LeaderboardRow:
+    mine = [tally for tally in tallies if tally.profile == profile.position]
+    rate = rates(list(tasks.values()), withdrawn=sum(tally.withdrawn for tally in mine))
+    rewarded = sum(tally.rewarded for tally in mine)
+    missing = rate.counts.expected - rate.counts.decided
+    own = [*reasons, *([f"coverage: {missing} of {rate.counts.expected} cells have no verdict"] if missing else [])]
+    if rate.counts.withdrawn:
+        own.append(f"withdrawn: {rate.counts.withdrawn} cells")
+    other_decided = sum(other.decided for other in others)
+    return LeaderboardRow(
+        profile=profile.name,
+        series=profile.series,
+        configuration=profile.configuration,
+        rates=rate,
+        mean_reward=sum(tally.reward or 0.0 for tally in mine) / rewarded if rewarded else None,
+        rank=rank,
+        usage=usage.get(profile.position, _NO_USAGE),
+        classes=tuple(_class_count(one) for one in classes if one.profile == profile.position),
+        comparable=not own,
+        reasons=tuple(own),
+        other_trials=len(others),
+        other_trials_mean=sum(other.passed for other in others) / other_decided if other_decided else None,
+        tasks=tasks,
+    )
+
+
+_NO_USAGE = Usage(
+    attempts=0,
+    reported=0,
+    cost_nano=None,
+    own_cost_nano=None,
+    input_tokens=None,
+    output_tokens=None,
+    mean_seconds=None,
+)
+
+
+def _usage(row: Any) -> Usage:
+    return Usage(
+        attempts=row.attempts,
+        reported=row.reported,
+        cost_nano=int(row.cost) if row.cost is not None else None,
+        own_cost_nano=int(row.own_cost) if row.own_cost is not None else None,
+        input_tokens=int(row.input_tokens) if row.input_tokens is not None else None,
+        output_tokens=int(row.output_tokens) if row.output_tokens is not None else None,
+        mean_seconds=float(row.seconds) if row.seconds is not None else None,
+    )
+
+
+def _tasks(tallies: Sequence[Any], position: int) -> dict[str, TaskTally]:
+    return {
+        tally.content_digest: TaskTally(expected=tally.expected, decided=tally.decided, passed=tally.passed)
+        for tally in tallies
+        if tally.profile == position and tally.expected
+    }
+
+
+def _means(tasks: Mapping[str, TaskTally]) -> dict[str, float]:
+    return {task: tally.passed / tally.expected for task, tally in tasks.items()}
+
+
+def _class_count(row: Any) -> ClassCount:
+    names: Mapping[str, Any] = row._mapping
+    return ClassCount(outcome=names["class"], owner=row.owner, decided=row.decided, cells=row.cells)
+
+
+def cells(
+    connection: Connection,
+    tenant: UUID,
+    row: RunSetRow,
+    *,
+    outcome_class: str | None = None,
+    profile: int | None = None,
+    tasks: Sequence[str] | None = None,
+    after: tuple[int, str, int, UUID] | None = None,
+    limit: int = 200,
+) -> CellPage:
+    """A page of a run set's cells, filtered by outcome class (``not_started`` too), profile and tasks."""
+    first = after or _FIRST
+    rows = _run(
+        connection,
+        "cells",
+        tenant=tenant,
+        run_set=row.id,
+        policy=row.policy_version,
+        outcome=outcome_class,
+        profile=profile,
+        tasks=list(tasks) if tasks is not None else None,
+        after_profile=first[0],
+        after_task=first[1],
+        after_trial=first[2],
+        after_cell=first[3],
+        limit=limit,
+    ).all()
+    page = tuple(_cell_row(one) for one in rows)
+    last = page[-1] if len(page) == limit else None
+    return CellPage(
+        cells=page, cursor=(last.profile, last.content_digest, last.trial, last.cell) if last is not None else None
+    )
+
+
+def _cell_row(row: Any) -> CellRow:
+    names: Mapping[str, Any] = row._mapping
+    return CellRow(
+        cell=row.cell_id,
+        profile=row.profile,
+        content_digest=row.content_digest,
+        trial=row.trial,
+        reused=row.reused,
+        withdrawn=row.withdrawn_reason if row.withdrawn_at else None,
+        verdict=row.verdict,
+        reward=row.reward,
+        outcome=names["class"],
+        owner=row.owner,
+        limit=names["limit"],
+        attempt=row.attempt_id,
+        attempts=row.attempts,
+    )
+
+
+def find_attempt(connection: Connection, tenant: UUID, reference: str) -> UUID:
+    """An attempt's id from the beginning of one, or a cell's (its last attempt). Raises ``AttemptUnknown``."""
+    try:
+        low, high = _id_range(reference)
+    except ValueError as error:
+        raise AttemptUnknown(f"{reference!r} is no id or beginning of one.") from error
+    of_attempts = select(attempt.c.id).where(attempt.c.tenant_id == tenant, attempt.c.id.between(low, high)).limit(2)
+    found = list(connection.execute(of_attempts).scalars())
+    if not found:
+        last_first = attempt.c.number.desc()
+        of_cells = select(attempt.c.id).where(attempt.c.tenant_id == tenant, attempt.c.cell_id.between(low, high))
+        found = list(connection.execute(of_cells.order_by(last_first).limit(1)).scalars())
+    if len(found) == 1:
+        return UUID(str(found[0]))
+    raise AttemptUnknown(f"{'Several attempts begin' if found else 'No attempt begins'} with {reference!r}.")
+
+
+def _id_range(reference: str) -> tuple[UUID, UUID]:
+    digits = reference.replace("-", "").lower()
+    if len(digits) < 4 or len(digits) > 32:
+        raise ValueError(reference)
+    return UUID(digits.ljust(32, "0")), UUID(digits.ljust(32, "f"))
+
+
+def attempt_detail(connection: Connection, tenant: UUID, identity: UUID) -> AttemptDetail:
+    """Everything stored about an attempt."""
+
+    def rows(table: Any, *order: Any) -> tuple[Mapping[str, Any], ...]:
+        query = select(table).where(table.c.tenant_id == tenant, table.c.attempt_id == identity).order_by(*order)
+        return tuple(dict(row._mapping) for row in connection.execute(query))
+
+    own = select(attempt).where(attempt.c.tenant_id == tenant, attempt.c.id == identity)
+    return AttemptDetail(
+        attempt=dict(connection.execute(own).one()._mapping),
+        evidence=rows(evidence, evidence.c.seq),
+        gradings=rows(grading, grading.c.graded_at, grading.c.number),
+        outcomes=rows(outcome, outcome.c.decided_at, outcome.c.grading),
+    )
+
+
+def profiles_of(connection: Connection, tenant: UUID, run_set_id: UUID) -> list[Mapping[str, Any]]:
+    """A run set's profiles with their configuration documents."""
+    rows = _run(connection, "run_set_context", tenant=tenant, run_set=run_set_id)
+    return [dict(row._mapping) for row in rows]
+
+
+def reused(connection: Connection, tenant: UUID, row: RunSetRow) -> tuple[int, datetime | None]:
+    """How many cells were decided before this run set asked, and when the oldest was."""
+    found = _run(connection, "reused_summary", tenant=tenant, run_set=row.id, policy=row.policy_version).one()
+    return found.cells, found.oldest
+
+
+def history(connection: Connection, tenant: UUID, series: str) -> list[Mapping[str, Any]]:
+    """Every leaderboard revision of a series, oldest first."""
+    return [dict(row._mapping) for row in _run(connection, "history", tenant=tenant, series=series)]
+
+
+def running(connection: Connection, tenant: UUID, row: RunSetRow, *, limit: int = 50) -> list[Mapping[str, Any]]:
+    """Attempts of a run set that run now, the longest-running first."""
+    rows = _run(connection, "running_attempts", tenant=tenant, run_set=row.id, limit=limit)
+    return [dict(one._mapping) for one in rows]
+
+
+def counts_document(row: LeaderboardRow) -> dict[str, Json]:
+    """What a leaderboard revision keeps of a row."""
+    r = row.rates
+    return {
+        "expected": r.counts.expected,
+        "decided": r.counts.decided,
+        "passed": r.counts.passed,
+        "withdrawn": r.counts.withdrawn,
+        "tasks": len(row.tasks),
+        "mean_reward": row.mean_reward,
+        "interval": [r.interval.low, r.interval.high] if r.interval else None,
+        "cost_nano": row.usage.cost_nano,
+        "classes": {one.outcome: one.cells for one in _merged(row.classes)},
+    }
+
+
+def _merged(classes: Sequence[ClassCount]) -> list[ClassCount]:
+    sums: dict[str, int] = defaultdict(int)
+    for one in classes:
+        sums[one.outcome] += one.cells
+    return [ClassCount(outcome=name, owner="", decided=False, cells=count) for name, count in sorted(sums.items())]
+
+
+def _run(connection: Connection, query: str, /, **parameters: Any) -> CursorResult[Any]:
+    return connection.execute(load_queries("proctor.engine")[query], parameters)

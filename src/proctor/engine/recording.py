@@ -1,0 +1,319 @@
+"""Writing down what happened, in the order of 03: attempt and evidence, then grading, outcome and result, then the
+queue row with the events, in one transaction that is safe to repeat from any point.
+
+A batch is for one tenant. Under a token that is no longer live nothing of an attempt is written.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import Connection, CursorResult
+
+from proctor.database.queries import load_queries
+from proctor.engine.assignments import Assignment, Finished
+from proctor.engine.evidence import Evidence, GradingFacts
+from proctor.engine.outcomes import Disposal, Outcome, Owner, classify, dispose, load_policy
+from proctor.kernel.canonical import Json
+from proctor.kernel.errors import IntegrityError
+from proctor.kernel.ids import derived_id
+from proctor.queue import service as queue
+
+__all__ = ["KIND", "Decided", "decide", "record_batch", "record_lost", "record_progress"]
+
+KIND: str = "cell"
+"""The kind of queue rows that cells are."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Decided:
+    """A finished attempt with its outcomes: one per grading, the last of which decides."""
+
+    finished: Finished
+    outcomes: tuple[Outcome, ...]
+    disposal: Disposal
+
+    @property
+    def outcome(self) -> Outcome:
+        """The outcome that decides."""
+        return self.outcomes[-1]
+
+
+def decide(finished: Finished, rng: random.Random) -> Decided:
+    """Classify a finished attempt and say what becomes of its cell's queue row. Pure but for the jitter."""
+    assignment = finished.assignment
+    policy = load_policy(assignment.policy_version)
+    memory = _memory_owner(assignment.configuration)
+    gradings: Sequence[GradingFacts | None] = finished.gradings or (None,)
+    outcomes = tuple(classify(policy, finished.evidence, grading, out_of_memory=memory) for grading in gradings)
+    disposal = dispose(policy, outcomes[-1], tries=assignment.tries, jitter=rng.uniform(-1, 1))
+    return Decided(finished=finished, outcomes=outcomes, disposal=disposal)
+
+
+def _memory_owner(configuration: Mapping[str, Json]) -> Owner:
+    policies = configuration["policies"]
+    assert isinstance(policies, Mapping)
+    return Owner(str(policies["out_of_memory"]))
+
+
+def record_batch(connection: Connection, tenant: UUID, batch: Sequence[Decided]) -> list[Decided]:
+    """Record finished attempts of one tenant; returns those whose lease still held, the only ones written."""
+    claims = [(d.finished.assignment.cell, d.finished.assignment.token) for d in batch]
+    live = queue.held(connection, tenant, KIND, claims)
+    written = [d for d in batch if d.finished.assignment.token in live]
+    if not written:
+        return []
+    _record_attempts(connection, tenant, written)
+    _record_verdicts(connection, tenant, written)
+    _record_queue(connection, tenant, written)
+    return written
+
+
+def _record_attempts(connection: Connection, tenant: UUID, written: Sequence[Decided]) -> None:
+    _run(connection, "end_attempts", tenant, [_attempt_row(d.finished) for d in written])
+    evidence = [row for d in written for row in _evidence_rows(d.finished.assignment, d.finished.evidence)]
+    insert_evidence(connection, tenant, evidence)
+    spent = [row for d in written if (row := _ledger_row(tenant, d.finished)) is not None]
+    if spent:
+        _run(connection, "insert_ledger", tenant, spent)
+
+
+def insert_evidence(connection: Connection, tenant: UUID, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Append evidence; a repeat changes nothing, a repeat with other content is an integrity error."""
+    added = _run(connection, "insert_evidence", tenant, rows).rowcount
+    if added < len(rows) and _run(connection, "evidence_differs", tenant, rows).scalar_one():
+        raise IntegrityError("Evidence under an id that is taken says something else.", where=str(tenant))
+
+
+def _record_verdicts(connection: Connection, tenant: UUID, written: Sequence[Decided]) -> None:
+    gradings = [_grading_row(d.finished.assignment, g) for d in written for g in d.finished.gradings]
+    if gradings:
+        _run(connection, "insert_gradings", tenant, gradings)
+    _run(connection, "insert_outcomes", tenant, [_outcome_row(d.finished, o) for d in written for o in d.outcomes])
+    results = [_result_row(d) for d in written if d.outcome.verdict is not None]
+    if results:
+        _run(connection, "insert_results", tenant, results)
+
+
+def _record_queue(connection: Connection, tenant: UUID, written: Sequence[Decided]) -> None:
+    done = [(d.finished.assignment.cell, d.finished.assignment.token) for d in written if d.disposal.done]
+    back = [_put_back(d) for d in written if not d.disposal.done]
+    if done:
+        queue.complete(connection, tenant, KIND, done)
+    if back:
+        queue.put_back(connection, tenant, KIND, back)
+    _record_lanes(connection, tenant, written)
+    _run(connection, "insert_events", tenant, [_event_row(d) for d in written])
+
+
+def _record_lanes(connection: Connection, tenant: UUID, written: Sequence[Decided]) -> None:
+    """A provider's failure opens its lane's breaker, a verdict from it closes it."""
+    failed = {d.finished.assignment.provider: d for d in written if d.disposal.close_lane}
+    for provider, d in failed.items():
+        queue.lane_failed(
+            connection, tenant, KIND, provider, reason=d.outcome.outcome.value, retry_after=d.finished.retry_after
+        )
+    worked = {d.finished.assignment.provider for d in written if d.outcome.verdict is not None} - failed.keys()
+    for provider in worked - {""}:
+        queue.lane_worked(connection, tenant, KIND, provider)
+
+
+def record_progress(
+    connection: Connection, tenant: UUID, running: Sequence[tuple[Assignment, Sequence[Evidence], int]]
+) -> None:
+    """What has become known of running attempts: phases that ended and how far the log has come."""
+    rows = [row for assignment, evidence, _ in running for row in _evidence_rows(assignment, evidence)]
+    if rows:
+        insert_evidence(connection, tenant, rows)
+    moved = [(assignment.attempt, segment) for assignment, _, segment in running if segment]
+    if moved:
+        connection.execute(
+            load_queries("proctor.engine")["see_attempts"],
+            {"tenant": tenant, "ids": [id_ for id_, _ in moved], "segments": [segment for _, segment in moved]},
+        )
+
+
+def record_lost(connection: Connection, tenant: UUID, lost: Sequence[queue.Lost]) -> int:
+    """End the attempts whose lease was lost, as ``lease_lost``; returns how many. Their rows are already requeued."""
+    parameters = {"tenant": tenant, "tokens": [one.token for one in lost], "cells": [one.id for one in lost]}
+    attempts = connection.execute(load_queries("proctor.engine")["lost_attempts"], parameters).all()
+    if not attempts:
+        return 0
+    reasons = {one.id: one.reason for one in lost}
+    _run(connection, "end_attempts", tenant, [_lost_attempt(row) for row in attempts])
+    insert_evidence(connection, tenant, [_lost_evidence(row, reasons[row.cell_id]) for row in attempts])
+    _run(connection, "insert_outcomes", tenant, [_lost_outcome(row) for row in attempts])
+    _run(connection, "insert_events", tenant, [_lost_event(tenant, row) for row in attempts])
+    return len(attempts)
+
+
+# --- rows -------------------------------------------------------------------------------------------------------------
+
+
+def _attempt_row(finished: Finished) -> dict[str, Any]:
+    return {
+        "id": finished.assignment.attempt,
+        "last_segment": finished.last_segment,
+        "limits": finished.limits,
+        "usage": finished.usage,
+        "artifacts": [
+            {"name": name, "key": stored.key, "sha256": stored.sha256, "size": stored.size}
+            for name, stored in sorted(finished.artifacts.items())
+        ],
+    }
+
+
+def _evidence_rows(assignment: Assignment, evidence: Iterable[Evidence]) -> list[dict[str, Any]]:
+    return [
+        {
+            "attempt_id": assignment.attempt,
+            "seq": item.seq,
+            "phase": item.phase.value,
+            "started_at": item.started_at,
+            "ended_at": item.ended_at,
+            "detail": item.detail,
+        }
+        for item in evidence
+    ]
+
+
+def _grading_row(assignment: Assignment, grading: GradingFacts) -> dict[str, Any]:
+    return {
+        "attempt_id": assignment.attempt,
+        "verifier_digest": grading.verifier_digest,
+        "number": grading.number,
+        "mode": grading.mode,
+        "backend": grading.backend,
+        "forgeable": grading.forgeable,
+        "rewards": grading.rewards,
+        "detail": grading.detail,
+        "graded_at": grading.graded_at,
+    }
+
+
+def _outcome_row(finished: Finished, outcome: Outcome) -> dict[str, Any]:
+    return {
+        "attempt_id": finished.assignment.attempt,
+        "grading": outcome.grading,
+        "policy_version": finished.assignment.policy_version,
+        "class": outcome.outcome.value,
+        "owner": outcome.owner.value,
+        "rule": outcome.rule,
+        "verdict": outcome.verdict,
+        "limit": outcome.limit,
+    }
+
+
+def _result_row(decided: Decided) -> dict[str, Any]:
+    finished, outcome = decided.finished, decided.outcome
+    return {
+        "cell_id": finished.assignment.cell,
+        "attempt_id": finished.assignment.attempt,
+        "grading": outcome.grading,
+        "policy_version": finished.assignment.policy_version,
+        "class": outcome.outcome.value,
+        "verdict": outcome.verdict,
+        "reward": finished.gradings[-1].primary if finished.gradings else None,
+    }
+
+
+def _ledger_row(tenant: UUID, finished: Finished) -> dict[str, Any] | None:
+    cost = finished.usage.get("cost_nano") if finished.usage else None
+    if not cost:
+        return None
+    return {
+        "id": derived_id("ledger", tenant, finished.assignment.attempt),
+        "run_set_id": finished.assignment.run_set,
+        "attempt_id": finished.assignment.attempt,
+        "price_version": "reported",
+        "nano": cost,
+    }
+
+
+def _put_back(decided: Decided) -> queue.PutBack:
+    assignment, disposal = decided.finished.assignment, decided.disposal
+    return queue.PutBack(
+        id=assignment.cell,
+        token=assignment.token,
+        dead=disposal.dead,
+        delay=disposal.delay,
+        used=disposal.used,
+        reason=decided.outcome.outcome.value,
+    )
+
+
+def _event_row(decided: Decided) -> dict[str, Any]:
+    assignment, outcome = decided.finished.assignment, decided.outcome
+    return {
+        "id": derived_id("event", "attempt.ended", assignment.tenant, assignment.attempt),
+        "name": "attempt.ended",
+        "subject": assignment.attempt,
+        "trace_id": assignment.trace_id,
+        "payload": {
+            "run_set": assignment.run_set,
+            "cell": assignment.cell,
+            "class": outcome.outcome.value,
+            "owner": outcome.owner.value,
+            "verdict": outcome.verdict,
+        },
+    }
+
+
+def _lost_attempt(row: Any) -> dict[str, Any]:
+    return {"id": row.id, "last_segment": 0, "limits": {}, "usage": None, "artifacts": []}
+
+
+def _lost_evidence(row: Any, reason: str) -> dict[str, Any]:
+    return {
+        "attempt_id": row.id,
+        "seq": row.seq + 1,
+        "phase": "record",
+        "started_at": row.started_at,
+        "ended_at": row.started_at,
+        "detail": {"failed": True, "source": "queue", "reason": "lease_lost", "message": reason},
+    }
+
+
+def _lost_outcome(row: Any) -> dict[str, Any]:
+    return {
+        "attempt_id": row.id,
+        "grading": 0,
+        "policy_version": row.policy_version,
+        "class": "lease_lost",
+        "owner": "infrastructure",
+        "rule": "lease-lost",
+        "verdict": None,
+        "limit": "",
+    }
+
+
+def _lost_event(tenant: UUID, row: Any) -> dict[str, Any]:
+    return {
+        "id": derived_id("event", "attempt.ended", tenant, row.id),
+        "name": "attempt.ended",
+        "subject": row.id,
+        "trace_id": row.trace_id,
+        "payload": {"run_set": row.run_set_id, "cell": row.cell_id, "class": "lease_lost", "verdict": None},
+    }
+
+
+def _run(connection: Connection, name: str, tenant: UUID, rows: Sequence[Mapping[str, Any]]) -> CursorResult[Any]:
+    parameters = {"tenant": tenant, "rows": _document(rows)}
+    return connection.execute(load_queries("proctor.engine")[name], parameters)
+
+
+def _document(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Rows as JSON that jsonb takes: no NUL and no half of a surrogate pair, whatever a program printed."""
+    text = json.dumps(rows, default=_as_text, ensure_ascii=False)
+    return text.encode("utf-8", "replace").decode().replace("\\u0000", "\ufffd")
+
+
+def _as_text(value: object) -> object:
+    if isinstance(value, Mapping):
+        return dict(value)
+    return value.isoformat() if hasattr(value, "isoformat") else str(value)

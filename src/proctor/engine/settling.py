@@ -1,0 +1,81 @@
+"""The writer thread: finished attempts are recorded one by one or in batches, and counted as they are."""
+
+from __future__ import annotations
+
+import queue as queues
+import random
+import threading
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from uuid import UUID
+
+import structlog
+
+from proctor.database.engine import Database
+from proctor.engine.assignments import Finished
+from proctor.engine.recording import Decided, decide, record_batch
+
+__all__ = ["Settler"]
+
+BATCH: int = 50
+"""Attempts recorded in one transaction at most: one commit's fsync for all, and little to repeat if it breaks."""
+
+_log = structlog.get_logger(__name__)
+
+
+class Settler:
+    """Records what is given to it. ``on_settled`` is called, in the writer thread, with what was recorded."""
+
+    def __init__(self, database: Database, on_settled: Callable[[Sequence[Decided]], None]) -> None:
+        self._database = database
+        self._on_settled = on_settled
+        self._waiting: queues.SimpleQueue[Finished | None] = queues.SimpleQueue()
+        self._rng = random.Random()  # noqa: S311  jitter, not a secret
+        self._thread = threading.Thread(target=self._loop, name="settler", daemon=True)
+        self.failure: BaseException | None = None
+
+    def start(self) -> None:
+        """Begin to record."""
+        self._thread.start()
+
+    def put(self, finished: Finished) -> None:
+        """Hand a finished attempt over; never blocks."""
+        self._waiting.put(finished)
+
+    def close(self) -> None:
+        """Record what is waiting and end."""
+        self._waiting.put(None)
+        self._thread.join()
+
+    def _loop(self) -> None:
+        try:
+            while (first := self._waiting.get()) is not None:
+                batch, closing = self._drain(first)
+                self._record(batch)
+                if closing:
+                    return
+        except BaseException as error:  # noqa: BLE001  kept for the worker, which stops and raises it
+            self.failure = error
+            _log.exception("settler.failed")
+
+    def _drain(self, first: Finished) -> tuple[list[Finished], bool]:
+        batch = [first]
+        while len(batch) < BATCH:
+            try:
+                item = self._waiting.get_nowait()
+            except queues.Empty:
+                return batch, False
+            if item is None:
+                return batch, True
+            batch.append(item)
+        return batch, False
+
+    def _record(self, batch: Sequence[Finished]) -> None:
+        by_tenant: dict[UUID, list[Decided]] = defaultdict(list)
+        for finished in batch:
+            by_tenant[finished.assignment.tenant].append(decide(finished, self._rng))
+        for tenant, decided in by_tenant.items():
+            written = self._database.as_tenant(tenant, lambda c, t=tenant, d=decided: record_batch(c, t, d))  # type: ignore[misc]
+            self._on_settled(written)
+            if len(written) < len(decided):
+                _log.warning("attempts.discarded", count=len(decided) - len(written), reason="lease lost")

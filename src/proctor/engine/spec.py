@@ -1,0 +1,219 @@
+"""The run-set file: what a person writes. The sections say what is identity and what is not.
+
+An unknown key is an error that names the nearest known one. The JSON Schema is ``run-set.schema.json`` beside this
+file (a test keeps them equal), for editors.
+"""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import re
+import tomllib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Annotated, Literal, get_args
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator, model_validator
+
+from proctor.engine.errors import SpecInvalid
+from proctor.kernel.canonical import Json
+from proctor.kernel.money import parse_usd
+
+__all__ = ["Profile", "RunSetSpec", "parse_duration", "parse_spec", "read_spec"]
+
+_UNITS: dict[str, int] = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+_NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$"
+MAX_TRIALS: int = 100_000
+"""A run set of more trials than this is a mistyped number."""
+
+
+def parse_duration(text: str) -> int:
+    """Seconds of ``"90s"``, ``"15m"``, ``"6h"`` or ``"30d"``. Raises ValueError for anything else."""
+    match = re.fullmatch(r"\s*(\d{1,9})\s*([smhd])\s*", text)
+    if match is None:
+        raise ValueError(f"{text!r} is not a duration such as '30d', '6h', '15m' or '90s'")
+    return int(match[1]) * _UNITS[match[2]]
+
+
+def _duration(value: object) -> object:
+    if isinstance(value, str):
+        parse_duration(value)
+    return value
+
+
+def _amount(value: object) -> object:
+    if isinstance(value, str):
+        parse_usd(value)
+    return value
+
+
+Duration = Annotated[str, BeforeValidator(_duration)]
+Amount = Annotated[str, BeforeValidator(_amount)]
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, str_strip_whitespace=True)
+
+
+class Profile(_Section):
+    """One agent-and-model setting."""
+
+    name: str = Field(pattern=_NAME, description="A label, shown in every table.")
+    series: str | None = Field(None, pattern=_NAME, description="History follows the series; unset: the name.")
+    agent: str = Field(pattern=_NAME, description="oracle, noop, scripted, command, ...")
+    model: str | None = Field(None, description="As the provider names it: provider/model.")
+    thinking: str | None = None
+    variant: str | None = None
+    sampling: dict[str, float | int | str | bool] = Field(default_factory=dict)
+    fallbacks: list[str] = Field(default_factory=list, description="Declared fallback models, in order.")
+    command: str | None = Field(None, description="agent = 'command': a shell command run in the sandbox.")
+    script: str | None = Field(None, description="agent = 'scripted': a file of commands per task.")
+    env: dict[str, str] = Field(default_factory=dict, description="${VAR} resolves names of [secrets] only.")
+    max_cost: Amount | None = Field(None, description="The most one attempt may cost, for the worst case of a dry run.")
+
+    @model_validator(mode="after")
+    def _options_fit(self) -> Profile:
+        for option, agent in (("command", "command"), ("script", "scripted")):
+            given = getattr(self, option) is not None
+            if given and self.agent != agent:
+                raise ValueError(f"{option!r} belongs to agent = {agent!r}, not {self.agent!r}")
+            if not given and self.agent == agent:
+                raise ValueError(f"agent = {agent!r} needs {option!r}")
+        return self
+
+
+class Policy(_Section):
+    """Part of the configuration hash."""
+
+    agent_timeout: Literal["task"] | Annotated[float, Field(gt=0, le=604_800)] = "task"
+    verifier_timeout: Literal["task"] | Annotated[float, Field(gt=0, le=604_800)] = "task"
+    resources: Literal["task"] | dict[Literal["memory_mb", "cpus", "storage_mb"], float] = "task"
+    network: Literal["task", "no-network", "public"] = "task"
+    verification: Literal["task", "snapshot", "separate", "live"] = "task"
+    out_of_memory: Literal["model", "infrastructure"] = "model"
+
+
+class Budget(_Section):
+    """Never part of the configuration hash."""
+
+    cost: Amount | None = None
+    wall: Duration | None = None
+
+
+class Execution(_Section):
+    """Routing."""
+
+    sandbox: str = "local"
+    concurrency: int = Field(default=4, ge=1, le=1024)
+    priority: Literal["critical", "high", "normal", "low"] = "normal"
+
+
+class Secrets(_Section):
+    """The only names that a ``${VAR}`` may resolve."""
+
+    names: list[Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]] = Field(default_factory=list)
+
+
+class Gate(_Section):
+    """What the run set must reach for exit code 0."""
+
+    strict: float | None = Field(default=None, ge=0, le=1)
+    graded: float | None = Field(default=None, ge=0, le=1)
+    against: str | None = None
+    alpha: float = Field(default=0.05, gt=0, lt=1)
+
+
+class RunSetSpec(_Section):
+    """A run-set file."""
+
+    name: str = Field(pattern=_NAME)
+    suite: str = Field(min_length=1, description="A path, a label or a suite id.")
+    trials: int = Field(1, ge=1, le=MAX_TRIALS)
+    reuse: Literal["off"] | Duration = Field("30d", description="The age of verdicts to accept, or 'off'.")
+    profiles: list[Profile] = Field(min_length=1, max_length=1000)
+    policy: Policy = Policy()
+    budget: Budget = Budget()
+    execution: Execution = Execution()
+    secrets: Secrets = Secrets()
+    gate: Gate = Gate()
+
+    @field_validator("profiles")
+    @classmethod
+    def _names_differ(cls, profiles: list[Profile]) -> list[Profile]:
+        names = [profile.name for profile in profiles]
+        for name in names:
+            if names.count(name) > 1:
+                raise ValueError(f"two profiles are named {name!r}")
+        return profiles
+
+    @property
+    def reuse_sec(self) -> int | None:
+        """The age of verdicts to accept, in seconds; ``None`` when off."""
+        return None if self.reuse == "off" else parse_duration(self.reuse)
+
+
+def read_spec(path: Path) -> tuple[RunSetSpec, str]:
+    """A run-set file and the sha256 of its bytes. Raises ``SpecInvalid`` naming the field."""
+    try:
+        raw = path.read_bytes()
+    except OSError as error:
+        raise SpecInvalid(f"The file can't be read: {error.strerror}.", where=str(path)) from error
+    return parse_spec(raw, where=str(path)), hashlib.sha256(raw).hexdigest()
+
+
+def parse_spec(raw: bytes, *, where: str) -> RunSetSpec:
+    """A run-set file's bytes as a checked spec. Raises ``SpecInvalid`` naming the field."""
+    try:
+        document = tomllib.loads(raw.decode())
+    except UnicodeDecodeError as error:
+        raise SpecInvalid("The file is not UTF-8 text.", where=where) from error
+    except tomllib.TOMLDecodeError as error:
+        raise SpecInvalid(f"The file is not TOML: {error}.", where=where) from error
+    try:
+        return RunSetSpec.model_validate(document)
+    except ValidationError as error:
+        raise _told(error, where) from error
+
+
+def _told(error: ValidationError, where: str) -> SpecInvalid:
+    """The first problem, in a person's words."""
+    first = error.errors(include_url=False)[0]
+    field = _field(first["loc"])
+    if first["type"] == "extra_forbidden":
+        near = difflib.get_close_matches(str(first["loc"][-1]), _known(first["loc"][:-1]), n=1, cutoff=0.5)
+        message = "There is no such key." + (f" Did you mean {near[0]!r}?" if near else "")
+    elif first["type"] == "missing":
+        message = "This key is missing."
+    else:
+        message = first["msg"].removeprefix("Value error, ").rstrip(".") + "."
+    more = f" ({error.error_count() - 1} more problems.)" if error.error_count() > 1 else ""
+    return SpecInvalid(message + more, where=f"{where}: {field}" if field else where)
+
+
+def _field(location: Iterable[int | str]) -> str:
+    text = ""
+    for part in location:
+        text += f"[{part}]" if isinstance(part, int) else f".{part}"
+    return text.removeprefix(".")
+
+
+def _known(location: Iterable[int | str]) -> list[str]:
+    """The keys that the section at a location knows."""
+    section: type[BaseModel] = RunSetSpec
+    for part in location:
+        if isinstance(part, int):
+            continue
+        annotation = section.model_fields[part].annotation if part in section.model_fields else None
+        inner = [annotation, *get_args(annotation)]
+        found = [one for one in inner if isinstance(one, type) and issubclass(one, BaseModel)]
+        if not found:
+            return []
+        section = found[0]
+    return list(section.model_fields)
+
+
+def spec_document(spec: RunSetSpec) -> Mapping[str, Json]:
+    """The spec as JSON, defaults included, for the run set's row."""
+    document: Mapping[str, Json] = spec.model_dump(mode="json")
+    return document

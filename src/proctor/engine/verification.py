@@ -1,0 +1,100 @@
+"""Verification: a sandbox that the agent can't act in any more, trusted tests, and a strictly read reward.
+
+The modes are those of ``docs/explanation/outcomes.md``: ``separate`` (only declared artifacts), ``snapshot`` (the
+agent's final filesystem, nothing running), ``live`` (the agent's own sandbox).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from proctor.engine.evidence import GradingFacts, VerifierProblem
+from proctor.engine.phases import exec_detail
+from proctor.engine.rewards import MAX_REWARD_BYTES, parse_rewards
+from proctor.kernel.canonical import Json
+from proctor.kernel.clock import Clock
+from proctor.sandboxes.interfaces import ExecRequest, ExecResult, LimitKind, Sandbox
+from proctor.suites.tasks import Task, VerificationMode
+
+__all__ = ["Verification", "grade"]
+
+_TESTS: str = "/tests"
+_LOGS: str = "/logs/verifier"
+_CLEAR: str = (
+    f"chmod -R u+rwX {_TESTS} {_LOGS} 2>/dev/null; rm -rf {_TESTS} {_LOGS} && mkdir -p {_TESTS} {_LOGS} "
+    f"&& test ! -L {_TESTS} && test ! -L {_LOGS}"
+)
+"""Agent-made files at the tests' and the reward's places go before anything trusted is put there."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verification:
+    """One grading to be made."""
+
+    task: Task
+    folder: Path
+    verifier_digest: str
+    mode: VerificationMode
+    backend: str
+    number: int
+    env: Mapping[str, str]
+    timeout_sec: float
+    on_output: Callable[[str, bytes], None]
+
+
+async def grade(sandbox: Sandbox, verification: Verification, clock: Clock) -> GradingFacts:
+    """Run the verifier in ``sandbox`` and read its reward. Raises only what the sandbox raises."""
+    cleared = await sandbox.exec(ExecRequest(argv=["/bin/sh", "-c", _CLEAR], cwd="/", timeout_sec=120))
+    if cleared.exit_code != 0:
+        return _facts(verification, clock, cleared, VerifierProblem.CRASH, stage="clear")
+    await sandbox.put(verification.folder / "tests", _TESTS)
+    result = await sandbox.exec(
+        ExecRequest(
+            argv=["bash", f"{_TESTS}/test.sh"],
+            env=verification.env,
+            cwd=verification.task.workdir,
+            timeout_sec=verification.timeout_sec,
+            on_output=verification.on_output,
+            session="verifier",
+        )
+    )
+    await sandbox.kill_session("verifier")
+    if result.limit is LimitKind.WALL:
+        return _facts(verification, clock, result, VerifierProblem.TIMEOUT, stage="test")
+    json_file = await sandbox.read(f"{_LOGS}/reward.json", MAX_REWARD_BYTES)
+    text_file = await sandbox.read(f"{_LOGS}/reward.txt", MAX_REWARD_BYTES)
+    return _facts(verification, clock, result, parse_rewards(json_file, text_file), stage="test")
+
+
+def _facts(
+    verification: Verification,
+    clock: Clock,
+    result: ExecResult,
+    read: Mapping[str, float] | VerifierProblem,
+    *,
+    stage: str,
+) -> GradingFacts:
+    task = verification.task
+    problem = read if isinstance(read, VerifierProblem) else None
+    rewards = None if isinstance(read, VerifierProblem) else read
+    if rewards is not None and task.primary_reward not in rewards:
+        problem = VerifierProblem.MISSING
+    if problem is VerifierProblem.MISSING and result.signal is not None:
+        problem = VerifierProblem.CRASH
+    primary = rewards.get(task.primary_reward) if rewards is not None else None
+    detail: dict[str, Json] = {**exec_detail(result), "stage": stage, "problem": problem.value if problem else None}
+    return GradingFacts(
+        number=verification.number,
+        verifier_digest=verification.verifier_digest,
+        mode=verification.mode.value,
+        backend=verification.backend,
+        forgeable=verification.mode is VerificationMode.LIVE,
+        rewards=rewards,
+        passed=None if problem or primary is None else primary >= task.pass_threshold,
+        problem=problem,
+        primary=primary,
+        graded_at=clock.now(),
+        detail=detail,
+    )

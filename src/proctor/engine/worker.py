@@ -1,0 +1,234 @@
+"""The worker: claims cells, runs their attempts side by side, hands what they left to the settler.
+
+Attempts run in one event loop; heartbeats and recovery run in a thread of their own and the settler in another, so
+that no evaluation code can hold a lease's renewal up. Any of it may be killed at any time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+import structlog
+from sqlalchemy import Connection
+
+from proctor.database.engine import Database
+from proctor.engine.assignments import Assignment
+from proctor.engine.attempts import AttemptRunner, RunnerParts
+from proctor.engine.claiming import Claimer
+from proctor.engine.evidence import Evidence
+from proctor.engine.recording import KIND, Decided, record_lost, record_progress
+from proctor.engine.settling import Settler
+from proctor.queue import service as queue
+from proctor.queue import workers
+
+__all__ = ["Worker", "WorkerSettings", "recover"]
+
+IDLE_SEC: float = 0.25
+"""Between looks for work that is waiting for a time or for another worker."""
+
+_log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, kw_only=True)
+class WorkerSettings:
+    """How a worker works. ``scope``: the one run set it works for, ``None`` for any."""
+
+    slots: int
+    scope: UUID | None = None
+    lease_sec: float = queue.LEASE_SEC
+
+    @property
+    def heartbeat_sec(self) -> float:
+        """A quarter of the lease: three may be lost."""
+        return self.lease_sec / 4
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Running:
+    runner: AttemptRunner
+    task: asyncio.Task[None]
+
+
+class Worker:
+    """Runs attempts until ``work_left`` says there is no more. ``stop`` and ``cancel`` may come from any thread."""
+
+    def __init__(
+        self,
+        database: Database,
+        parts: RunnerParts,
+        identity: workers.WorkerIdentity,
+        settings: WorkerSettings,
+        on_settled: Callable[[Sequence[Decided]], None],
+    ) -> None:
+        self._database, self._parts, self._identity, self._settings = database, parts, identity, settings
+        self._claimer = Claimer(
+            database,
+            identity.id,
+            backend=parts.backend.name,
+            slots=settings.slots,
+            scope=settings.scope,
+            lease_sec=settings.lease_sec,
+        )
+        self._settler = Settler(database, on_settled)
+        self._running: dict[int, _Running] = {}
+        self._reported: dict[int, int] = {}
+        self._stopping = threading.Event()
+        self._ended = threading.Event()
+        self._wake = asyncio.Event()
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    @property
+    def running(self) -> int:
+        """Attempts running now."""
+        return len(self._running)
+
+    def stop(self) -> None:
+        """No new attempts; running ones finish."""
+        self._stopping.set()
+        self._call(self._wake.set)
+
+    def cancel(self) -> None:
+        """No new attempts, and running ones end now, as cancelled."""
+        self._stopping.set()
+        self._call(self._cancel_running)
+
+    def _call(self, function: Callable[[], None]) -> None:
+        if self._loop is not None and not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(function)
+
+    def _cancel_running(self) -> None:
+        for running in self._running.values():
+            running.task.cancel()
+        self._wake.set()
+
+    async def run(self, work_left: Callable[[], bool]) -> None:
+        """Work until there is none left or ``stop``. ``work_left`` is asked, in a thread, when nothing was claimed."""
+        self._loop = asyncio.get_running_loop()
+        self._database.as_scheduler(lambda c: workers.register(c, self._identity, slots=self._settings.slots))
+        await self._reap()
+        self._settler.start()
+        heart = threading.Thread(target=self._heart, name="heart", daemon=True)
+        heart.start()
+        try:
+            await self._work(work_left)
+        finally:
+            while self._running:
+                await asyncio.wait([running.task for running in self._running.values()])
+            await asyncio.to_thread(self._settler.close)
+            self._ended.set()
+            await asyncio.to_thread(heart.join)
+            self._database.as_scheduler(lambda c: workers.forget(c, [self._identity.id]))
+        if self._settler.failure is not None:
+            raise self._settler.failure
+
+    async def _work(self, work_left: Callable[[], bool]) -> None:
+        while not self._stopping.is_set() and self._settler.failure is None:
+            claimed = await self._claim()
+            for assignment in claimed:
+                self._start(assignment)
+            if claimed and len(self._running) < self._settings.slots:
+                continue
+            if not claimed and not self._running and not await asyncio.to_thread(work_left):
+                return
+            await self._pause(busy=len(self._running) >= self._settings.slots)
+
+    async def _claim(self) -> list[Assignment]:
+        free = self._settings.slots - len(self._running)
+        if free <= 0:
+            return []
+        return await asyncio.to_thread(self._claimer.claim, free, lambda: list(self._running))
+
+    async def _pause(self, *, busy: bool) -> None:
+        """Until an attempt ends; with free slots also for a while, since what waits may have come due."""
+        self._wake.clear()
+        try:
+            await asyncio.wait_for(self._wake.wait(), timeout=None if busy else IDLE_SEC)
+        except TimeoutError:
+            return
+
+    def _start(self, assignment: Assignment) -> None:
+        runner = AttemptRunner(assignment, self._parts)
+        task = asyncio.get_running_loop().create_task(self._attempt(runner))
+        self._running[assignment.token] = _Running(runner=runner, task=task)
+
+    async def _attempt(self, runner: AttemptRunner) -> None:
+        token = runner.assignment.token
+        try:
+            self._settler.put(await runner.run())
+        finally:
+            self._running.pop(token, None)
+            self._reported.pop(token, None)
+            self._wake.set()
+
+    # --- the heart: leases, progress, recovery ------------------------------------------------------------------------
+
+    def _heart(self) -> None:
+        while not self._ended.wait(self._settings.heartbeat_sec):
+            try:
+                self._beat()
+            except Exception:  # noqa: BLE001  the next beat tries again; a lease outlives three
+                _log.exception("heartbeat.failed")
+
+    def _beat(self) -> None:
+        running = dict(self._running)
+        lease = self._settings.lease_sec
+        live = self._database.as_scheduler(
+            lambda c: queue.heartbeat(c, self._identity.id, list(running), lease_sec=lease)
+        )
+        for token in running.keys() - live:
+            self._call(lambda token=token: self._abandon(token))  # type: ignore[misc]
+        self._report({token: one for token, one in running.items() if token in live})
+        recover(self._database)
+
+    def _abandon(self, token: int) -> None:
+        """The lease was lost while the attempt ran: it is somebody else's now."""
+        running = self._running.get(token)
+        if running is not None:
+            _log.warning("lease.lost", attempt=str(running.runner.assignment.attempt))
+            running.task.cancel()
+
+    def _report(self, running: dict[int, _Running]) -> None:
+        by_tenant: dict[UUID, list[tuple[Assignment, Sequence[Evidence], int]]] = defaultdict(list)
+        for token, one in running.items():
+            evidence = one.runner.evidence_so_far
+            new = evidence[self._reported.get(token, 0) :]
+            self._reported[token] = len(evidence)
+            by_tenant[one.runner.assignment.tenant].append((one.runner.assignment, new, one.runner.last_segment))
+        for tenant, rows in by_tenant.items():
+            self._database.as_tenant(tenant, lambda c, t=tenant, r=rows: record_progress(c, t, r))  # type: ignore[misc]
+
+    async def _reap(self) -> None:
+        """Sandboxes of dead workers go before their cells may run again."""
+
+        async def never(_labels: object) -> bool:
+            return False
+
+        count = await self._parts.backend.reap(never)
+        if count:
+            _log.info("sandboxes.reaped", count=count)
+        await asyncio.to_thread(recover, self._database)
+
+
+def recover(database: Database) -> int:
+    """End leases that ran out or whose local worker is dead, and their attempts as ``lease_lost``; returns how many."""
+
+    def work(connection: Connection) -> int:
+        dead = workers.dead_local_workers(connection)
+        lost = queue.reap(connection, dead_workers=dead)
+        by_tenant: dict[UUID, list[queue.Lost]] = defaultdict(list)
+        for one in lost:
+            if one.kind == KIND:
+                by_tenant[one.tenant_id].append(one)
+        for tenant, rows in by_tenant.items():
+            database.set_tenant(connection, tenant)
+            record_lost(connection, tenant, rows)
+        if dead:
+            workers.forget(connection, dead)
+        return len(lost)
+
+    return database.as_scheduler(work)

@@ -1,0 +1,1 @@
+"""Tenants (users, keys and roles come with the server)."""

@@ -1,0 +1,34 @@
+"""Tenants by name. No default tenant is ever assumed: whoever calls names one."""
+
+from __future__ import annotations
+
+import re
+from uuid import UUID
+
+from sqlalchemy.dialects.postgresql import insert
+
+from proctor.database.engine import Database
+from proctor.identity.models import tenant
+from proctor.kernel.errors import UsageError
+from proctor.kernel.ids import derived_id
+
+__all__ = ["TenantNameInvalid", "ensure_tenant"]
+
+_NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,62}")
+
+
+class TenantNameInvalid(UsageError):
+    """A tenant's name is lower-case letters, digits and hyphens, 63 at most."""
+
+    code = "tenant-name"
+    remedy = "Correct PROCTOR_TENANT."
+
+
+def ensure_tenant(database: Database, name: str) -> UUID:
+    """The id of the tenant of that name, made known if it is not. Raises ``TenantNameInvalid``."""
+    if _NAME.fullmatch(name) is None:
+        raise TenantNameInvalid(where=repr(name))
+    identity = derived_id("tenant", name)
+    statement = insert(tenant).values(tenant_id=identity, name=name).on_conflict_do_nothing()
+    database.as_tenant(identity, lambda connection: connection.execute(statement))
+    return identity

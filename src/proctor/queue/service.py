@@ -1,0 +1,335 @@
+"""The claims core. Every function takes a connection, so that a caller's own writes share the transaction.
+
+Invariants (held by ``tests/integration/test_queue_properties.py``): a row has at most one live token; a write
+under a token that is not live changes nothing; a row is never lost, only completed, purged or let go by all.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from enum import IntEnum
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import Connection, CursorResult, Row
+
+from proctor.database.queries import load_queries
+
+__all__ = [
+    "Band",
+    "Claim",
+    "DeadLetter",
+    "Item",
+    "Lane",
+    "Lost",
+    "PutBack",
+    "claim",
+    "complete",
+    "count_states",
+    "dead_letters",
+    "enqueue",
+    "heartbeat",
+    "held",
+    "held_by",
+    "lane_failed",
+    "lane_worked",
+    "lanes",
+    "let_go",
+    "pass_deadlines",
+    "purge_dead",
+    "put_back",
+    "reap",
+    "requeue_dead",
+    "set_lane",
+]
+
+LEASE_SEC: float = 60.0
+"""Four heartbeats of 15 s: three may be lost before a lease is."""
+CRITICAL_SHARE: float = 0.2
+"""Of all slots, what one tenant's critical rows may take before they queue as high ones."""
+_PAGE: int = 500
+"""Leases ended per statement, so that recovery never holds thousands of row locks at once."""
+
+
+class Band(IntEnum):
+    """Urgency, with its target wait: at once, 1 h, 8 h, none."""
+
+    CRITICAL = 0
+    HIGH = 1
+    NORMAL = 2
+    LOW = 3
+
+
+@dataclass(frozen=True, kw_only=True)
+class Item:
+    """Work to be queued. ``id`` is derived from what it is about, so queueing it twice is harmless."""
+
+    id: UUID
+    provider: str = ""
+    band: Band = Band.NORMAL
+    expected_sec: float = 0.0
+    payload: str = ""
+    deadline: datetime | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Claim:
+    """A row that is ours until its lease ends. ``token`` goes with every later write."""
+
+    tenant_id: UUID
+    kind: str
+    id: UUID
+    provider: str
+    band: int
+    token: int
+    payload: str
+    tries: int
+    picks: int
+    holders: Mapping[str, int]
+
+
+@dataclass(frozen=True, kw_only=True)
+class PutBack:
+    """A claim that goes back undone."""
+
+    id: UUID
+    token: int
+    dead: bool = False
+    delay: float = 0.0
+    used: int = 0
+    """Tries this used up: 1 for a fault of its own, 0 for waiting on a provider."""
+    reason: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lost:
+    """A claim whose lease ended."""
+
+    tenant_id: UUID
+    kind: str
+    id: UUID
+    token: int
+    worker_id: UUID
+    dead: bool
+    reason: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lane:
+    """What rows of one provider wait for."""
+
+    provider: str
+    paused: bool
+    reason: str
+    closed_until: datetime | None
+    failures: int
+    max_running: int | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class DeadLetter:
+    """A row that nothing will pick until it is requeued."""
+
+    id: UUID
+    provider: str
+    reason: str
+    picks: int
+    tries: int
+    losses: int
+    enqueued_at: datetime
+    payload: str
+
+
+def enqueue(
+    connection: Connection,
+    tenant_id: UUID,
+    kind: str,
+    items: Sequence[Item],
+    *,
+    holder: UUID,
+    revive: bool = False,
+) -> None:
+    """Queue work for a holder. ``revive`` also takes dead letters back, with their tries restored."""
+    base = {"tenant": tenant_id, "kind": kind}
+    _run(connection, "open_lanes", **base, providers=sorted({item.provider for item in items}))
+    rows = json.dumps([asdict(item) for item in items], default=str)
+    _run(connection, "enqueue", **base, holder=str(holder), rows=rows, revive=revive)
+
+
+def claim(
+    connection: Connection,
+    kind: str,
+    *,
+    worker_id: UUID,
+    limit: int,
+    slots: int,
+    scope: UUID | None = None,
+    lease_sec: float = LEASE_SEC,
+) -> list[Claim]:
+    """Take up to ``limit`` rows in the order of service, of one holder where ``scope`` names it."""
+    _run(connection, "lock_claims", kind=kind)
+    _run(connection, "promote", kind=kind)
+    alone = _run(connection, "runs_alone", worker=worker_id).one()
+    if alone.alone:
+        return []
+    wanted = {"kind": kind, "worker": worker_id, "lease": lease_sec, "scope": str(scope) if scope else None}
+    if alone.idle and (suspects := _run(connection, "claim_suspect", **wanted).all()):
+        return _claims(kind, suspects)
+    rows = _run(connection, "claim", **wanted, limit=limit, slots=slots, critical_share=CRITICAL_SHARE).all()
+    return _claims(kind, rows)
+
+
+def held_by(connection: Connection, kind: str, worker_id: UUID, *, known: Sequence[int]) -> list[Claim]:
+    """A worker's claims beyond those it knows of, for when the answer to a claim was lost."""
+    return _claims(kind, _run(connection, "held_by", kind=kind, worker=worker_id, known=list(known)).all())
+
+
+def _claims(kind: str, rows: Iterable[Row[Any]]) -> list[Claim]:
+    return [Claim(kind=kind, **row._mapping) for row in rows]
+
+
+def held(connection: Connection, tenant_id: UUID, kind: str, claims: Sequence[tuple[UUID, int]]) -> set[int]:
+    """The tokens of these (id, token) that are still live; their rows stay locked to the transaction's end."""
+    rows = _run(connection, "held", tenant=tenant_id, kind=kind, **_pairs(claims))
+    return {row.token for row in rows}
+
+
+def complete(connection: Connection, tenant_id: UUID, kind: str, claims: Sequence[tuple[UUID, int]]) -> set[UUID]:
+    """Remove finished rows by (id, token); returns the ids that were still ours."""
+    rows = _run(connection, "complete", tenant=tenant_id, kind=kind, **_pairs(claims))
+    return {row.id for row in rows}
+
+
+def put_back(connection: Connection, tenant_id: UUID, kind: str, rows: Sequence[PutBack]) -> set[UUID]:
+    """Give claims back; returns the ids that were still ours."""
+    payload = json.dumps([asdict(row) for row in rows], default=str)
+    return {row.id for row in _run(connection, "put_back", tenant=tenant_id, kind=kind, rows=payload)}
+
+
+def heartbeat(
+    connection: Connection, worker_id: UUID, tokens: Sequence[int], *, lease_sec: float = LEASE_SEC
+) -> set[int]:
+    """Renew every lease of a worker in one statement; returns the tokens still live."""
+    _run(connection, "see_worker", worker=worker_id)
+    rows = _run(connection, "heartbeat", worker=worker_id, tokens=list(tokens), lease=lease_sec)
+    return {row.token for row in rows}
+
+
+def reap(connection: Connection, *, dead_workers: Sequence[UUID] = ()) -> list[Lost]:
+    """End leases that ran out, and those of workers known dead, page by page."""
+    lost: list[Lost] = []
+    while rows := _run(connection, "reap", dead=list(dead_workers), page=_PAGE).all():
+        lost.extend(_lost(row) for row in rows)
+    return lost
+
+
+def _lost(row: Row[Any]) -> Lost:
+    fields = dict(row._mapping)
+    return Lost(dead=fields.pop("state") == "dead", **fields)
+
+
+def pass_deadlines(connection: Connection, kind: str) -> int:
+    """Bury rows whose deadline passed before anybody ran them; returns how many."""
+    return _run(connection, "pass_deadline", kind=kind).rowcount
+
+
+def let_go(connection: Connection, tenant_id: UUID, kind: str, holder: UUID, *, drop: bool) -> None:
+    """A holder wants none of its rows now; ``drop`` also removes those that nobody else wants."""
+    _run(connection, "let_go", tenant=tenant_id, kind=kind, holder=str(holder))
+    if drop:
+        _run(connection, "drop_unwanted", tenant=tenant_id, kind=kind)
+
+
+def count_states(connection: Connection, tenant_id: UUID, kind: str, holder: UUID) -> dict[str, int]:
+    """Rows of a holder by state."""
+    rows = _run(connection, "counts", tenant=tenant_id, kind=kind, holder=str(holder))
+    return {row.state: row.rows for row in rows}
+
+
+def lane_failed(
+    connection: Connection, tenant_id: UUID, kind: str, provider: str, *, reason: str, retry_after: float | None
+) -> None:
+    """Open a lane's breaker after a provider's failure; ``retry_after`` in seconds where the provider said so."""
+    _run(
+        connection,
+        "lane_failed",
+        tenant=tenant_id,
+        kind=kind,
+        provider=provider,
+        reason=reason,
+        retry_after=retry_after,
+    )
+
+
+def lane_worked(connection: Connection, tenant_id: UUID, kind: str, provider: str) -> None:
+    """Close a lane's breaker after a success."""
+    _run(connection, "lane_worked", tenant=tenant_id, kind=kind, provider=provider)
+
+
+def set_lane(
+    connection: Connection,
+    tenant_id: UUID,
+    kind: str,
+    provider: str,
+    *,
+    paused: bool,
+    reason: str = "",
+    max_running: int | None = None,
+) -> None:
+    """Pause or open a lane by hand, or limit what runs from it at once."""
+    _run(
+        connection,
+        "set_lane",
+        tenant=tenant_id,
+        kind=kind,
+        provider=provider,
+        paused=paused,
+        reason=reason,
+        max_running=max_running,
+    )
+
+
+def lanes(connection: Connection, tenant_id: UUID, kind: str) -> list[Lane]:
+    """A tenant's lanes of a kind."""
+    return [Lane(**row._mapping) for row in _run(connection, "lanes", tenant=tenant_id, kind=kind)]
+
+
+def dead_letters(
+    connection: Connection, tenant_id: UUID, kind: str, *, holder: UUID | None = None, limit: int = 1000
+) -> list[DeadLetter]:
+    """Dead rows, of one holder or all, with why they died."""
+    scope = str(holder) if holder else None
+    rows = _run(connection, "dead_letters", tenant=tenant_id, kind=kind, holder=scope, limit=limit)
+    return [DeadLetter(**row._mapping) for row in rows]
+
+
+def requeue_dead(
+    connection: Connection,
+    tenant_id: UUID,
+    kind: str,
+    *,
+    holder: UUID | None = None,
+    ids: Sequence[UUID] | None = None,
+) -> set[UUID]:
+    """Bring dead rows back with fresh tries; their evidence stays."""
+    scope = str(holder) if holder else None
+    picked = list(ids) if ids is not None else None
+    rows = _run(connection, "requeue_dead", tenant=tenant_id, kind=kind, holder=scope, ids=picked)
+    return {row.id for row in rows}
+
+
+def purge_dead(connection: Connection, tenant_id: UUID, kind: str, *, ids: Sequence[UUID] | None = None) -> set[UUID]:
+    """Remove dead rows for good."""
+    picked = list(ids) if ids is not None else None
+    return {row.id for row in _run(connection, "purge_dead", tenant=tenant_id, kind=kind, ids=picked)}
+
+
+def _pairs(claims: Sequence[tuple[UUID, int]]) -> dict[str, list[UUID] | list[int]]:
+    return {"ids": [id_ for id_, _ in claims], "tokens": [token for _, token in claims]}
+
+
+def _run(connection: Connection, name: str, **parameters: object) -> CursorResult[Any]:
+    return connection.execute(load_queries("proctor.queue")[name], parameters)
