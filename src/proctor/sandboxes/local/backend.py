@@ -48,8 +48,8 @@ from proctor.sandboxes.local.userland import (
     image_userland,
     interpreter,
     make_root,
+    shared_etc,
     workdir_parts,
-    write_etc,
 )
 from proctor.sandboxes.system_paths import belongs_to_system, runs_at_start
 
@@ -131,7 +131,6 @@ class LocalBackend:
     def _place(self) -> Path:
         if self._home is None:
             self._home = homes.home_of(self._root)
-            write_etc(self._home / "etc")
         return self._home
 
     def _validate(self, spec: SandboxSpec) -> Userland:
@@ -145,7 +144,7 @@ class LocalBackend:
                 raise UnsupportedByBackend(f"the system's own /{changed[0]} differs in it", where="base")
         workdir_parts(spec.workdir)
         if spec.image is None:
-            return host_userland(self._place() / "etc", network=spec.network is Network.PUBLIC)
+            return host_userland(shared_etc(self._place()), network=spec.network is Network.PUBLIC)
         return self._image(Path(spec.image))
 
     def _image(self, image: Path) -> Userland:
@@ -182,7 +181,9 @@ class LocalBackend:
             raise self._start_error("no python3")
         group = self._group(place.id, spec)
         rlimits = strengths.ceilings(spec.limits)
-        launched = launch_keeper(place.userland, place.root, spec.network, place.owner, rlimits, python)
+        launched = launch_keeper(
+            homes.program_for(self._place()), place.userland, place.root, spec.network, place.owner, rlimits, python
+        )
         held = _for_this(strengths.strengths(), spec)
         sandbox = LocalSandbox(place, spec, launched, group, held, self._destroyed)
         self._open[place.id] = sandbox
@@ -219,12 +220,17 @@ class LocalBackend:
         return SandboxStartError(f"{check.name}: {check.detail}", remedy=check.remedy)
 
     def _read_versions(self, tools: tuple[str, ...]) -> Mapping[str, str]:
-        userland = host_userland(self._place() / "etc", network=False)
+        userland = host_userland(shared_etc(self._place()), network=False)
         # A tool's own words, not its exit code: some know no --version and still say what they are.
         script = 'for t; do command -v "$t" >/dev/null || { echo "$t"; exit 9; }; done; cat /etc/os-release'
         script += '; for t; do printf "\\0%s" "$("$t" --version 2>&1 </dev/null | head -n 1)"; done'
         try:
-            done = run_once(userland, homes.owner_of("probe"), ["/bin/sh", "-c", script, "sh", *tools])
+            done = run_once(
+                homes.program_for(self._place()),
+                userland,
+                homes.owner_of("probe"),
+                ["/bin/sh", "-c", script, "sh", *tools],
+            )
         except (OSError, subprocess.TimeoutExpired) as error:
             raise self._start_error(str(error)) from error
         if done.returncode == 9:

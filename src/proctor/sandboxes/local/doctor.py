@@ -14,7 +14,7 @@ from proctor.sandboxes.local import homes
 from proctor.sandboxes.local.launch import bubblewrap, run_once
 from proctor.sandboxes.local.seccomp import supported_machine
 from proctor.sandboxes.local.strengths import strengths
-from proctor.sandboxes.local.userland import host_userland, interpreter, write_etc
+from proctor.sandboxes.local.userland import host_userland, interpreter, shared_etc
 
 __all__ = ["examine", "obstacle"]
 
@@ -70,9 +70,9 @@ def _starts(root: Path) -> Check:
     name = "local sandbox: user namespaces"
     try:
         home = homes.home_of(root)
-        write_etc(home / "etc")
         probe = run_once(
-            host_userland(home / "etc", network=False),
+            homes.program_for(home),
+            host_userland(shared_etc(home), network=False),
             homes.owner_of("probe"),
             [str(interpreter()), "-I", "-S", "-E", "-c", "import _ctypes, _socket, resource, select"],
         )

@@ -5,12 +5,16 @@ from __future__ import annotations
 import hashlib
 import os
 import secrets
+import shutil
 import stat
+import tempfile
 from pathlib import Path
 
 from proctor.sandboxes.errors import SandboxStartError
+from proctor.sandboxes.local.launch import bubblewrap
+from proctor.sandboxes.local.trees import remove_tree
 
-__all__ = ["PREFIX", "home_of", "new_id", "owner_of", "reachable_by_others"]
+__all__ = ["PREFIX", "home_of", "new_id", "owner_of", "program_for", "reachable_by_others"]
 
 PREFIX = "pl-"
 _SHARED = Path("/var/tmp")  # noqa: S108 - a folder of root's own is made in it, and checked to be that
@@ -54,3 +58,32 @@ def home_of(root: Path) -> Path:
             f"{home} is not a folder of root's alone", remedy=f"Remove it, or open {root} for passage (chmod o+x)."
         )
     return home
+
+
+def program_for(home: Path) -> Path:
+    """Bubblewrap where a sandbox's own host user can start it: of a private installation, a copy below ``home``."""
+    program = bubblewrap()
+    if program is None:
+        raise SandboxStartError("there is no bubblewrap for this platform")
+    if os.geteuid() != 0 or reachable_by_others(program.parent):
+        return program
+    info = program.stat()
+    copied = home / f"bubblewrap-{info.st_size}-{info.st_mtime_ns}"
+    if not copied.exists():
+        _copy_program(program, copied)
+    return copied / program.parent.parent.name / program.parent.name / program.name
+
+
+def _copy_program(program: Path, copied: Path) -> None:
+    """The wheel's two folders side by side: the program finds its libraries relative to itself."""
+    package = program.parent.parent
+    draft = Path(tempfile.mkdtemp(prefix="bubblewrap.", dir=copied.parent))
+    for folder in (package, package.with_name(f"{package.name}.libs")):
+        if folder.is_dir():
+            shutil.copytree(folder, draft / folder.name)
+    for path in (draft, *draft.rglob("*")):
+        path.chmod(0o755)
+    try:
+        draft.rename(copied)
+    except OSError:  # another process was first, with the same content
+        remove_tree(draft)

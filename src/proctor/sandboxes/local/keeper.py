@@ -217,6 +217,8 @@ def obey(kind, number, value, fds):
 
 def main():
     shut_out_same_user()
+    posix.closerange(3, control_fd)
+    posix.closerange(control_fd + 1, 1024)
     _signal.signal(_signal.SIGINT, _signal.SIG_IGN)
     woken, wake = posix.pipe2(posix.O_NONBLOCK | posix.O_CLOEXEC)
     posix.set_inheritable(control_fd, False)

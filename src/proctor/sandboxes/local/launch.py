@@ -87,7 +87,7 @@ def command_line(userland: Userland, root: Path | None, network: Network, seccom
 
 
 def launch_keeper(
-    userland: Userland, root: Path, network: Network, owner: int | None, ceilings: Ceilings, python: Path
+    program: Path, userland: Userland, root: Path, network: Network, owner: int | None, ceilings: Ceilings, python: Path
 ) -> Launched:
     """Start a sandbox's keeper. The caller's thread must outlive it: bubblewrap dies with that thread."""
     with ExitStack() as stack:
@@ -96,11 +96,14 @@ def launch_keeper(
         info, info_write = os.pipe()
         stack.callback(os.close, info_write)
         log = os.memfd_create("log")
+        kept = stack.enter_context(ExitStack())  # ours: closed here only when the start fails
+        for close in (ours.close, lambda: os.close(info), lambda: os.close(log)):
+            kept.callback(close)
         filter_fd = memory_file("seccomp", build_filter())
         stack.callback(os.close, filter_fd)
         numbers = (theirs.fileno(), ceilings.open_files, ceilings.processes, ceilings.file_bytes)
         argv = [
-            *(str(bubblewrap()), "--info-fd", str(info_write)),
+            *(str(program), "--info-fd", str(info_write)),
             *command_line(userland, root, network, filter_fd),
             *("--", str(python), "-I", "-S", "-E", "-", *map(str, numbers)),
         ]
@@ -110,6 +113,7 @@ def launch_keeper(
         process = _spawn(argv, owner, (theirs.fileno(), info_write, filter_fd), source, log)
         ours.setblocking(False)
         os.set_blocking(info, False)
+        kept.pop_all()
         return Launched(process, ours, info, log)
 
 
@@ -140,7 +144,9 @@ def _spawn(argv: list[str], owner: int | None, fds: Sequence[int], stdin: int, l
         raise SandboxStartError(f"bubblewrap did not start: {error}") from error
 
 
-def run_once(userland: Userland, owner: int | None, argv: Sequence[str]) -> subprocess.CompletedProcess[bytes]:
+def run_once(
+    program: Path, userland: Userland, owner: int | None, argv: Sequence[str]
+) -> subprocess.CompletedProcess[bytes]:
     """Run one command to its end in a sandbox without files of its own: for probes and versions."""
     with tempfile.TemporaryFile() as held:
         held.write(build_filter())
@@ -149,7 +155,7 @@ def run_once(userland: Userland, owner: int | None, argv: Sequence[str]) -> subp
         line.remove("--as-pid-1")
         environment = [piece for pair in agent_environment().items() for piece in ("--setenv", *pair)]
         return subprocess.run(
-            [str(bubblewrap()), *line, *environment, "--", *argv],
+            [str(program), *line, *environment, "--", *argv],
             stdin=subprocess.DEVNULL,
             capture_output=True,
             env={},

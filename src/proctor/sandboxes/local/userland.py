@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
 from proctor.sandboxes.errors import TransferRefused, UnsupportedByBackend
 from proctor.sandboxes.local.confined import parts_of
+from proctor.sandboxes.local.trees import remove_tree
 
 __all__ = [
     "AGENT",
@@ -20,8 +23,8 @@ __all__ = [
     "image_userland",
     "interpreter",
     "make_root",
+    "shared_etc",
     "workdir_parts",
-    "write_etc",
 ]
 
 AGENT = "agent"
@@ -32,6 +35,19 @@ _PATH = f"{HOME}/.local/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/s
 
 _SYSTEM = ("usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32")
 _IMAGE_SYSTEM = (*_SYSTEM, "etc", "opt")
+_ETC = {
+    "passwd": (
+        "root:x:0:0:root:/root:/bin/sh\n"
+        f"agent:x:{AGENT_ID}:{AGENT_ID}:agent:{HOME}:/bin/bash\n"
+        "nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n"
+    ),
+    "group": f"root:x:0:\nagent:x:{AGENT_ID}:\nnogroup:x:65534:\n",
+    "hosts": f"127.0.0.1\tlocalhost {HOSTNAME}\n::1\tlocalhost\n",
+    "hostname": f"{HOSTNAME}\n",
+    "nsswitch.conf": "passwd: files\ngroup: files\nhosts: files dns\n",
+    "resolv.conf": "",
+    "shells": "/bin/sh\n/bin/bash\n",
+}
 _FROM_HOST_ETC = (
     *("alternatives", "ssl/certs", "ssl/openssl.cnf", "pki/tls/certs", "ca-certificates", "ld.so.cache"),
     *("os-release", "localtime", "mime.types", "services", "protocols", "terminfo", "fonts", "python3"),
@@ -64,8 +80,8 @@ def host_userland(etc: Path, *, network: bool) -> Userland:
     """The host's programs, and a made-up ``/etc`` kept at ``etc``."""
     mounts = [(f"/{name}", Path("/", name).resolve()) for name in _SYSTEM if Path("/", name).is_dir()]
     mounts.append(("/etc", etc))
-    wanted = (*_FROM_HOST_ETC, "resolv.conf") if network else _FROM_HOST_ETC
-    mounts += [(f"/etc/{name}", source) for name in wanted if (source := Path("/etc", name)).exists()]
+    if network:
+        mounts.append(("/etc/resolv.conf", Path("/etc/resolv.conf")))
     return Userland(read_only=tuple(mounts))
 
 
@@ -82,36 +98,51 @@ def image_userland(image: Path) -> Userland:
     return Userland(read_only=tuple(mounts), template=image)
 
 
-def write_etc(etc: Path) -> None:
-    """Make the ``/etc`` of host-userland sandboxes; harmless to repeat."""
-    files = {
-        "passwd": (
-            "root:x:0:0:root:/root:/bin/sh\n"
-            f"agent:x:{AGENT_ID}:{AGENT_ID}:agent:{HOME}:/bin/bash\n"
-            "nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n"
-        ),
-        "group": f"root:x:0:\nagent:x:{AGENT_ID}:\nnogroup:x:65534:\n",
-        "hosts": f"127.0.0.1\tlocalhost {HOSTNAME}\n::1\tlocalhost\n",
-        "hostname": f"{HOSTNAME}\n",
-        "nsswitch.conf": "passwd: files\ngroup: files\nhosts: files dns\n",
-        "resolv.conf": "",
-        "shells": "/bin/sh\n/bin/bash\n",
-    }
-    etc.mkdir(mode=0o755, parents=True, exist_ok=True)
-    for name, text in files.items():
+def shared_etc(home: Path) -> Path:
+    """The ``/etc`` of host-userland sandboxes below ``home``; made anew when the host's own has changed."""
+    etc = home / f"etc-{_stamp()}"
+    if etc.exists():
+        return etc
+    draft = Path(tempfile.mkdtemp(prefix="etc.", dir=home))
+    _write_etc(draft)
+    try:
+        draft.rename(etc)
+    except OSError:  # another process was first, with the same content
+        remove_tree(draft)
+    return etc
+
+
+def _stamp() -> str:
+    sources = [Path("/etc", name) for name in _FROM_HOST_ETC]
+    seen = [(str(path), path.stat().st_mtime_ns) for path in sources if path.exists()]
+    return hashlib.sha256(repr((_ETC, seen)).encode()).hexdigest()[:16]
+
+
+def _write_etc(etc: Path) -> None:
+    for name, text in _ETC.items():
         (etc / name).write_text(text)
     for name in _FROM_HOST_ETC:
-        _mount_point(Path("/etc", name), etc / name)
+        source, target = Path("/etc", name), etc / name
+        if source.exists():
+            target.parent.mkdir(parents=True, exist_ok=True)
+            _copy_readable(source, target)
     for path in (etc, *etc.rglob("*")):
-        path.chmod(0o755 if path.is_dir() else 0o644)
+        if not path.is_symlink():
+            path.chmod(0o755 if path.is_dir() else 0o644)
 
 
-def _mount_point(source: Path, target: Path) -> None:
-    if source.is_dir():
-        target.mkdir(parents=True, exist_ok=True)
-    elif source.exists():
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.touch()
+def _copy_readable(source: Path, target: Path) -> None:
+    """Copy what every user of the host may read, and nothing else."""
+    if source.is_symlink():
+        target.symlink_to(source.readlink())
+    elif not source.stat().st_mode & 0o004:
+        return
+    elif source.is_dir():
+        target.mkdir(exist_ok=True)
+        for entry in source.iterdir():
+            _copy_readable(entry, target / entry.name)
+    elif source.is_file():
+        shutil.copyfile(source, target)
 
 
 def make_root(root: Path, userland: Userland, owner: int | None, workdir: str) -> None:

@@ -1,0 +1,305 @@
+"""A sandbox backend in memory, for tests and benchmarks: files are kept, commands are answered by a function.
+
+It is shipped, so that code built on Proctor can be tested without a sandbox. A whole life of a fake (create,
+put, exec, read, snapshot, destroy) costs a small part of a millisecond.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+import tarfile
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import count
+from pathlib import Path
+from typing import NamedTuple
+
+from proctor.sandboxes.errors import SandboxGone, TransferRefused, UnsupportedByBackend
+from proctor.sandboxes.interfaces import (
+    Capabilities,
+    Check,
+    ExecRequest,
+    ExecResult,
+    Labels,
+    LimitKind,
+    Network,
+    Sandbox,
+    SandboxSpec,
+    Snapshot,
+    Strength,
+    TransferLimits,
+)
+from proctor.sandboxes.system_paths import belongs_to_system, runs_at_start
+
+__all__ = ["ExecHandler", "FakeBackend", "FakeFile", "FakeSandbox", "exits", "rewards"]
+
+_STRENGTHS = dict.fromkeys(LimitKind, Strength.ABSENT)
+_REMEMBERED = 64
+"""Snapshots whose files are kept beside their tar, so that starting from a fresh one costs nothing."""
+_numbers = count(1)
+
+
+class FakeFile(NamedTuple):
+    """A file (content), a symlink (its target as content) or a folder (empty) with its mode."""
+
+    content: bytes
+    mode: int
+
+
+ExecHandler = Callable[["FakeSandbox", ExecRequest], ExecResult]
+"""Answers a command; may read and change ``sandbox.files``."""
+
+
+def exits(code: int = 0, stdout: bytes = b"", stderr: bytes = b"") -> ExecHandler:
+    """Every command ends with this code and output."""
+    result = ExecResult(exit_code=code, signal=None, stdout=stdout, stderr=stderr)
+    return lambda sandbox, request: result
+
+
+def rewards(reward: float = 1.0, path: str = "/logs/verifier/reward.txt") -> ExecHandler:
+    """Every command exits 0; one that runs a ``test.sh`` leaves the reward at ``path`` first."""
+    done = ExecResult(exit_code=0, signal=None)
+    written = FakeFile(f"{reward:g}\n".encode(), stat.S_IFREG | 0o644)
+
+    def answer(sandbox: FakeSandbox, request: ExecRequest) -> ExecResult:
+        if any("test.sh" in word for word in request.argv):
+            sandbox.files[path] = written
+        return done
+
+    return answer
+
+
+class FakeBackend:
+    """Implements the ``SandboxBackend`` port; ``handler`` answers the execs of all its sandboxes."""
+
+    def __init__(self, handler: ExecHandler | None = None) -> None:
+        self.handler = handler or exits(0)
+        self.sandboxes: dict[str, FakeSandbox] = {}
+        self.snapshots: OrderedDict[str, dict[str, FakeFile]] = OrderedDict()
+
+    @property
+    def name(self) -> str:
+        """``fake``."""
+        return "fake"
+
+    def capabilities(self) -> Capabilities:
+        """Everything can be asked for; no limit is held."""
+        return Capabilities(
+            networks=frozenset(Network),
+            users=frozenset({"agent", "root"}),
+            images=True,
+            snapshots=True,
+            limits=_STRENGTHS,
+        )
+
+    def environment_identity(self, tools: Sequence[str]) -> Mapping[str, str]:
+        """The same for every machine."""
+        return {"os_release": "fake", **dict.fromkeys(tools, "fake")}
+
+    def doctor(self) -> Sequence[Check]:
+        """Always well."""
+        return [Check(name="fake sandbox", ok=True, detail="in memory")]
+
+    async def create(self, spec: SandboxSpec) -> Sandbox:
+        """Make a sandbox."""
+        if spec.user not in ("agent", "root"):
+            raise UnsupportedByBackend(f"no user {spec.user!r}", where="user")
+        sandbox = FakeSandbox(self, spec, self._base(spec))
+        self.sandboxes[sandbox.id] = sandbox
+        return sandbox
+
+    async def reap(self, is_live: Callable[[Labels], Awaitable[bool]]) -> int:
+        """Remove what is past its expiry and not live."""
+        removed = 0
+        for sandbox in list(self.sandboxes.values()):
+            labels = sandbox.spec.labels
+            if labels.expires_at <= datetime.now(UTC) and not await is_live(labels):
+                await sandbox.destroy()
+                removed += 1
+        return removed
+
+    def remember(self, digest: str, files: dict[str, FakeFile]) -> None:
+        """Keep a snapshot's files at hand."""
+        self.snapshots[digest] = files
+        if len(self.snapshots) > _REMEMBERED:
+            self.snapshots.popitem(last=False)
+
+    def _base(self, spec: SandboxSpec) -> dict[str, FakeFile]:
+        if spec.base is None:
+            return {}
+        known = self.snapshots.get(spec.base.sha256)
+        files = dict(known) if known is not None else _unpack(spec.base.path)
+        if spec.restore_system:
+            return {p: f for p, f in files.items() if not (belongs_to_system(p) or runs_at_start(p))}
+        return files
+
+
+@dataclass
+class FakeSandbox:
+    """Implements the ``Sandbox`` port over a dictionary from absolute path to file."""
+
+    backend: FakeBackend
+    spec: SandboxSpec
+    files: dict[str, FakeFile]
+
+    def __post_init__(self) -> None:
+        self.requests: list[ExecRequest] = []
+        """What was asked to run, for tests to look at."""
+        self.gone = False
+        self._id = f"fake-{next(_numbers)}"
+
+    @property
+    def id(self) -> str:
+        """A name unique in this process."""
+        return self._id
+
+    @property
+    def strengths(self) -> Mapping[LimitKind, Strength]:
+        """No limit is held."""
+        return _STRENGTHS
+
+    async def exec(self, request: ExecRequest) -> ExecResult:
+        """Ask the backend's handler."""
+        self._refuse_when_gone()
+        self.requests.append(request)
+        result = self.backend.handler(self, request)
+        if request.on_output is not None:
+            for name, output in (("stdout", result.stdout), ("stderr", result.stderr)):
+                if output:
+                    request.on_output(name, output[: request.output_limit])
+        return result
+
+    async def put(self, source: Path, destination: str, *, user: str | None = None) -> None:
+        """Read a host file or tree into memory."""
+        self._refuse_when_gone()
+        _load(os.fspath(source), destination.rstrip("/"), self.files)
+
+    async def get(self, source: str, destination: Path, limits: TransferLimits | None = None) -> None:
+        """Write a file or tree to a new host path."""
+        self._refuse_when_gone()
+        if destination.exists() or destination.is_symlink():
+            raise TransferRefused("the destination exists", where=str(destination))
+        path = source.rstrip("/")
+        found = {name: file for name, file in self.files.items() if name == path or name.startswith(f"{path}/")}
+        _refuse_beyond(found, limits or TransferLimits())
+        if not found:
+            raise TransferRefused("no such file", where=source)
+        for name in sorted(found):
+            _store(found[name], Path(f"{destination}{name[len(path) :]}"))
+
+    async def read(self, path: str, max_bytes: int) -> bytes | None:
+        """A file's bytes, ``None`` where there is none."""
+        self._refuse_when_gone()
+        file = self.files.get(path)
+        if file is None or stat.S_ISDIR(file.mode):
+            return None
+        if stat.S_ISLNK(file.mode):
+            raise TransferRefused("a symlink is not followed", where=path)
+        return file.content[:max_bytes]
+
+    async def snapshot(self, destination: Path, limits: TransferLimits | None = None) -> Snapshot:
+        """Write everything to a tar."""
+        self._refuse_when_gone()
+        _refuse_beyond(self.files, limits or TransferLimits())
+        packed = _pack(self.files)
+        with destination.open("xb") as file:
+            file.write(packed)
+        digest = hashlib.sha256(packed).hexdigest()
+        self.backend.remember(digest, dict(self.files))
+        changed = tuple(path for path in self.files if belongs_to_system(path) or runs_at_start(path))
+        return Snapshot(path=destination, sha256=digest, size=len(packed), changed_system_paths=changed)
+
+    async def kill_session(self, session: str) -> None:
+        """Nothing runs."""
+        self._refuse_when_gone()
+
+    async def kill_all(self) -> None:
+        """Nothing runs."""
+        self._refuse_when_gone()
+
+    async def disk_used(self) -> int:
+        """Bytes of all files."""
+        self._refuse_when_gone()
+        return sum(len(file.content) for file in self.files.values())
+
+    async def destroy(self) -> None:
+        """Forget it. Safe to repeat."""
+        self.gone = True
+        self.backend.sandboxes.pop(self._id, None)
+
+    def _refuse_when_gone(self) -> None:
+        if self.gone:
+            raise SandboxGone(where=self._id)
+
+
+def _load(source: str, path: str, files: dict[str, FakeFile]) -> None:
+    info = os.lstat(source)
+    if stat.S_ISDIR(info.st_mode):
+        files[path] = FakeFile(b"", info.st_mode)
+        for name in sorted(os.listdir(source)):
+            _load(f"{source}/{name}", f"{path}/{name}", files)
+    elif stat.S_ISLNK(info.st_mode):
+        files[path] = FakeFile(os.fsencode(os.readlink(source)), info.st_mode)
+    elif stat.S_ISREG(info.st_mode):
+        with open(source, "rb") as file:
+            files[path] = FakeFile(file.read(), info.st_mode)
+    else:
+        raise TransferRefused("neither file, folder nor symlink", where=source)
+
+
+def _store(file: FakeFile, target: Path) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    if stat.S_ISDIR(file.mode):
+        target.mkdir(exist_ok=True)
+    elif stat.S_ISLNK(file.mode):
+        target.symlink_to(os.fsdecode(file.content))
+        return
+    else:
+        target.write_bytes(file.content)
+    target.chmod(stat.S_IMODE(file.mode) | 0o700 * stat.S_ISDIR(file.mode))
+
+
+def _refuse_beyond(files: Mapping[str, FakeFile], limits: TransferLimits) -> None:
+    if len(files) > limits.entries:
+        raise TransferRefused(f"more than {limits.entries} entries")
+    if sum(len(file.content) for file in files.values()) > limits.total_bytes:
+        raise TransferRefused(f"more than {limits.total_bytes} bytes in all")
+    for path, file in files.items():
+        if len(file.content) > limits.file_bytes:
+            raise TransferRefused(f"more than {limits.file_bytes} bytes in one file", where=path)
+
+
+def _pack(files: Mapping[str, FakeFile]) -> bytes:
+    pieces = []
+    for path in sorted(files):
+        file = files[path]
+        member = tarfile.TarInfo(path.lstrip("/"))
+        member.mode, member.uid, member.gid = stat.S_IMODE(file.mode), 1000, 1000
+        content = b""
+        if stat.S_ISDIR(file.mode):
+            member.type = tarfile.DIRTYPE
+        elif stat.S_ISLNK(file.mode):
+            member.type, member.linkname = tarfile.SYMTYPE, os.fsdecode(file.content)
+        else:
+            content, member.size = file.content, len(file.content)
+        pieces += [member.tobuf(tarfile.PAX_FORMAT), content, bytes(-len(content) % 512)]
+    return b"".join(pieces) + bytes(1024)
+
+
+def _unpack(path: Path) -> dict[str, FakeFile]:
+    files = {}
+    with tarfile.open(path) as archive:
+        for member in archive:
+            content, kind = b"", stat.S_IFREG
+            if member.isdir():
+                kind = stat.S_IFDIR
+            elif member.issym():
+                content, kind = os.fsencode(member.linkname), stat.S_IFLNK
+            elif (reader := archive.extractfile(member)) is not None:
+                content = reader.read()
+            files["/" + member.name.strip("/")] = FakeFile(content, kind | member.mode)
+    return files
