@@ -1,0 +1,3 @@
+# House style: real dashes, and no spaces at the ends of lines.
+s/ -- /—/g
+s/ *$//
