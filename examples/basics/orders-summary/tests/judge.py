@@ -54,7 +54,10 @@ def main():
         print("right")
         return 0
     rows = got if isinstance(got, list) else []
-    print("WRONG; first difference:", next((pair for pair in zip(right, rows) if pair[0] != pair[1]), "the length"))
+    print(
+        "WRONG; first difference:",
+        next((pair for pair in zip(right, rows, strict=False) if pair[0] != pair[1]), "the length"),
+    )
     return 1
 
 
