@@ -14,8 +14,8 @@ import sys
 from pathlib import Path
 
 from proctor.database.embedded.account import Account, initdb_account
-from proctor.database.embedded.errors import DiskFull, EmbeddedUnavailable, StartFailed, VersionMismatch
-from proctor.database.embedded.folder import Folder, sync_folder
+from proctor.database.embedded.errors import DiskFull, EmbeddedUnavailable, StartFailed, VersionMismatch, says_disk_full
+from proctor.database.embedded.folder import Folder, owner_name, sync_folder
 
 __all__ = ["MAJOR", "SETTINGS", "SUPERUSER", "binaries", "check_version", "command", "create", "reachable"]
 
@@ -24,6 +24,8 @@ SUPERUSER: str = "postgres"
 ENVIRONMENT: dict[str, str] = {"LC_ALL": "C", "TZ": "UTC", "PATH": "/usr/bin:/bin"}
 COPIES: Path = Path("/var/cache/proctor")
 """Where root copies the binaries to when the server's user can't reach them (an installation under /root)."""
+NEW_CLUSTER_BYTES: int = 64 * 2**20
+"""Free space for a new cluster: 40 MiB, its first log segment, and room to recycle it."""
 
 SETTINGS: dict[str, str] = {
     "listen_addresses": "",  # no TCP at all
@@ -102,9 +104,12 @@ def create(folder: Folder, programs: Path, account: Account | None, password: st
     """Make ``data``: all of it, or nothing (an interrupted attempt is removed by the next)."""
     for interrupted in folder.path.glob("data.new.*"):
         shutil.rmtree(interrupted, ignore_errors=True)
+    _require_space(folder.path)
+    if account is None:
+        _require_name(os.geteuid())
+    maker = initdb_account() if account else None
     fresh = folder.path / f"data.new.{secrets.token_hex(4)}"
     fresh.mkdir(mode=0o700)
-    maker = None if account is None else initdb_account()
     descriptor = os.open(fresh, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     try:
         if maker:
@@ -119,6 +124,20 @@ def create(folder: Folder, programs: Path, account: Account | None, password: st
     finally:
         os.close(descriptor)
         shutil.rmtree(fresh, ignore_errors=True)
+
+
+def _require_space(path: Path) -> None:
+    """Refuse before initdb does, which on a full disk ends in the middle and not always says why."""
+    state = os.statvfs(path)
+    if (free := state.f_bavail * state.f_frsize) < NEW_CLUSTER_BYTES:
+        needed = NEW_CLUSTER_BYTES // 2**20
+        raise DiskFull(f"A new database needs {needed} MiB, and {free // 2**20} MiB are free.", where=str(path))
+
+
+def _require_name(uid: int) -> None:
+    """Refuse, more clearly than initdb, to run as a user without a name (a container's ``--user 12345``)."""
+    if owner_name(uid) == f"uid {uid}":
+        raise EmbeddedUnavailable(f"This user, uid {uid}, has no entry in /etc/passwd, and initdb needs one.")
 
 
 def _initdb(programs: Path, data: int, maker: Account | None, password: str) -> None:
@@ -144,7 +163,7 @@ def _initdb(programs: Path, data: int, maker: Account | None, password: str) -> 
         os.close(reader)
     if done.returncode:
         said = done.stderr.decode(errors="replace")
-        kind = DiskFull if "No space left on device" in said else StartFailed
+        kind = DiskFull if says_disk_full(said) else StartFailed
         raise kind(f"initdb ended with {done.returncode}: {' '.join(said.strip().splitlines()[-4:])}")
 
 

@@ -16,7 +16,7 @@ from sqlalchemy.engine import URL
 
 from proctor.database.embedded import keeper
 from proctor.database.embedded.account import Account
-from proctor.database.embedded.errors import DiskFull, ServerElsewhere, StartFailed, StopFailed
+from proctor.database.embedded.errors import DiskFull, ServerElsewhere, StartFailed, StopFailed, says_disk_full
 from proctor.database.embedded.folder import Folder, KeeperId
 
 __all__ = ["answers", "check_place", "connect", "launch", "postmaster", "start_failure", "stop"]
@@ -52,7 +52,7 @@ def launch(folder: Folder, command: list[str], sockets: Path, who: Account | Non
     )
     if done.returncode:
         said = done.stderr.decode(errors="replace").strip()
-        kind = DiskFull if "No space left on device" in said else StartFailed
+        kind = DiskFull if says_disk_full(said) else StartFailed
         raise kind(f"The keeper did not start: {said[-500:]}", where=str(folder.log))
 
 
@@ -161,9 +161,9 @@ def _progress(folder: Folder, named: KeeperId) -> tuple[int, int]:
     return folder.log_size(), moved
 
 
-def start_failure(folder: Folder) -> StartFailed:
-    """The reason that the server's log gives for its end."""
-    tail = folder.log_tail().strip().splitlines()[-40:]
+def start_failure(folder: Folder, offset: int) -> StartFailed:
+    """The reason that the server's log gives for its end, from ``offset`` on."""
+    tail = folder.log_since(offset).strip().splitlines()[-40:]
     fatal = [line for line in tail if "FATAL:" in line or "PANIC:" in line] or tail[-3:]
-    kind = DiskFull if any("No space left on device" in line for line in tail) else StartFailed
+    kind = DiskFull if says_disk_full("\n".join(tail)) else StartFailed
     return kind(" ".join(fatal[-3:]), where=str(folder.log))

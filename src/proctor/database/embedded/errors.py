@@ -25,7 +25,11 @@ __all__ = [
     "StartFailed",
     "StopFailed",
     "VersionMismatch",
+    "says_disk_full",
 ]
+
+_FULL: tuple[str, ...] = ("No space left on device", "Disk quota exceeded", "Check free disk space")
+"""PostgreSQL reports a write that was cut short with the last of these alone."""
 
 
 class EmbeddedError(DatabaseError):
@@ -90,3 +94,8 @@ class PasswordsLost(EmbeddedError):
 
     code = "embedded-passwords"
     remedy = "Put passwords.json back from a backup."
+
+
+def says_disk_full(text: str) -> bool:
+    """Whether that is how PostgreSQL, or its programs, say that the disk is full."""
+    return any(words in text for words in _FULL)

@@ -192,11 +192,12 @@ class Folder:
         except (ValueError, KeyError, TypeError) as error:
             raise PasswordsLost(where=str(self.path / "passwords.json")) from error
 
-    def log_tail(self) -> str:
-        """The end of the server's log."""
+    def log_since(self, offset: int) -> str:
+        """What the server's log says from there on, or its end if that is long or was cut meanwhile."""
         try:
             with self.log.open("rb") as file:
-                file.seek(max(0, file.seek(0, os.SEEK_END) - LOG_TAIL_BYTES))
+                size = file.seek(0, os.SEEK_END)
+                file.seek(max(offset if offset <= size else 0, size - LOG_TAIL_BYTES))
                 return file.read().decode(errors="replace")
         except FileNotFoundError:
             return ""

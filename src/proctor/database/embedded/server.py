@@ -13,7 +13,7 @@ from sqlalchemy.engine import URL
 
 from proctor.database import roles
 from proctor.database.embedded import account, cluster, control, keeper
-from proctor.database.embedded.errors import DiskFull, EmbeddedError
+from proctor.database.embedded.errors import DiskFull, EmbeddedError, says_disk_full
 from proctor.database.embedded.folder import Folder, translated
 
 __all__ = ["Connections", "EmbeddedServer", "Status"]
@@ -153,7 +153,7 @@ class EmbeddedServer:
         )
         if done.returncode:
             said = done.stderr.decode(errors="replace").strip()
-            kind = DiskFull if "No space left on device" in said else EmbeddedError
+            kind = DiskFull if says_disk_full(said) else EmbeddedError
             raise kind(f"pg_dump ended with {done.returncode}: {said}", where=str(path))
 
     def _forget_parent(self) -> None:
@@ -169,6 +169,7 @@ class EmbeddedServer:
     def _start(self) -> None:
         """A server answers when this returns. One that was found, but was on its way down, is waited for first."""
         for _ in range(START_TRIES):
+            offset = self._folder.log_size()
             with self._folder.locked():
                 found = self._folder.keeper()
                 if found is None:
@@ -179,7 +180,7 @@ class EmbeddedServer:
                 return
             if found is None:
                 break
-        raise control.start_failure(self._folder)
+        raise control.start_failure(self._folder, offset)
 
     def _launch(self) -> None:
         """Under the lock: start a keeper, and with it the server; make the data first if there are none."""
