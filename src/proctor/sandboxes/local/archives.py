@@ -44,11 +44,6 @@ class _Digesting:
         self.size += len(piece)
         return self._file.write(piece)
 
-    def read(self, size: int) -> bytes:
-        piece = self._file.read(size)
-        self._sum.update(piece)
-        return piece
-
     def hexdigest(self) -> str:
         return self._sum.hexdigest()
 
@@ -147,25 +142,24 @@ def write_snapshot(root: Path, destination: Path, limits: TransferLimits, skip: 
 
 
 def extract(
-    snapshot: Path, root: int, *, owner: int | None, limits: TransferLimits, skip: Callable[[str], bool]
-) -> str:
-    """Unpack an archive below the open folder ``root`` and return its sha256; see the module's refusals."""
-    with snapshot.open("rb") as file:
-        source = _Digesting(file)
-        reader = _Reader(root, owner, Budget(limits))
+    snapshot: Snapshot, root: int, *, owner: int | None, limits: TransferLimits, skip: Callable[[str], bool]
+) -> None:
+    """Unpack a snapshot below the open folder ``root``; see the module's refusals."""
+    reader = _Reader(root, owner, Budget(limits))
+    with snapshot.path.open("rb") as file:
+        if hashlib.file_digest(file, "sha256").hexdigest() != snapshot.sha256:
+            raise TransferRefused("not the snapshot that was kept: its digest differs", where=str(snapshot.path))
+        file.seek(0)
         try:
-            with tarfile.open(fileobj=source, mode="r|", errorlevel=2) as archive:  # type: ignore[call-overload]
+            with tarfile.open(fileobj=file, mode="r:", errorlevel=2) as archive:
                 for member in archive:
                     if not skip(member.name):
                         reader.member(archive, member)
+                reader.finish_folders()
         except tarfile.TarError as error:
-            raise TransferRefused(f"not a readable tar: {error}", where=str(snapshot)) from error
-        except OSError as error:
-            raise TransferRefused(f"not a tree that can be unpacked: {error}", where=str(snapshot)) from error
-        reader.finish_folders()
-        while source.read(_PIECE):
-            pass
-        return source.hexdigest()
+            raise TransferRefused(f"not a readable tar: {error}", where=str(snapshot.path)) from error
+        except (OSError, ValueError) as error:
+            raise TransferRefused(f"not a tree that can be unpacked: {error}", where=str(snapshot.path)) from error
 
 
 @dataclass

@@ -265,9 +265,7 @@ def _unpack(base: Snapshot, place: Place, restore_system: bool) -> None:
         return top in mounted or (restore_system and (belongs_to_system(name) or runs_at_start(name)))
 
     with descriptor(os.open(place.root, _FOLDER)) as root:
-        digest = extract(base.path, root, owner=place.owner, limits=_UNCAPPED, skip=left_out)
-    if digest != base.sha256:
-        raise SandboxStartError(f"{base.path} is not the snapshot that was kept: its digest differs", where="base")
+        extract(base, root, owner=place.owner, limits=_UNCAPPED, skip=left_out)
 
 
 def _remove(folder: Path) -> None:

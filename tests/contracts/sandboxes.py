@@ -1,0 +1,646 @@
+"""What every sandbox backend does. ``SandboxContract`` holds for all; ``RealSandboxContract`` where commands run.
+
+A backend's test module derives a class from one of them and gives it a ``backend`` fixture.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+import stat
+import tarfile
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import psutil
+import pytest
+
+from proctor.sandboxes.errors import SandboxError, SandboxGone, TransferRefused, UnsupportedByBackend
+from proctor.sandboxes.interfaces import (
+    ExecRequest,
+    ExecResult,
+    Labels,
+    LimitKind,
+    Network,
+    Sandbox,
+    SandboxBackend,
+    SandboxSpec,
+    Strength,
+    TransferLimits,
+)
+
+Start = Callable[..., Awaitable[Sandbox]]
+
+
+def labels(*, owner: str | None = None, expires_in: float = 3600) -> Labels:
+    """Labels of a sandbox that this process owns."""
+    own = f"{socket.gethostname()}:{os.getpid()}:{psutil.Process().create_time()}"
+    expires_at = datetime.now(UTC) + timedelta(seconds=expires_in)
+    return Labels(tenant=uuid4(), run_set=uuid4(), attempt=uuid4(), owner=owner or own, expires_at=expires_at)
+
+
+async def shell(sandbox: Sandbox, script: str, **more: Any) -> ExecResult:
+    """Run a shell script in the sandbox."""
+    return await sandbox.exec(ExecRequest(argv=["sh", "-c", script], **more))
+
+
+async def python(sandbox: Sandbox, program: str, **more: Any) -> ExecResult:
+    """Run a Python program in the sandbox."""
+    return await sandbox.exec(ExecRequest(argv=["python3", "-c", program], **more))
+
+
+async def until(condition: Callable[[], Awaitable[bool]], seconds: float = 10) -> None:
+    """Wait for a condition that is about to come true; fail when it doesn't."""
+    deadline = time.monotonic() + seconds
+    while not await condition():
+        assert time.monotonic() < deadline, "the awaited condition never came true"
+        await asyncio.sleep(0.01)
+
+
+async def nobody_is_live(_: Labels) -> bool:
+    """For the reaper: no sandbox is in use."""
+    return False
+
+
+async def everybody_is_live(_: Labels) -> bool:
+    """For the reaper: every sandbox is in use."""
+    return True
+
+
+class SandboxContract:
+    """Holds for every backend, the fake included."""
+
+    @pytest.fixture
+    def backend(self) -> SandboxBackend:
+        raise NotImplementedError
+
+    @pytest.fixture
+    async def start(self, backend: SandboxBackend) -> AsyncIterator[Start]:
+        made: list[Sandbox] = []
+
+        async def start(**fields: Any) -> Sandbox:
+            fields.setdefault("labels", labels())
+            made.append(await backend.create(SandboxSpec(**fields)))
+            return made[-1]
+
+        yield start
+        for sandbox in made:
+            await sandbox.destroy()
+
+    async def test_capabilities_name_a_strength_for_every_limit(self, backend, start):
+        assert set(backend.capabilities().limits) == set(LimitKind)
+        assert set((await start()).strengths) == set(LimitKind)
+
+    async def test_doctor_says_that_sandboxes_start_here(self, backend):
+        assert all(check.ok for check in backend.doctor())
+
+    async def test_a_command_that_succeeds(self, start):
+        result = await (await start()).exec(ExecRequest(argv=["true"]))
+        assert (result.exit_code, result.signal, result.limit, result.oom) == (0, None, None, False)
+
+    async def test_an_unknown_user_is_refused_by_name(self, start):
+        with pytest.raises(UnsupportedByBackend) as refused:
+            await start(user="somebody")
+        assert refused.value.where == "user"
+
+    async def test_a_user_that_is_not_declared_is_refused(self, backend, start):
+        for user in {"agent", "root"} - backend.capabilities().users:
+            with pytest.raises(UnsupportedByBackend):
+                await start(user=user)
+
+    async def test_files_come_back_as_they_were_put(self, start, tmp_path):
+        sandbox = await start()
+        tree = tmp_path / "in"
+        (tree / "empty").mkdir(parents=True)
+        (tree / "a.txt").write_bytes(b"hello")
+        (tree / "run.sh").write_text("#!/bin/sh\n")
+        (tree / "run.sh").chmod(0o755)
+        (tree / "link").symlink_to("a.txt")
+        await sandbox.put(tree, "/app/tree")
+        await sandbox.get("/app/tree", tmp_path / "out")
+        out = tmp_path / "out"
+        assert (out / "a.txt").read_bytes() == b"hello"
+        assert stat.S_IMODE((out / "run.sh").stat().st_mode) == 0o755
+        assert os.readlink(out / "link") == "a.txt"
+        assert list((out / "empty").iterdir()) == []
+
+    async def test_one_file_is_put_by_its_new_name(self, start, tmp_path):
+        sandbox = await start()
+        (tmp_path / "source").write_bytes(b"content")
+        await sandbox.put(tmp_path / "source", "/tests/deep/name")
+        assert await sandbox.read("/tests/deep/name", 100) == b"content"
+
+    async def test_read_is_capped_and_knows_what_is_not_there(self, start, tmp_path):
+        sandbox = await start()
+        (tmp_path / "f").write_bytes(b"0123456789")
+        await sandbox.put(tmp_path / "f", "/app/f")
+        assert await sandbox.read("/app/f", 4) == b"0123"
+        assert await sandbox.read("/app/nothing", 4) is None
+        assert await sandbox.read("/app/f/below", 4) is None
+
+    async def test_read_refuses_a_symlink(self, start, tmp_path):
+        sandbox = await start()
+        (tmp_path / "link").symlink_to("/etc/passwd")
+        await sandbox.put(tmp_path / "link", "/app/link")
+        with pytest.raises(TransferRefused):
+            await sandbox.read("/app/link", 10)
+
+    async def test_get_never_writes_over_what_is_there(self, start, tmp_path):
+        sandbox = await start()
+        (tmp_path / "f").write_bytes(b"new")
+        (tmp_path / "old").write_bytes(b"old")
+        await sandbox.put(tmp_path / "f", "/app/f")
+        with pytest.raises(TransferRefused):
+            await sandbox.get("/app/f", tmp_path / "old")
+        assert (tmp_path / "old").read_bytes() == b"old"
+
+    async def test_get_is_capped_by_entries_and_bytes(self, start, tmp_path):
+        sandbox = await start()
+        tree = tmp_path / "in"
+        tree.mkdir()
+        for number in range(5):
+            (tree / str(number)).write_bytes(b"x" * 100)
+        await sandbox.put(tree, "/app/tree")
+        for limits in (TransferLimits(entries=3), TransferLimits(total_bytes=450), TransferLimits(file_bytes=99)):
+            with pytest.raises(TransferRefused):
+                await sandbox.get("/app/tree", tmp_path / "out", limits)
+            assert not (tmp_path / "out").exists()
+
+    async def test_a_new_sandbox_starts_from_a_snapshot(self, start, tmp_path):
+        first = await start()
+        (tmp_path / "f").write_bytes(b"kept")
+        await first.put(tmp_path / "f", "/app/sub/f")
+        kept = await first.snapshot(tmp_path / "state.tar")
+        assert kept.size == kept.path.stat().st_size
+        with tarfile.open(kept.path) as archive:
+            assert "app/sub/f" in archive.getnames()
+        second = await start(base=kept, restore_system=True)
+        assert await second.read("/app/sub/f", 10) == b"kept"
+
+    async def test_a_snapshot_is_capped_and_leaves_nothing_when_refused(self, start, tmp_path):
+        sandbox = await start()
+        (tmp_path / "f").write_bytes(b"x" * 1000)
+        await sandbox.put(tmp_path / "f", "/app/f")
+        with pytest.raises(TransferRefused):
+            await sandbox.snapshot(tmp_path / "state.tar", TransferLimits(total_bytes=10))
+        assert not (tmp_path / "state.tar").exists()
+
+    async def test_destroy_can_be_repeated_and_ends_everything(self, start):
+        sandbox = await start()
+        await sandbox.destroy()
+        await sandbox.destroy()
+        with pytest.raises(SandboxGone):
+            await sandbox.exec(ExecRequest(argv=["true"]))
+        with pytest.raises(SandboxGone):
+            await sandbox.read("/app/f", 1)
+
+    async def test_ids_are_unique(self, start):
+        assert (await start()).id != (await start()).id
+
+    async def test_the_reaper_removes_what_outlived_its_expiry_and_nothing_else(self, backend, start):
+        old, new = await start(labels=labels(expires_in=-1)), await start()
+        assert await backend.reap(everybody_is_live) == 0
+        assert await backend.reap(nobody_is_live) == 1
+        with pytest.raises(SandboxGone):
+            await old.exec(ExecRequest(argv=["true"]))
+        assert (await new.exec(ExecRequest(argv=["true"]))).exit_code == 0
+        assert await backend.reap(nobody_is_live) == 0
+
+
+class RealSandboxContract(SandboxContract):
+    """Holds where commands really run."""
+
+    # --- commands -------------------------------------------------------------------------------------
+
+    async def test_output_exit_code_and_signal(self, start):
+        sandbox = await start()
+        result = await shell(sandbox, "echo out; echo err >&2; exit 3")
+        assert (result.exit_code, result.signal) == (3, None)
+        assert (result.stdout, result.stderr) == (b"out\n", b"err\n")
+        killed = await shell(sandbox, "kill -TERM $$")
+        assert (killed.exit_code, killed.signal) == (None, 15)
+
+    async def test_a_command_that_is_not_there(self, start):
+        result = await (await start()).exec(ExecRequest(argv=["no-such-program"]))
+        assert result.exit_code == 127
+        assert b"no-such-program" in result.stderr
+
+    async def test_standard_input(self, start):
+        sandbox = await start()
+        large = os.urandom(300_000)
+        result = await sandbox.exec(ExecRequest(argv=["cat"], stdin=large))
+        assert result.stdout == large
+        assert (await sandbox.exec(ExecRequest(argv=["cat"]))).stdout == b""
+
+    async def test_the_environment_is_the_spec_s_and_the_request_s_alone(self, start, monkeypatch):
+        monkeypatch.setenv("HOST_SECRET", "leaked")
+        sandbox = await start(env={"A": "spec", "B": "spec"})
+        result = await sandbox.exec(ExecRequest(argv=["env"], env={"B": "request"}))
+        seen = dict(line.split("=", 1) for line in result.stdout.decode().splitlines())
+        assert (seen["A"], seen["B"]) == ("spec", "request")
+        assert set(seen) <= {"A", "B", "PATH", "HOME", "USER", "LOGNAME", "LANG", "TERM"}
+
+    async def test_the_working_directory(self, start):
+        sandbox = await start(workdir="/srv/project")
+        assert (await shell(sandbox, "pwd; touch here")).stdout == b"/srv/project\n"
+        assert (await shell(sandbox, "pwd", cwd="/tmp")).stdout == b"/tmp\n"
+        assert (await shell(sandbox, "pwd", cwd="/nowhere")).exit_code == 126
+
+    async def test_an_argument_that_no_call_can_carry_is_told_at_once(self, start):
+        sandbox = await start()
+        for argv in (["a\0b"], []):
+            with pytest.raises(SandboxError):
+                await sandbox.exec(ExecRequest(argv=argv))
+
+    async def test_a_large_environment_and_many_arguments(self, start):
+        sandbox = await start()
+        words = [str(number) for number in range(20_000)]
+        result = await sandbox.exec(ExecRequest(argv=["echo", *words], env={"LARGE": "x" * 100_000}))
+        assert result.stdout.split() == [word.encode() for word in words]
+
+    async def test_output_is_kept_from_its_end_and_shown_from_its_beginning(self, start):
+        sandbox = await start()
+        shown = bytearray()
+        result = await shell(
+            sandbox,
+            "yes 1234567 | head -c 3000000; echo end",
+            output_limit=1000,
+            on_output=lambda name, piece: shown.extend(piece),
+        )
+        assert len(result.stdout) == 1000
+        assert result.stdout.endswith(b"end\n")
+        assert result.truncated
+        assert len(shown) == 1000
+        assert shown.startswith(b"1234567\n")
+
+    async def test_output_is_shown_while_the_command_runs(self, start):
+        sandbox = await start()
+        seen = asyncio.Event()
+        running = asyncio.create_task(
+            shell(sandbox, "echo first; cat /tmp/go; echo last", on_output=lambda *_: seen.set(), timeout_sec=20)
+        )
+        await asyncio.wait_for(seen.wait(), 10)
+        result = await running
+        assert result.stdout == b"first\nlast\n"
+
+    async def test_a_timeout_keeps_what_was_said(self, start):
+        sandbox = await start()
+        result = await shell(sandbox, "echo said; sleep 100", timeout_sec=0.3)
+        assert (result.exit_code, result.signal, result.limit) == (None, 9, LimitKind.WALL)
+        assert result.stdout == b"said\n"
+        assert 0.3 <= result.seconds < 10
+
+    async def test_many_commands_at_once(self, start):
+        sandbox = await start()
+        results = await asyncio.gather(*(shell(sandbox, f"echo {n}; exit {n}") for n in range(30)))
+        assert [result.exit_code for result in results] == list(range(30))
+        assert [result.stdout for result in results] == [b"%d\n" % n for n in range(30)]
+
+    async def test_a_cancelled_exec_leaves_nothing_running(self, start):
+        sandbox = await start()
+        running = asyncio.create_task(shell(sandbox, "echo up > /tmp/up; sleep 1000"))
+        await until(lambda: _there(sandbox, "/tmp/up"))
+        running.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await running
+        assert b"sleep" not in (await shell(sandbox, COMMANDS)).stdout
+
+    # --- sessions and processes -----------------------------------------------------------------------
+
+    async def test_an_exec_ends_although_its_child_lives_on(self, start):
+        sandbox = await start()
+        result = await shell(sandbox, "sleep 1000 & echo started", timeout_sec=20)
+        assert (result.exit_code, result.stdout) == (0, b"started\n")
+        assert b"sleep" in (await shell(sandbox, COMMANDS)).stdout
+
+    async def test_kill_session_takes_its_processes_and_leaves_detached_services(self, start):
+        sandbox = await start()
+        await shell(sandbox, "sleep 1111 & setsid sleep 2222 & exit 0", session="agent")
+        await shell(sandbox, "sleep 3333 & exit 0", session="other")
+        await until(lambda: _runs(sandbox, b"2222"))
+        await sandbox.kill_session("agent")
+        left = (await shell(sandbox, COMMANDS)).stdout
+        assert b"1111" not in left
+        assert b"2222" in left
+        assert b"3333" in left
+
+    async def test_kill_session_ends_the_exec_that_waits(self, start):
+        sandbox = await start()
+        running = asyncio.create_task(shell(sandbox, "echo up > /tmp/up; sleep 1000", session="agent"))
+        await until(lambda: _there(sandbox, "/tmp/up"))
+        await sandbox.kill_session("agent")
+        assert (await running).signal == 9
+
+    async def test_kill_all_leaves_nothing_but_a_sandbox_that_works(self, start):
+        sandbox = await start()
+        await shell(sandbox, "for i in 1 2 3 4 5; do setsid sleep 1000 & done; exit 0")
+        await sandbox.kill_all()
+        assert b"sleep" not in (await shell(sandbox, COMMANDS)).stdout
+
+    async def test_a_background_writer_does_not_outlive_the_end(self, start, tmp_path):
+        sandbox = await start()
+        await shell(sandbox, "setsid sh -c 'while :; do echo x >> /app/log; done' & exit 0")
+        await until(lambda: _there(sandbox, "/app/log"))
+        await sandbox.kill_all()
+        size = len(await sandbox.read("/app/log", 1 << 30) or b"")
+        kept = await sandbox.snapshot(tmp_path / "state.tar")
+        with tarfile.open(kept.path) as archive:
+            assert archive.getmember("app/log").size == size
+
+    async def test_a_snapshot_is_refused_while_something_runs(self, start, tmp_path):
+        sandbox = await start()
+        await shell(sandbox, "sleep 1000 & exit 0")
+        with pytest.raises(SandboxError):
+            await sandbox.snapshot(tmp_path / "state.tar")
+
+    # --- files ----------------------------------------------------------------------------------------
+
+    async def test_modes_links_holes_and_times_are_kept_both_ways(self, start, tmp_path):
+        tree = _difficult_tree(tmp_path / "in")
+        sandbox = await start()
+        await sandbox.put(tree, "/app/tree")
+        seen = await shell(
+            sandbox, "cd /app/tree; stat -c '%n %a %h %Y %U' *; du -k holes | cut -f1; readlink dangling"
+        )
+        lines = seen.stdout.decode().splitlines()
+        assert "first 640 2 1000000000 agent" in lines
+        assert "second 640 2 1000000000 agent" in lines
+        assert int(lines[-2]) < 1024
+        assert lines[-1] == "/no/where"
+        await sandbox.get("/app/tree", tmp_path / "out")
+        _same_tree(tree, tmp_path / "out")
+
+    async def test_a_snapshot_keeps_modes_links_holes_and_times(self, start, tmp_path):
+        tree = _difficult_tree(tmp_path / "in")
+        first = await start()
+        await first.put(tree, "/app/tree")
+        kept = await first.snapshot(tmp_path / "state.tar")
+        assert kept.size < 8 * 1024**2
+        second = await start(base=kept)
+        await second.get("/app/tree", tmp_path / "out")
+        _same_tree(tree, tmp_path / "out")
+        again = await second.snapshot(tmp_path / "again.tar")
+        assert again.sha256 == kept.sha256
+
+    async def test_a_snapshot_shows_what_was_deleted(self, start, tmp_path):
+        first = await start()
+        await shell(first, "mkdir /app/d; touch /app/d/gone /app/kept; rm -r /app/d")
+        second = await start(base=await first.snapshot(tmp_path / "state.tar"))
+        assert (await shell(second, "ls /app")).stdout == b"kept\n"
+
+    async def test_what_the_owner_shut_himself_out_of_is_still_kept(self, start, tmp_path):
+        first = await start()
+        await shell(first, "mkdir /app/d; echo secret > /app/d/f; chmod 000 /app/d/f /app/d")
+        kept = await first.snapshot(tmp_path / "state.tar")
+        with tarfile.open(kept.path) as archive:
+            assert archive.getmember("app/d").mode == 0
+            assert archive.extractfile("app/d/f").read() == b"secret\n"
+        second = await start(base=kept)
+        assert (await shell(second, "stat -c %a /app/d; chmod 700 /app/d; stat -c %a /app/d/f")).stdout == b"0\n0\n"
+
+    async def test_put_replaces_what_an_agent_planted(self, start, tmp_path):
+        sandbox = await start()
+        await shell(sandbox, "mkdir -p /elsewhere /tests/test.sh/deep; ln -s /elsewhere /tests/lib")
+        (tmp_path / "tests" / "lib").mkdir(parents=True)
+        (tmp_path / "tests" / "test.sh").write_text("trusted")
+        (tmp_path / "tests" / "lib" / "m.py").write_text("trusted")
+        await sandbox.put(tmp_path / "tests", "/tests")
+        assert await sandbox.read("/tests/test.sh", 10) == b"trusted"
+        assert (await shell(sandbox, "ls /elsewhere; test -L /tests/lib")).exit_code == 1
+
+    async def test_put_through_a_planted_symlink_stays_in_the_sandbox(self, start, tmp_path):
+        sandbox = await start()
+        outside = tmp_path / "outside"
+        outside.mkdir(mode=0o777)
+        (tmp_path / "f").write_text("x")
+        await shell(sandbox, f"ln -s {outside} /app/a; ln -s ../../../../../../../../..{outside} /app/b")
+        for name in ("a", "b"):
+            await sandbox.put(tmp_path / "f", f"/app/{name}-not/f")
+            with pytest.raises(TransferRefused):
+                await sandbox.put(tmp_path / "f", f"/app/{name}/../f")
+            try:
+                await sandbox.put(tmp_path / "f", f"/app/{name}/f")
+            except TransferRefused:
+                continue
+        assert list(outside.iterdir()) == []
+
+    async def test_read_and_get_through_a_planted_symlink_stay_in_the_sandbox(self, start, tmp_path):
+        sandbox = await start()
+        outside = tmp_path / "outside"
+        outside.mkdir()
+        (outside / "secret").write_text("host")
+        await shell(sandbox, f"ln -s {outside} /app/a; ln -s ../../../../../../../../..{outside} /app/b")
+        for name in ("a", "b"):
+            assert await sandbox.read(f"/app/{name}/secret", 10) is None
+            with pytest.raises(TransferRefused):
+                await sandbox.get(f"/app/{name}/secret", tmp_path / "out")
+            with pytest.raises(TransferRefused):
+                await sandbox.get(f"/app/{name}", tmp_path / "out")
+
+    async def test_get_refuses_pipes_sockets_and_devices(self, start, tmp_path):
+        sandbox = await start()
+        await python(
+            sandbox,
+            "import os, socket, stat\n"
+            "for name in 'abc': os.mkdir('/app/' + name)\n"
+            "os.mkfifo('/app/a/x')\n"
+            "socket.socket(socket.AF_UNIX).bind('/app/b/x')\n"
+            "os.mknod('/app/c/x', stat.S_IFCHR, 0)\n",  # the one device number that anybody may make
+        )
+        for name in "abc":
+            with pytest.raises(TransferRefused):
+                await sandbox.get(f"/app/{name}", tmp_path / "out")
+            assert not (tmp_path / "out").exists()
+        await sandbox.kill_all()
+        kept = await sandbox.snapshot(tmp_path / "state.tar")
+        with tarfile.open(kept.path) as archive:
+            assert not [name for name in archive.getnames() if name.endswith("/x")]
+
+    async def test_a_sparse_bomb_is_refused(self, start, tmp_path):
+        sandbox = await start()
+        await shell(sandbox, "truncate -s 1G /app/bomb")
+        with pytest.raises(TransferRefused, match="sparse"):
+            await sandbox.get("/app/bomb", tmp_path / "out")
+        with pytest.raises(TransferRefused, match="sparse"):
+            await sandbox.snapshot(tmp_path / "state.tar")
+
+    async def test_set_uid_bits_do_not_come_out(self, start, tmp_path):
+        sandbox = await start()
+        await shell(sandbox, "cp /usr/bin/id /app/id; chmod 6755 /app/id")
+        await sandbox.get("/app/id", tmp_path / "id")
+        assert stat.S_IMODE((tmp_path / "id").stat().st_mode) == 0o755
+
+    async def test_a_hundred_thousand_entries_are_too_many(self, start, tmp_path):
+        sandbox = await start()
+        await python(sandbox, "for i in range(3000): open(f'/app/{i}', 'w')")
+        with pytest.raises(TransferRefused, match="2000 entries"):
+            await sandbox.get("/app", tmp_path / "out", TransferLimits(entries=2000))
+
+    async def test_a_tree_too_deep_to_walk_is_refused_and_still_removed(self, start, tmp_path):
+        sandbox = await start()
+        await python(sandbox, "import os\nfor _ in range(3000): os.mkdir('d'); os.chdir('d')", cwd="/app")
+        with pytest.raises(TransferRefused, match="deeper"):
+            await sandbox.get("/app", tmp_path / "out")
+        await sandbox.destroy()
+
+    # --- limits ---------------------------------------------------------------------------------------
+
+    async def test_a_memory_hog_is_told_from_a_plain_kill(self, start):
+        sandbox = await start(limits=replace(LIMITS, memory_mb=128))
+        hog = await python(sandbox, "x = bytearray(1 << 20)\nwhile True: x += bytearray(8 << 20)", timeout_sec=30)
+        assert hog.oom
+        assert hog.limit is LimitKind.MEMORY
+        assert hog.exit_code != 0
+        plain = await shell(sandbox, "kill -9 $$")
+        assert (plain.signal, plain.oom, plain.limit) == (9, False, None)
+
+    async def test_a_fork_bomb_meets_the_process_limit(self, start):
+        sandbox = await start(limits=replace(LIMITS, pids=64))
+        await python(sandbox, FORK_BOMB, timeout_sec=1.0, session="bomb")
+        await sandbox.kill_session("bomb")
+        await sandbox.kill_all()
+        assert (await shell(sandbox, "echo alive | cat")).stdout == b"alive\n"
+
+    async def test_a_disk_filler_is_killed_at_the_limit(self, start):
+        sandbox = await start(limits=replace(LIMITS, disk_mb=32, file_size_mb=8))
+        script = "i=0; while :; do i=$((i+1)); head -c 4000000 /dev/zero > /app/$i || exit 1; done"
+        result = await shell(sandbox, script, timeout_sec=30)
+        assert result.limit is LimitKind.DISK
+        assert result.signal == 9
+        assert await sandbox.disk_used() > 32 * 1000**2
+        assert (await shell(sandbox, "echo verifier > /logs/verifier/f")).exit_code == 0
+
+    async def test_deleted_files_that_are_held_open_count(self, start):
+        sandbox = await start(limits=replace(LIMITS, disk_mb=32, file_size_mb=8))
+        program = (
+            "import os, itertools\n"
+            "held = []\n"
+            "for i in itertools.count():\n"
+            "    held.append(open(f'/app/{i}', 'wb')); os.unlink(f'/app/{i}')\n"
+            "    if i > 60: import time; time.sleep(1000)\n"
+            "    held[-1].write(bytes(4 << 20)); held[-1].flush()\n"
+        )
+        result = await python(sandbox, program, timeout_sec=30)
+        assert result.limit is LimitKind.DISK
+
+    async def test_one_file_meets_the_file_size_limit(self, start):
+        sandbox = await start(limits=replace(LIMITS, file_size_mb=1))
+        result = await shell(sandbox, "exec head -c 5000000 /dev/zero > /app/f")
+        assert result.limit is LimitKind.FILE_SIZE
+        assert len(await sandbox.read("/app/f", 1 << 30)) == 1024**2
+
+    async def test_a_flood_of_output_is_counted_and_dropped(self, start):
+        sandbox = await start()
+        result = await shell(sandbox, "yes", timeout_sec=0.5, output_limit=10_000)
+        assert result.limit is LimitKind.WALL
+        assert len(result.stdout) == 10_000
+        assert result.truncated
+
+    # --- what a sandbox can't reach -------------------------------------------------------------------
+
+    async def test_no_network(self, start):
+        sandbox = await start()
+        server = socket.create_server(("127.0.0.1", 0))
+        with server:
+            port = server.getsockname()[1]
+            for address in (f"127.0.0.1', {port}", "1.1.1.1', 53"):
+                result = await python(sandbox, f"import socket; socket.create_connection(('{address}), timeout=3)")
+                assert result.exit_code != 0
+        names = (await shell(sandbox, "cat /proc/net/dev | tail -n +3 | cut -d: -f1")).stdout.split()
+        assert names in ([b"lo"], [])
+
+    async def test_an_allowlist_is_held_or_refused(self, backend, start):
+        if Network.ALLOWLIST not in backend.capabilities().networks:
+            with pytest.raises(UnsupportedByBackend) as refused:
+                await start(network=Network.ALLOWLIST, allowed_hosts=("example.org",))
+            assert refused.value.where == "network"
+
+    async def test_host_files_are_not_there(self, start, tmp_path):
+        sandbox = await start()
+        (tmp_path / "secret").write_text("host")
+        result = await shell(sandbox, f"cat {tmp_path}/secret /etc/shadow /root/.ssh/* /home/*/.ssh/* 2>/dev/null")
+        assert result.stdout == b""
+
+    async def test_a_system_path_can_t_be_written(self, start):
+        sandbox = await start()
+        script = "for p in /usr/bin/x /bin/x /etc/passwd /etc/x /lib/x /dev/x; do echo x 2>/dev/null > $p; done"
+        await shell(sandbox, f"({script}) 2>/dev/null; mv /bin /bin2; rm -rf /usr/bin/env; ln -sf /app /etc")
+        assert (await shell(sandbox, "ls /usr/bin/x /bin/x /etc/x /dev/x 2>/dev/null; env true")).stdout == b""
+
+    async def test_a_hard_link_to_a_system_file_is_refused(self, start):
+        sandbox = await start()
+        assert (await shell(sandbox, "ln /usr/bin/env /app/env")).exit_code != 0
+
+    async def test_two_sandboxes_do_not_see_each_other(self, start):
+        one, other = await start(), await start()
+        await shell(one, "sleep 4242 & echo private > /tmp/private; exit 0")
+        assert b"4242" not in (await shell(other, COMMANDS)).stdout
+        assert await other.read("/tmp/private", 10) is None
+        await shell(other, "kill -9 -1")
+        assert b"4242" in (await shell(one, COMMANDS)).stdout
+
+    async def test_a_spare_sandbox_does_not_know_the_host_s_processes(self, start):
+        sandbox = await start()
+        seen = (await shell(sandbox, "ls /proc | grep -c '^[0-9]'")).stdout
+        assert int(seen) < 8
+
+    async def test_a_limit_that_is_only_declared_is_no_error(self, backend, start):
+        sandbox = await start(limits=replace(LIMITS, cpus=1.0))
+        if backend.capabilities().limits[LimitKind.CPU] is Strength.ENFORCED:
+            assert sandbox.strengths[LimitKind.CPU] is Strength.ENFORCED
+
+
+LIMITS = SandboxSpec(labels=labels()).limits
+COMMANDS = "cat /proc/[0-9]*/cmdline | tr '\\0' ' '"
+FORK_BOMB = """
+import os
+while True:
+    try:
+        os.fork()
+    except OSError:
+        pass
+"""
+
+
+async def _there(sandbox: Sandbox, path: str) -> bool:
+    return bool(await sandbox.read(path, 1))
+
+
+async def _runs(sandbox: Sandbox, word: bytes) -> bool:
+    return word in (await shell(sandbox, COMMANDS)).stdout.replace(COMMANDS.encode(), b"")
+
+
+def _difficult_tree(tree: Path) -> Path:
+    """Modes, a hard link, a hole, a dangling symlink, an odd name, an empty folder, old times."""
+    (tree / "empty").mkdir(parents=True)
+    (tree / "first").write_bytes(b"linked")
+    (tree / "first").chmod(0o640)
+    (tree / "second").hardlink_to(tree / "first")
+    (tree / "dangling").symlink_to("/no/where")
+    (tree / "ünï\ncode").write_bytes(os.urandom(1000))
+    with (tree / "holes").open("wb") as file:
+        file.seek(40 * 1024**2)
+        file.write(b"end")
+    for path in (*tree.iterdir(), tree):
+        os.utime(path, ns=(10**18 + 123_456_789, 10**18 + 123_456_789), follow_symlinks=False)
+    return tree
+
+
+def _same_tree(one: Path, other: Path) -> None:
+    for path in (one, *sorted(one.rglob("*"))):
+        twin = other / path.relative_to(one)
+        ours, theirs = path.lstat(), twin.lstat()
+        assert (ours.st_mode, ours.st_mtime_ns) == (theirs.st_mode, theirs.st_mtime_ns), path
+        if path.is_symlink():
+            assert os.readlink(path) == os.readlink(twin)
+        elif path.is_file():
+            assert (ours.st_nlink, ours.st_size) == (theirs.st_nlink, theirs.st_size), path
+            assert theirs.st_blocks * 512 < max(ours.st_blocks * 512 * 2, 65536)
+            assert path.read_bytes() == twin.read_bytes()
+    assert sorted(p.relative_to(one) for p in one.rglob("*")) == sorted(p.relative_to(other) for p in other.rglob("*"))
