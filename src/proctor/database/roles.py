@@ -99,7 +99,7 @@ def bootstrap(superuser: psycopg.Connection, passwords: Mapping[str, str]) -> No
                 sql.SQL("CREATE" if known is None else "ALTER"), sql.Identifier(role), verifier.decode()
             )
         )
-    if not superuser.execute("SELECT FROM pg_database WHERE datname = %s", (DATABASE,)).fetchone():
+    if superuser.execute("SELECT FROM pg_database WHERE datname = %s", (DATABASE,)).fetchone() is None:
         superuser.execute(_CREATE_DATABASE)
     for name in ("postgres", "template1"):
         superuser.execute(sql.SQL("REVOKE ALL ON DATABASE {} FROM PUBLIC").format(sql.Identifier(name)))
