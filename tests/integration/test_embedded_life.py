@@ -87,7 +87,14 @@ def processes(folder: Path) -> list[psutil.Process]:
         for process in psutil.process_iter(["cmdline"])
         if any(json.dumps(str(folder)) in word for word in process.info["cmdline"] or ())
     ]
-    return [one for keeper in keepers for one in (keeper, *keeper.children(recursive=True))]
+    return [one for keeper in keepers for one in (keeper, *_below(keeper))]
+
+
+def _below(keeper: psutil.Process) -> list[psutil.Process]:
+    try:
+        return keeper.children(recursive=True)
+    except psutil.NoSuchProcess:
+        return []
 
 
 def test_a_new_folder_is_ready_to_use_and_nothing_runs_afterwards(folder: Path) -> None:

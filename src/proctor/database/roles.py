@@ -59,6 +59,8 @@ _IN_DATABASE: tuple[str, ...] = (
     IF EXISTS (SELECT FROM pg_available_extensions WHERE name = 'vector') THEN
         CREATE EXTENSION IF NOT EXISTS vector SCHEMA public;
     END IF;
+EXCEPTION WHEN insufficient_privilege THEN
+    RAISE NOTICE 'the vector extension was not created: a superuser has to';
 END $$""",
 )
 """Schema, rights and, where the server has it, the vector extension. Each statement may run again."""
