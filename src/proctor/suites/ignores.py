@@ -65,7 +65,9 @@ def _expression(segments: Sequence[str], anchored: bool, folder_only: bool) -> s
             parts.append("[^/]+/?$")  # the packager's matcher stops at direct children here, git does not
         else:
             parts.append(_segment(segment) + ("" if position == last else "/"))
-    end = "." if segments[-1] == "**" else "/" if folder_only else "(?:/|$)"
+    if segments[-1] == "**":
+        return "".join(parts) + (".*/" if folder_only and set(segments) == {"**"} else ".")
+    end = "/" if folder_only else "(?:/|$)"
     return "".join(parts) + end
 
 

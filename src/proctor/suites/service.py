@@ -12,7 +12,7 @@ from uuid import UUID
 
 from pydantic import JsonValue, TypeAdapter
 from sqlalchemy import Connection, Row, Select, case, func, select
-from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.dialects.postgresql import distinct_on, insert
 
 from proctor.database.engine import Database
 from proctor.kernel.errors import IntegrityError
@@ -311,7 +311,7 @@ def _task_rows(tenant: UUID, suite_id: str) -> Select[tuple[object, ...]]:
 def _labels(connection: Connection, tenant: UUID) -> dict[str, str]:
     """What each label stands for now."""
     chosen = (alias.c.tenant_id == tenant) & (alias.c.kind == _KIND)
-    latest = select(alias.c.name, alias.c.target).distinct(alias.c.name).where(chosen)
+    latest = select(alias.c.name, alias.c.target).ext(distinct_on(alias.c.name)).where(chosen)
     rows = connection.execute(latest.order_by(alias.c.name, alias.c.valid_from.desc()))
     return {row.name: row.target for row in rows}
 

@@ -1,0 +1,81 @@
+"""The example tasks: they load clean, say what they need, and their scripts are well formed."""
+
+from __future__ import annotations
+
+import subprocess
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from proctor.suites.loading import load_suite
+from proctor.suites.tasks import NetworkMode, VerificationMode
+
+ROOT = Path(__file__).parents[2]
+BASICS = ROOT / "examples/basics"
+NAMES = sorted(path.name for path in BASICS.iterdir() if path.is_dir())
+TOOLS = {"bash", "git", "make", "python3", "sed", "sort"}
+"""Debian's standard userland and the programs that Proctor needs anyway."""
+
+
+def test_there_are_eight_and_all_are_sound() -> None:
+    loaded = load_suite(BASICS)
+    assert [task.name for task in loaded.tasks] == [f"proctor/{name}" for name in NAMES]
+    assert len(loaded.tasks) == 8
+    assert loaded.malformed == ()
+    assert loaded.notes == ()
+    assert all(task.notes == () for task in loaded.tasks)
+
+
+def test_they_run_on_the_hosts_userland_without_a_network() -> None:
+    for loaded in load_suite(BASICS).tasks:
+        task = loaded.task
+        assert task is not None
+        assert task.userland is not None
+        assert set(task.userland.tools) <= TOOLS
+        assert dict(task.userland.copy) == {"app": "/app"}
+        assert task.environment.network.mode is NetworkMode.NONE
+        assert task.environment.dockerfile
+        assert task.verifier.mode is VerificationMode.SNAPSHOT
+        assert task.has_solution
+
+
+def test_reading_them_twice_gives_the_same_digests() -> None:
+    one, other = load_suite(BASICS), load_suite(BASICS)
+    assert one.suite_id == other.suite_id
+    assert [task.agent_digest for task in one.tasks] == [task.agent_digest for task in other.tasks]
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("script", ["tests/test.sh", "solution/solve.sh", "solution/wrong.sh"])
+def test_every_script_parses(name: str, script: str) -> None:
+    path = BASICS / name / script
+    assert path.read_text().startswith("#!/bin/bash\n")
+    assert subprocess.run(["bash", "-n", path], check=False).returncode == 0
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_judge_compiles(name: str) -> None:
+    path = BASICS / name / "tests/judge.py"
+    compile(path.read_text(), str(path), "exec")
+
+
+@pytest.mark.parametrize(("script", "most"), [("good", 8), ("poor", 8)])
+def test_the_scripts_know_every_task(script: str, most: int) -> None:
+    document = tomllib.loads((ROOT / f"examples/basics.scripts/{script}.toml").read_text())
+    assert sorted(document["tasks"]) == [f"proctor/{name}" for name in NAMES]
+    assert len(document["tasks"]) == most
+    for task in document["tasks"].values():
+        for command in task["commands"]:
+            assert subprocess.run(["bash", "-n", "-c", command], check=False).returncode == 0
+
+
+def test_the_verifiers_copies_are_what_the_agent_got() -> None:
+    for given, kept in (
+        ("orders-summary/environment/app", "orders-summary/tests/data"),
+        ("outage-windows/environment/app/logs", "outage-windows/tests/logs"),
+    ):
+        for path in (BASICS / kept).iterdir():
+            assert path.read_bytes() == (BASICS / given / path.name).read_bytes()
+    checker = BASICS / "proxy-config/environment/app/check_config.py"
+    assert checker.read_bytes() == (BASICS / "proxy-config/tests/check_config.py").read_bytes()
