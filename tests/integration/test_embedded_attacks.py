@@ -24,7 +24,11 @@ from proctor.database.embedded import Connections, EmbeddedServer, account, clus
 from proctor.database.embedded.control import connect
 from proctor.database.embedded.errors import DiskFull, EmbeddedError, EmbeddedUnavailable, FolderRefused
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the embedded server is for Linux")
+pytestmark = [
+    pytest.mark.skipif(sys.platform != "linux", reason="the embedded server is for Linux"),
+    # Tests fork to become another user; newer Pythons warn of that beside any thread, such as a test runner's.
+    pytest.mark.filterwarnings("ignore:.*use of fork:DeprecationWarning"),
+]
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="becomes another user, which only root may")
 
 STRANGER: int = 12345

@@ -19,6 +19,8 @@ import pytest
 from proctor.database.embedded import Connections, EmbeddedServer
 from proctor.database.embedded.control import connect
 from proctor.database.embedded.errors import (
+    DatabaseInUse,
+    EmbeddedError,
     FolderRefused,
     PasswordsLost,
     ServerElsewhere,
@@ -27,7 +29,11 @@ from proctor.database.embedded.errors import (
 )
 from proctor.database.embedded.keeper import entry_name, live_clients, place, started
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the embedded server is for Linux")
+pytestmark = [
+    pytest.mark.skipif(sys.platform != "linux", reason="the embedded server is for Linux"),
+    # Tests fork to become another user; newer Pythons warn of that beside any thread, such as a test runner's.
+    pytest.mark.filterwarnings("ignore:.*use of fork:DeprecationWarning"),
+]
 
 CLIENT = """
 import sys
@@ -422,6 +428,43 @@ def test_the_dump_is_private_and_restorable(made: Path, tmp_path: Path) -> None:
     assert "SCHEMA - proctor proctor_owner" in listing
     assert not server.status().running
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
+
+
+def test_a_dump_restores_the_database_as_it_was_with_its_rights(made: Path, tmp_path: Path) -> None:
+    server = EmbeddedServer(made)
+    with server as urls:
+        _insert(urls, "CREATE TABLE proctor.early (id int)", "INSERT INTO proctor.early VALUES (1)")
+        _insert(urls, "GRANT SELECT ON proctor.early TO proctor_app")
+        server.dump(tmp_path / "early.dump")
+        _insert(urls, "INSERT INTO proctor.early VALUES (2)", "CREATE TABLE proctor.late (id int)")
+        server.restore(tmp_path / "early.dump")
+        with connect(urls.app) as connection:
+            assert connection.execute("SELECT id FROM proctor.early").fetchall() == [(1,)]
+            assert connection.execute("SELECT to_regclass('proctor.late')").fetchone() == (None,)
+            rights = "SELECT has_database_privilege('public', 'proctor', 'CONNECT')"
+            assert connection.execute(rights).fetchone() == (False,)
+        _insert(urls, "DROP TABLE proctor.early")
+
+
+def test_a_broken_dump_changes_nothing(made: Path, tmp_path: Path) -> None:
+    server = EmbeddedServer(made)
+    with server as urls:
+        _insert(urls, "CREATE TABLE proctor.stays (id int)")
+        server.dump(tmp_path / "whole.dump")
+        (tmp_path / "half.dump").write_bytes((tmp_path / "whole.dump").read_bytes()[:2000])
+        with pytest.raises(EmbeddedError, match="pg_restore"):
+            server.restore(tmp_path / "half.dump")
+        _insert(urls, "DROP TABLE proctor.stays")
+
+
+def test_a_restore_under_another_client_is_refused(made: Path, tmp_path: Path) -> None:
+    server = EmbeddedServer(made)
+    server.dump(tmp_path / "whole.dump")
+    with client(made) as other:
+        assert other.stdout is not None
+        other.stdout.readline()
+        with pytest.raises(DatabaseInUse, match=str(other.pid)):
+            server.restore(tmp_path / "whole.dump")
 
 
 def test_a_folder_that_others_may_write_to_is_refused(tmp_path: Path) -> None:

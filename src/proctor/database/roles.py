@@ -34,6 +34,7 @@ __all__ = [
     "ExternalConnections",
     "bootstrap",
     "bootstrap_sql",
+    "create_database",
     "external_urls",
 ]
 
@@ -65,7 +66,7 @@ END $$""",
 )
 """Schema, rights and, where the server has it, the vector extension. Each statement may run again."""
 
-_CREATE_DATABASE = f"CREATE DATABASE {DATABASE} OWNER {OWNER} TEMPLATE template0 ENCODING 'UTF8'"
+_CREATE_DATABASE = f"CREATE DATABASE {{name}} OWNER {OWNER} TEMPLATE template0 ENCODING 'UTF8'"
 _DATABASE_RIGHTS: tuple[str, ...] = (
     f"REVOKE ALL ON DATABASE {DATABASE} FROM PUBLIC",
     f"GRANT CONNECT ON DATABASE {DATABASE} TO {', '.join(ROLES)}",
@@ -102,7 +103,7 @@ def bootstrap(superuser: psycopg.Connection, passwords: Mapping[str, str]) -> No
             )
         )
     if superuser.execute("SELECT FROM pg_database WHERE datname = %s", (DATABASE,)).fetchone() is None:
-        superuser.execute(_CREATE_DATABASE)
+        superuser.execute(create_database(DATABASE))
     for name in ("postgres", "template1"):
         superuser.execute(sql.SQL("REVOKE ALL ON DATABASE {} FROM PUBLIC").format(sql.Identifier(name)))
     for statement in _DATABASE_RIGHTS:
@@ -117,6 +118,11 @@ def bootstrap(superuser: psycopg.Connection, passwords: Mapping[str, str]) -> No
     with inside:
         for statement in _IN_DATABASE:
             inside.execute(statement)
+
+
+def create_database(name: str) -> sql.Composed:
+    """The statement that makes a database of the owner's."""
+    return sql.SQL(_CREATE_DATABASE).format(name=sql.Identifier(name))
 
 
 def bootstrap_sql() -> str:
@@ -134,7 +140,7 @@ def bootstrap_sql() -> str:
             ),
             "-- An administrator who is no superuser (a managed service) needs membership to give things to the owner.",
             f"SELECT 'GRANT {OWNER} TO CURRENT_USER' WHERE NOT pg_has_role(current_user, '{OWNER}', 'USAGE') \\gexec",
-            _unless_there(_CREATE_DATABASE, f"pg_database WHERE datname = '{DATABASE}'"),
+            _unless_there(_CREATE_DATABASE.format(name=DATABASE), f"pg_database WHERE datname = '{DATABASE}'"),
             *(f"{statement};" for statement in _DATABASE_RIGHTS),
             f"\\connect {DATABASE}",
             *(f"{statement};" for statement in _IN_DATABASE),

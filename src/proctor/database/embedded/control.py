@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -127,18 +128,10 @@ def stop(folder: Folder, living: KeeperId | None) -> bool:
 
 
 def _terminate(living: KeeperId) -> None:
-    """Signal that very process: the descriptor pins it before its start time is compared."""
-    try:
-        process = os.pidfd_open(living.pid)
-    except ProcessLookupError:
-        return
-    try:
+    """Signal that very process; its start time is compared first, and pids are not reused within microseconds."""
+    with suppress(ProcessLookupError):
         if living.alive():
-            signal.pidfd_send_signal(process, signal.SIGTERM)
-    except ProcessLookupError:
-        pass  # it ended in between, which is what was wanted
-    finally:
-        os.close(process)
+            os.kill(living.pid, signal.SIGTERM)
 
 
 def postmaster(named: KeeperId) -> int | None:

@@ -6,6 +6,7 @@ EmbeddedError
 ├── ServerElsewhere         the data folder is in use by a server that can't be reached from here
 ├── StartFailed             the server ended, or showed no progress, before it answered
 │   └── DiskFull            no space is left where the data folder is
+├── DatabaseInUse           other processes use the database that is to be replaced
 ├── StopFailed              the server did not end in time
 ├── VersionMismatch         the data folder was made by another major version of PostgreSQL
 └── PasswordsLost           the data folder has data, but its password file is gone
@@ -16,6 +17,7 @@ from __future__ import annotations
 from proctor.database.errors import DatabaseError
 
 __all__ = [
+    "DatabaseInUse",
     "DiskFull",
     "EmbeddedError",
     "EmbeddedUnavailable",
@@ -72,6 +74,14 @@ class DiskFull(StartFailed):
 
     code = "embedded-disk-full"
     remedy = "Free some space there and run the command again; nothing that was committed is lost."
+
+
+class DatabaseInUse(EmbeddedError):
+    """Other processes use the database."""
+
+    code = "embedded-in-use"
+    exit_code = 2
+    remedy = "Let them end, or run `proctor down`, and try again."
 
 
 class StopFailed(EmbeddedError):

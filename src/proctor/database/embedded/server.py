@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import threading
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,8 +11,8 @@ from types import TracebackType
 from sqlalchemy.engine import URL
 
 from proctor.database import roles
-from proctor.database.embedded import account, cluster, control, keeper
-from proctor.database.embedded.errors import DiskFull, EmbeddedError, says_disk_full
+from proctor.database.embedded import account, cluster, control, copies, keeper
+from proctor.database.embedded.errors import DatabaseInUse
 from proctor.database.embedded.folder import Folder, translated
 
 __all__ = ["Connections", "EmbeddedServer", "Status"]
@@ -122,39 +121,19 @@ class EmbeddedServer:
             )
 
     def dump(self, path: Path) -> None:
-        """Write the whole database to ``path`` (0600) in pg_dump's custom format, as of one moment.
-
-        As the superuser: row-level security is forced on the owner too, who could not dump other tenants' rows.
-        """
-        fresh = path.with_name(f".{path.name}.{os.getpid()}")
+        """Write the whole database to ``path`` (0600) in pg_dump's custom format, as of one moment."""
         with self, translated(path):
-            descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-            try:
-                self._pg_dump(descriptor, path)
-                os.fsync(descriptor)
-                fresh.rename(path)
-            finally:
-                os.close(descriptor)
-                fresh.unlink(missing_ok=True)
+            copies.dump(self._programs or cluster.binaries(), self._url(cluster.SUPERUSER), path)
 
-    def _pg_dump(self, output: int, path: Path) -> None:
-        url = self._url(cluster.SUPERUSER)
-        done = subprocess.run(
-            [
-                str((self._programs or cluster.binaries()) / "pg_dump"),
-                *("--format=custom", "--no-password", f"--host={url.query['host']}", f"--port={url.query['port']}"),
-                f"--username={url.username}",
-                f"--dbname={roles.DATABASE}",
-            ],
-            env={**cluster.ENVIRONMENT, "PGPASSWORD": str(url.password)},
-            stdout=output,
-            stderr=subprocess.PIPE,
-            check=False,
-        )
-        if done.returncode:
-            said = done.stderr.decode(errors="replace").strip()
-            kind = DiskFull if says_disk_full(said) else EmbeddedError
-            raise kind(f"pg_dump ended with {done.returncode}: {said}", where=str(path))
+    def restore(self, path: Path) -> None:
+        """Replace the whole database by a dump. Refused while another process is a client."""
+        with self, translated(path):
+            others = [pid for pid in self._folder.live_clients() if pid != os.getpid()]
+            if others:
+                raise DatabaseInUse(f"Processes {others} use the database.", where=str(self._folder.path))
+            copies.restore(self._programs or cluster.binaries(), self._url(cluster.SUPERUSER), path)
+            with self._folder.locked(), control.connect(self._url(cluster.SUPERUSER, database="postgres")) as superuser:
+                roles.bootstrap(superuser, self._folder.passwords(ALL_ROLES))
 
     def _forget_parent(self) -> None:
         """After a fork the entries are the parent's; this process has none."""

@@ -1,0 +1,91 @@
+"""Copies of the whole database: one as of a moment, and the way back to it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+from psycopg import sql
+from sqlalchemy.engine import URL
+
+from proctor.database import roles
+from proctor.database.embedded.cluster import ENVIRONMENT
+from proctor.database.embedded.control import connect
+from proctor.database.embedded.errors import DiskFull, EmbeddedError, says_disk_full
+
+__all__ = ["dump", "restore"]
+
+RESTORED: str = f"{roles.DATABASE}_restored"
+REPLACED: str = f"{roles.DATABASE}_replaced"
+
+_END_SESSIONS = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s"
+
+
+def dump(programs: Path, superuser: URL, path: Path) -> None:
+    """Write ``path`` (0600) in pg_dump's custom format: all of it, or nothing.
+
+    As the superuser: row-level security is forced on the owner too, who could not dump other tenants' rows.
+    """
+    fresh = path.with_name(f".{path.name}.{os.getpid()}")
+    descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        _run([str(programs / "pg_dump"), "--format=custom"], superuser, roles.DATABASE, path, stdout=descriptor)
+        os.fsync(descriptor)
+        fresh.rename(path)
+    finally:
+        os.close(descriptor)
+        fresh.unlink(missing_ok=True)
+
+
+def restore(programs: Path, superuser: URL, path: Path) -> None:
+    """Put a dump in the database's place. Until it is complete beside it, the database stays as it is."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        with connect(superuser.set(database="postgres")) as connection:
+            for name in (RESTORED, REPLACED):
+                connection.execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(name)))
+            connection.execute(roles.create_database(RESTORED))
+            _run(
+                [str(programs / "pg_restore"), "--exit-on-error", "--single-transaction"],
+                superuser,
+                RESTORED,
+                path,
+                stdin=descriptor,
+            )
+            _swap(superuser)
+            connection.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(REPLACED)))
+    finally:
+        os.close(descriptor)
+
+
+def _swap(superuser: URL) -> None:
+    """Both renames in one transaction: at no moment is there no database of that name."""
+    rename = sql.SQL("ALTER DATABASE {} RENAME TO {}")
+    with connect(superuser.set(database="postgres")) as connection:
+        connection.execute(_END_SESSIONS, (roles.DATABASE,))
+        with connection.transaction():
+            for old, new in ((roles.DATABASE, REPLACED), (RESTORED, roles.DATABASE)):
+                connection.execute(rename.format(sql.Identifier(old), sql.Identifier(new)))
+
+
+def _run(
+    argv: list[str], superuser: URL, database: str, path: Path, stdin: int | None = None, stdout: int | None = None
+) -> None:
+    done = subprocess.run(
+        [
+            *argv,
+            *("--no-password", f"--host={superuser.query['host']}", f"--port={superuser.query['port']}"),
+            *(f"--username={superuser.username}", f"--dbname={database}"),
+        ],
+        env={**ENVIRONMENT, "PGPASSWORD": str(superuser.password)},
+        stdin=subprocess.DEVNULL if stdin is None else stdin,
+        stdout=subprocess.DEVNULL if stdout is None else stdout,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+        check=False,
+    )
+    if done.returncode:
+        said = done.stderr.decode(errors="replace").strip()
+        kind = DiskFull if says_disk_full(said) else EmbeddedError
+        raise kind(f"{Path(argv[0]).name} ended with {done.returncode}: {said}", where=str(path))
