@@ -10,7 +10,15 @@ from __future__ import annotations
 
 from proctor.kernel.errors import OwnFault
 
-__all__ = ["DatabaseError", "DatabaseUnavailable", "SchemaMismatch", "UnsafeRole"]
+__all__ = [
+    "DatabaseError",
+    "DatabaseUnavailable",
+    "SchemaMismatch",
+    "SchemaMissing",
+    "SchemaNewer",
+    "SchemaOlder",
+    "UnsafeRole",
+]
 
 
 class DatabaseError(OwnFault):
@@ -39,4 +47,23 @@ class SchemaMismatch(DatabaseError):
 
     code = "database-schema"
     exit_code = 2
-    remedy = "Run `proctor database upgrade`, or a newer Proctor."
+    remedy = "Run `proctor database upgrade`."
+
+
+class SchemaMissing(SchemaMismatch):
+    """The database has no Proctor schema."""
+
+    code = "database-schema-missing"
+
+
+class SchemaOlder(SchemaMismatch):
+    """The database's schema is older than this program."""
+
+    code = "database-schema-older"
+
+
+class SchemaNewer(SchemaMismatch):
+    """The database's schema is newer than this program."""
+
+    code = "database-schema-newer"
+    remedy = "Use a newer Proctor."

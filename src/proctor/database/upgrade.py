@@ -8,7 +8,7 @@ from sqlalchemy import Connection, Engine, create_engine, text
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import OperationalError, ProgrammingError
 
-from proctor.database.errors import DatabaseUnavailable, SchemaMismatch
+from proctor.database.errors import DatabaseUnavailable, SchemaMismatch, SchemaMissing, SchemaNewer, SchemaOlder
 
 __all__ = ["HEAD", "check_schema", "current_revision", "upgrade"]
 
@@ -32,16 +32,16 @@ def check_schema(connection: Connection) -> None:
         found = current_revision(connection)
     except ProgrammingError as error:
         raise SchemaMismatch("The database's version can't be read.") from error
-    if found == HEAD:
-        return
-    known = {path.name.split("_")[0] for path in (_MIGRATIONS / "versions").glob("*.py")}
+    if found != HEAD:
+        raise _mismatch(found)
+
+
+def _mismatch(found: str | None) -> SchemaMismatch:
     if found is None:
-        raise SchemaMismatch("The database has no Proctor schema.")
-    if found in known:
-        raise SchemaMismatch(f"The database is at revision {found}, this program needs {HEAD}.")
-    raise SchemaMismatch(
-        f"The database is at revision {found}, newer than this program's {HEAD}.", remedy="Use a newer Proctor."
-    )
+        return SchemaMissing()
+    known = {path.name.split("_")[0] for path in (_MIGRATIONS / "versions").glob("*.py")}
+    kind = SchemaOlder if found in known else SchemaNewer
+    return kind(f"The database is at revision {found}, this program knows {HEAD}.")
 
 
 def upgrade(owner: URL) -> bool:
@@ -66,13 +66,8 @@ def _upgrade(engine: Engine) -> bool:
         before = current_revision(connection)
         if before == HEAD:
             return False
-        if before is not None:
-            known = {path.name.split("_")[0] for path in (_MIGRATIONS / "versions").glob("*.py")}
-            if before not in known:
-                raise SchemaMismatch(
-                    f"The database is at revision {before}, newer than this program's {HEAD}.",
-                    remedy="Use a newer Proctor.",
-                )
+        if before is not None and isinstance(mismatch := _mismatch(before), SchemaNewer):
+            raise mismatch
         config.attributes["connection"] = connection
         alembic.command.upgrade(config, "head")
     return True

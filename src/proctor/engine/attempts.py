@@ -16,7 +16,7 @@ from pathlib import Path
 
 from proctor.agents.catalogue import build_agent
 from proctor.agents.errors import AgentSetupFailed
-from proctor.agents.interfaces import Agent, AgentContext, AgentRun
+from proctor.agents.interfaces import Agent, AgentContext, AgentRun, Usage
 from proctor.agents.trajectory import Agent as TrajectoryAgent
 from proctor.agents.trajectory import FinalMetrics, Step, Trajectory, dump
 from proctor.engine.assignments import Assignment, Finished, LoadedTask, TaskLibrary
@@ -105,7 +105,7 @@ class AttemptRunner:
     async def _phases(self) -> None:
         loaded, task, agent = self._prepare()
         with self._recorder.phase(Phase.IMAGE) as detail:
-            detail["image"] = self._image(task)
+            detail["image"] = "host"
         with self._recorder.phase(Phase.START):
             sandbox = await self._start(task, loaded)
         if task.environment.healthcheck is not None:
@@ -140,9 +140,10 @@ class AttemptRunner:
 
     def _check_support(self, task: Task) -> None:
         capabilities = self._parts.backend.capabilities()
-        if task.needs_image and not capabilities.images:
+        if task.needs_image:
             raise TaskUnsupported(
-                f"needs an image, which the {self._parts.backend.name} sandbox does not have here", where=task.name
+                f"needs an image, which the {self._parts.backend.name} sandbox does not have",
+                where=f"{task.name}: environment",
             )
         if task.steps:
             raise TaskUnsupported("multi-step tasks can't be run by this release", where=f"{task.name}: steps")
@@ -152,9 +153,6 @@ class AttemptRunner:
                 f"network_mode {network.value!r} is not available in the {self._parts.backend.name} sandbox",
                 where=f"{task.name}: environment.network_mode",
             )
-
-    def _image(self, task: Task) -> str:
-        return task.environment.docker_image or "host" if not task.needs_image else task.name
 
     async def _start(self, task: Task, loaded: LoadedTask) -> Sandbox:
         sandbox = await self._create(task, base=None)
@@ -356,7 +354,10 @@ class AttemptRunner:
         )
 
     def _usage(self) -> dict[str, Json] | None:
-        usage = self._agent_run.usage if self._agent_run else None
+        if not any(item.phase is Phase.AGENT for item in self._recorder.evidence):
+            usage: Usage | None = Usage.none()  # an agent that never began used nothing
+        else:
+            usage = self._agent_run.usage if self._agent_run else None
         if usage is None:
             return None
         fields = {

@@ -15,7 +15,7 @@ from proctor.engine.secrets import Scrubber
 from proctor.kernel.clock import Clock
 from proctor.objects.store import ObjectMissing, ObjectStore
 
-__all__ = ["LogWriter", "read_segments", "segment_key"]
+__all__ = ["LogWriter", "read_segments", "segment_key", "text_of"]
 
 SEGMENT_BYTES: int = 64 * 1024
 SEGMENT_SEC: float = 1.0
@@ -108,3 +108,8 @@ def read_segments(objects: ObjectStore, tenant: UUID, attempt: UUID, *, after: i
         except ObjectMissing:
             return
         number += 1
+
+
+def text_of(segment: bytes) -> str:
+    """What was printed, of one segment, without times and streams."""
+    return "".join(json.loads(line)["text"] for line in segment.splitlines())

@@ -24,6 +24,7 @@ __all__ = [
     "Retry",
     "classify",
     "dispose",
+    "final_classes",
     "load_policy",
     "parse_policy",
 ]
@@ -172,6 +173,11 @@ def dispose(policy: OutcomePolicy, outcome: Outcome, *, tries: int, jitter: floa
         wait = BACKOFF_SEC[min(tries, len(BACKOFF_SEC) - 1)]
         return Disposal(delay=wait * (1 + JITTER * jitter), used=1)
     return Disposal(used=1)
+
+
+def final_classes(policy: OutcomePolicy) -> list[str]:
+    """Classes without a verdict that trying again can't change: the file itself has to."""
+    return [name.value for name, rule in policy.classes.items() if rule.retry is Retry.NEVER and rule.verdict == "none"]
 
 
 def _facts(evidence: Sequence[Evidence], grading: GradingFacts | None) -> list[tuple[str, Mapping[str, Json]]]:

@@ -18,6 +18,7 @@ from sqlalchemy.dialects.postgresql import insert as upsert
 from proctor.database.queries import load_queries
 from proctor.engine.identity import cell_id, run_set_id
 from proctor.engine.models import configuration, run_set, run_set_profile
+from proctor.engine.outcomes import final_classes, load_policy
 from proctor.engine.recording import KIND
 from proctor.kernel.canonical import Json
 from proctor.kernel.ids import new_id
@@ -253,15 +254,17 @@ def enqueue_undecided(
     *,
     revive: bool = False,
     only: frozenset[str] | None = None,
+    only_owed: bool = False,
     limit: int | None = None,
 ) -> int:
     """Queue every cell of a run set that has no verdict; returns how many. Safe to repeat.
 
-    ``only``: content digests of the tasks to queue; ``limit``: at most so many cells; ``revive``: dead letters too.
+    ``only``: content digests of the tasks to queue; ``only_owed``: cells that had an attempt; ``limit``: at most so
+    many cells; ``revive``: dead letters too.
     """
     expected = {task.content_digest: task.expected_sec for task in plan.tasks}
     queued = 0
-    for page in _undecided(connection, plan, identity):
+    for page in _undecided(connection, plan, identity, only_owed=only_owed):
         wanted = [row for row in page if only is None or row.content_digest in only]
         if limit is not None:
             wanted = wanted[: limit - queued]
@@ -282,7 +285,7 @@ def enqueue_undecided(
     return queued
 
 
-def _undecided(connection: Connection, plan: Plan, identity: UUID) -> Iterator[Sequence[Any]]:
+def _undecided(connection: Connection, plan: Plan, identity: UUID, *, only_owed: bool) -> Iterator[Sequence[Any]]:
     after = UUID(int=0)
     while rows := _run(
         connection,
@@ -291,6 +294,8 @@ def _undecided(connection: Connection, plan: Plan, identity: UUID) -> Iterator[S
         run_set=identity,
         policy=plan.policy_version,
         after=after,
+        only_owed=only_owed,
+        never=final_classes(load_policy(plan.policy_version)),
         page=_CHUNK,
     ).all():
         yield rows

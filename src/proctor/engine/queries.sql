@@ -38,11 +38,19 @@ SELECT :tenant, :run_set, r.id, :profile, :content_digest, r.reused
 FROM unnest(CAST(:ids AS uuid[]), CAST(:reused AS boolean[])) AS r (id, reused) ON CONFLICT DO NOTHING;
 
 -- name: undecided
--- Cells a run set still wants a verdict for, page by page in the order of their ids.
+-- Cells a run set still wants a verdict for, page by page in the order of their ids; not those that ended in a class
+-- which trying again can't change.
 SELECT e.cell_id, e.content_digest, e.profile FROM proctor.expected_cell e
 LEFT JOIN proctor.result r ON r.tenant_id = e.tenant_id AND r.cell_id = e.cell_id AND r.policy_version = :policy
 WHERE e.tenant_id = :tenant AND e.run_set_id = :run_set AND e.withdrawn_at IS NULL AND r.cell_id IS NULL
   AND e.cell_id > :after
+  AND (NOT :only_owed OR EXISTS (SELECT FROM proctor.attempt a
+                                 WHERE a.tenant_id = e.tenant_id AND a.cell_id = e.cell_id))
+  AND NOT coalesce((SELECT o.class = ANY(CAST(:never AS text[])) FROM proctor.attempt a
+                    JOIN proctor.outcome o ON o.tenant_id = a.tenant_id AND o.attempt_id = a.id
+                         AND o.policy_version = :policy
+                    WHERE a.tenant_id = e.tenant_id AND a.cell_id = e.cell_id
+                    ORDER BY a.number DESC, o.grading DESC LIMIT 1), false)
 ORDER BY e.cell_id LIMIT :page;
 
 -- name: assign
@@ -288,3 +296,10 @@ JOIN proctor.expected_cell e ON e.tenant_id = a.tenant_id AND e.run_set_id = a.r
 JOIN proctor.run_set s ON s.tenant_id = a.tenant_id AND s.id = a.run_set_id
 WHERE a.tenant_id = :tenant AND a.cell_id = ANY(CAST(:ids AS uuid[])) AND a.token = ANY(CAST(:tokens AS bigint[]))
   AND a.ended_at IS NULL;
+
+-- name: mean_seconds
+SELECT avg(took) FROM (
+    SELECT extract(epoch FROM a.ended_at - a.started_at) AS took
+    FROM proctor.cell c JOIN proctor.result r ON r.tenant_id = c.tenant_id AND r.cell_id = c.id
+    JOIN proctor.attempt a ON a.tenant_id = c.tenant_id AND a.id = r.attempt_id
+    WHERE c.tenant_id = :tenant AND c.configuration = ANY(CAST(:configurations AS text[])) LIMIT 1000) sample;

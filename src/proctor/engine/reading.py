@@ -424,6 +424,12 @@ def history(connection: Connection, tenant: UUID, series: str) -> list[Mapping[s
     return [dict(row._mapping) for row in _run(connection, "history", tenant=tenant, series=series)]
 
 
+def mean_seconds(connection: Connection, tenant: UUID, configurations: Sequence[str]) -> float | None:
+    """Mean wall seconds of up to a thousand attempts of these configurations that had a verdict."""
+    found = _run(connection, "mean_seconds", tenant=tenant, configurations=list(configurations)).scalar_one()
+    return None if found is None else float(found)
+
+
 def running(connection: Connection, tenant: UUID, row: RunSetRow, *, limit: int = 50) -> list[Mapping[str, Any]]:
     """Attempts of a run set that run now, the longest-running first."""
     rows = _run(connection, "running_attempts", tenant=tenant, run_set=row.id, limit=limit)

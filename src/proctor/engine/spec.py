@@ -60,17 +60,19 @@ class Profile(_Section):
     """One agent-and-model setting."""
 
     name: str = Field(pattern=_NAME, description="A label, shown in every table.")
-    series: str | None = Field(None, pattern=_NAME, description="History follows the series; unset: the name.")
+    series: str | None = Field(default=None, pattern=_NAME, description="History follows the series; unset: the name.")
     agent: str = Field(pattern=_NAME, description="oracle, noop, scripted, command, ...")
-    model: str | None = Field(None, description="As the provider names it: provider/model.")
+    model: str | None = Field(default=None, description="As the provider names it: provider/model.")
     thinking: str | None = None
     variant: str | None = None
     sampling: dict[str, float | int | str | bool] = Field(default_factory=dict)
     fallbacks: list[str] = Field(default_factory=list, description="Declared fallback models, in order.")
-    command: str | None = Field(None, description="agent = 'command': a shell command run in the sandbox.")
-    script: str | None = Field(None, description="agent = 'scripted': a file of commands per task.")
+    command: str | None = Field(default=None, description="agent = 'command': a shell command run in the sandbox.")
+    script: str | None = Field(default=None, description="agent = 'scripted': a file of commands per task.")
     env: dict[str, str] = Field(default_factory=dict, description="${VAR} resolves names of [secrets] only.")
-    max_cost: Amount | None = Field(None, description="The most one attempt may cost, for the worst case of a dry run.")
+    max_cost: Amount | None = Field(
+        default=None, description="The most one attempt may cost, for the worst case of a dry run."
+    )
 
     @model_validator(mode="after")
     def _options_fit(self) -> Profile:
@@ -120,6 +122,7 @@ class Gate(_Section):
 
     strict: float | None = Field(default=None, ge=0, le=1)
     graded: float | None = Field(default=None, ge=0, le=1)
+    profiles: list[str] = Field(default_factory=list, description="Who must reach it; empty: every profile.")
     against: str | None = None
     alpha: float = Field(default=0.05, gt=0, lt=1)
 
@@ -129,8 +132,8 @@ class RunSetSpec(_Section):
 
     name: str = Field(pattern=_NAME)
     suite: str = Field(min_length=1, description="A path, a label or a suite id.")
-    trials: int = Field(1, ge=1, le=MAX_TRIALS)
-    reuse: Literal["off"] | Duration = Field("30d", description="The age of verdicts to accept, or 'off'.")
+    trials: int = Field(default=1, ge=1, le=MAX_TRIALS)
+    reuse: Literal["off"] | Duration = Field(default="30d", description="The age of verdicts to accept, or 'off'.")
     profiles: list[Profile] = Field(min_length=1, max_length=1000)
     policy: Policy = Policy()
     budget: Budget = Budget()

@@ -96,7 +96,7 @@ echo "$reward" > /logs/verifier/reward.txt
 
 _SOLVE = """\
 #!/bin/bash
-# The reference solution. `proctor suite check` runs it: the verifier must say yes.
+# The reference solution: the verifier must say yes. `proctor task try FOLDER` runs this and wrong.sh.
 cat > /app/sum.sh <<'SCRIPT'
 #!/bin/bash
 sum=0

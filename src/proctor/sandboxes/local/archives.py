@@ -19,7 +19,7 @@ from typing import IO
 
 from proctor.sandboxes.errors import TransferRefused
 from proctor.sandboxes.interfaces import Snapshot, TransferLimits
-from proctor.sandboxes.local.confined import descriptor, open_in_root, reopen
+from proctor.sandboxes.local.confined import descriptor, open_in_root, opened_folder, reopen
 from proctor.sandboxes.local.trees import Budget, data_ranges, remove_entry
 from proctor.sandboxes.system_paths import belongs_to_system, runs_at_start
 
@@ -57,7 +57,7 @@ class _Writer:
     changed: list[str] = field(default_factory=list)
 
     def folder(self, handle: int, prefix: str, depth: int) -> None:
-        with descriptor(reopen(handle, os.O_RDONLY | os.O_DIRECTORY)) as fd:
+        with opened_folder(handle) as fd:
             for name in sorted(os.listdir(fd)):
                 path = prefix + name
                 if path not in self.skip:

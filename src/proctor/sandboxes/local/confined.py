@@ -9,13 +9,14 @@ from __future__ import annotations
 import ctypes
 import errno
 import os
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import PurePosixPath
 
 from proctor.sandboxes.errors import TransferRefused
 
-__all__ = ["descriptor", "ensure_folder", "open_folder", "open_in_root", "parts_of", "reopen", "shut_out_opened"]
+__all__ = ["descriptor", "ensure_folder", "open_folder", "open_in_root", "opened_folder", "parts_of", "reopen"]
 
 _OPENAT2 = 437
 """One number on every machine (Linux 5.6 and newer)."""
@@ -79,19 +80,34 @@ def ensure_folder(root: int, parts: tuple[str, ...], owner: int | None) -> int:
 
 def reopen(handle: int, flags: int) -> int:
     """Open what an ``O_PATH`` descriptor stands for; the file can't have been exchanged in between."""
-    try:
+    with _let_in(handle):
         return os.open(f"/proc/self/fd/{handle}", flags | os.O_CLOEXEC)
-    except PermissionError:
-        return shut_out_opened(handle, flags)
 
 
-def shut_out_opened(handle: int, flags: int) -> int:
-    """Open what its owner (us) shut himself out of, and leave the mode as it was."""
+@contextmanager
+def opened_folder(handle: int) -> Iterator[int]:
+    """A folder to list and to look things up in, for as long as the block runs."""
+    with _let_in(handle):
+        fd = os.open(f"/proc/self/fd/{handle}", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            yield fd
+        finally:
+            os.close(fd)
+
+
+@contextmanager
+def _let_in(handle: int) -> Iterator[None]:
+    """An ordinary user may have shut himself out of his own files; the mode is put back afterwards."""
     path = f"/proc/self/fd/{handle}"
-    mode = os.stat(path).st_mode & 0o7777
-    os.chmod(path, mode | 0o700)
+    info = os.fstat(handle)
+    needed = 0o500 if stat.S_ISDIR(info.st_mode) else 0o400
+    if os.geteuid() == 0 or info.st_uid != os.geteuid() or info.st_mode & needed == needed:
+        yield
+        return
+    mode = stat.S_IMODE(info.st_mode)
+    os.chmod(path, mode | needed)
     try:
-        return os.open(path, flags | os.O_CLOEXEC)
+        yield
     finally:
         os.chmod(path, mode)
 

@@ -9,13 +9,14 @@ from dataclasses import dataclass, field
 
 from proctor.sandboxes.errors import TransferRefused
 from proctor.sandboxes.interfaces import TransferLimits
-from proctor.sandboxes.local.confined import descriptor, open_in_root, reopen
+from proctor.sandboxes.local.confined import descriptor, open_in_root, opened_folder, reopen
 
 __all__ = ["MAX_DEPTH", "Budget", "Copier", "TreeUse", "data_ranges", "remove_entry", "remove_tree", "tree_use"]
 
 MAX_DEPTH = 128
 """Levels below a root that are walked: twice what the deepest package trees have; each holds a descriptor."""
 _PIECE = 1 << 20
+_FOLDER = os.O_PATH | os.O_NOFOLLOW | os.O_DIRECTORY | os.O_CLOEXEC
 _RATIO_FROM = 64 * 1024**2
 """Apparent bytes from which on the ratio of a sparse file is looked at (see ``TransferLimits.ratio``)."""
 _KEPT_MODE = 0o1777
@@ -101,10 +102,11 @@ class Copier:
             remove_entry(target, name)
             os.mkdir(name, 0o700, dir_fd=target)
         with (
-            descriptor(os.open(name, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=target)) as made,
-            descriptor(reopen(handle, os.O_RDONLY | os.O_DIRECTORY)) as inside,
+            descriptor(os.open(name, _FOLDER, dir_fd=target)) as made,
+            opened_folder(handle) as inside,
             descriptor(reopen(made, os.O_RDONLY | os.O_DIRECTORY)) as into,
         ):
+            _open_up(made)
             for entry in sorted(os.listdir(inside)):
                 self.copy(inside, entry, into, f"{path}/{entry}", depth + 1)
             self._finish(into, info)
@@ -201,9 +203,9 @@ def _remove_folder(parent: int, name: str) -> None:
 def _empty(parent: int, name: str) -> list[str]:
     """Unlink what isn't a folder in ``name``, move the folders to ``parent``, and say what they are called."""
     hoisted = []
-    with descriptor(os.open(name, os.O_PATH | os.O_NOFOLLOW | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=parent)) as own:
+    with descriptor(os.open(name, _FOLDER, dir_fd=parent)) as own:
         _open_up(own)
-        with descriptor(reopen(own, os.O_RDONLY | os.O_DIRECTORY)) as fd, os.scandir(fd) as entries:
+        with opened_folder(own) as fd, os.scandir(fd) as entries:
             for entry in entries:
                 if entry.is_dir(follow_symlinks=False):
                     hoisted.append(_hoist(fd, entry.name, parent))
@@ -214,7 +216,7 @@ def _empty(parent: int, name: str) -> list[str]:
 
 def _hoist(folder: int, name: str, parent: int) -> str:
     new = f".removed-{os.urandom(8).hex()}"
-    with descriptor(os.open(name, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)) as own:
+    with descriptor(os.open(name, _FOLDER, dir_fd=folder)) as own:
         _open_up(own)
     os.rename(name, new, src_dir_fd=folder, dst_dir_fd=parent)
     return new
@@ -265,17 +267,19 @@ def _measure(handle: int, use: TreeUse, depth: int) -> None:
         use.too_deep = True
         return
     try:
-        fd = reopen(handle, os.O_RDONLY | os.O_DIRECTORY)
-    except OSError:
+        with opened_folder(handle) as fd, os.scandir(fd) as entries:
+            for entry in entries:
+                _measure_entry(fd, entry, use, depth)
+    except OSError:  # gone since it was listed
         return
-    with descriptor(fd), os.scandir(fd) as entries:
-        for entry in entries:
-            try:
-                info = entry.stat(follow_symlinks=False)
-                use.add(info)
-                if stat.S_ISDIR(info.st_mode):
-                    flags = os.O_PATH | os.O_NOFOLLOW | os.O_DIRECTORY | os.O_CLOEXEC
-                    with descriptor(os.open(entry.name, flags, dir_fd=fd)) as below:
-                        _measure(below, use, depth + 1)
-            except OSError:  # gone or replaced since it was listed
-                continue
+
+
+def _measure_entry(folder: int, entry: os.DirEntry[str], use: TreeUse, depth: int) -> None:
+    try:
+        info = entry.stat(follow_symlinks=False)
+        use.add(info)
+        if stat.S_ISDIR(info.st_mode):
+            with descriptor(os.open(entry.name, _FOLDER, dir_fd=folder)) as below:
+                _measure(below, use, depth + 1)
+    except OSError:  # gone or replaced since it was listed
+        return

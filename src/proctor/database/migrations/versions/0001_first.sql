@@ -479,3 +479,4 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON proctor.queue_item, proctor.queue_lane, 
     TO proctor_app, proctor_scheduler;
 GRANT SELECT, INSERT, UPDATE, DELETE ON proctor.worker TO proctor_scheduler;
 GRANT USAGE ON SEQUENCE proctor.queue_token TO proctor_app, proctor_scheduler;
+GRANT SELECT ON proctor.alembic_version TO proctor_app, proctor_scheduler;

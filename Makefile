@@ -1,0 +1,77 @@
+# Everything a developer or user does. `make help` lists the targets.
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.PHONY: help
+help: ## List the targets
+	@grep -hE '^[a-z][a-z-]*:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
+
+.PHONY: prerequisites
+prerequisites:
+	@$(PYTHON) scripts/prerequisites.py || { command -v $(PYTHON) >/dev/null || \
+		echo "python3 is missing: apt-get install python3 python3-venv"; exit 2; }
+
+$(VENV)/core: pyproject.toml requirements/core.lock | prerequisites
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --requirement requirements/core.lock
+	$(BIN)/pip install --quiet --no-deps --editable .
+	@touch $@
+
+$(VENV)/dev: $(VENV)/core requirements/dev.lock
+	$(BIN)/pip install --quiet --requirement requirements/dev.lock
+	@touch $@
+
+.PHONY: install
+install: $(VENV)/core ## Make .venv with the core
+
+.PHONY: demo
+demo: $(VENV)/core ## Run five agents on eight tasks in sandboxes; leaderboard and report/demo.html
+	@mkdir -p report
+	PROCTOR_HOME=$(CURDIR)/.proctor $(BIN)/proctor run examples/demo.toml --html report/demo.html
+
+.PHONY: lint
+lint: $(VENV)/dev ## Formatting, lint, types, import arrows
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+.PHONY: test
+test: lint ## The tests a change needs (at most 10 minutes)
+	$(BIN)/pytest tests/unit tests/integration tests/acceptance --cov --cov-report=term
+
+.PHONY: test-chaos
+test-chaos: $(VENV)/dev ## kill -9 at random moments; SEED=n repeats one
+	$(BIN)/pytest tests/chaos $(if $(SEED),--seed $(SEED))
+
+.PHONY: test-foreign
+test-foreign: ## Foreign tools as judges, in environments of their own
+	$(BIN)/pytest tests/foreign
+
+.PHONY: test-external-postgres
+test-external-postgres: $(VENV)/dev ## The database tests against Debian's PostgreSQL, and through a flaky TLS proxy
+	PROCTOR_TEST_DATABASE=external $(BIN)/pytest tests/integration -m database
+	PROCTOR_TEST_DATABASE=proxy $(BIN)/pytest tests/integration -m database
+
+.PHONY: test-all
+test-all: test test-chaos test-external-postgres ## Every tier
+
+.PHONY: bench
+bench: $(VENV)/dev ## Speeds, as ratios in one run, into benchmarks/results
+	$(BIN)/python -m benchmarks
+
+.PHONY: lock
+lock: $(VENV)/dev ## Resolve the dependencies anew
+	$(BIN)/python scripts/lock.py
+
+.PHONY: down
+down: ## Stop the demo's database
+	PROCTOR_HOME=$(CURDIR)/.proctor $(BIN)/proctor down
+
+.PHONY: clean
+clean: ## Remove what was built (not the demo's data)
+	rm -rf build dist report .coverage .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

@@ -1,0 +1,161 @@
+"""The only composition root: settings become a platform, with its adapters wired to its services."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+from proctor.database.engine import Database
+from proctor.database.errors import SchemaMissing, SchemaOlder
+from proctor.database.upgrade import check_schema, upgrade
+from proctor.engine.attempts import RunnerParts
+from proctor.engine.library import CachedLibrary
+from proctor.engine.service import EngineService
+from proctor.identity.service import ensure_tenant
+from proctor.kernel.clock import SystemClock
+from proctor.kernel.errors import UsageError
+from proctor.objects.store import ObjectStore
+from proctor.sandboxes.interfaces import SandboxBackend
+from proctor.settings import Settings
+from proctor.suites.service import SuiteService
+
+if TYPE_CHECKING:
+    from proctor.database.embedded import Connections, EmbeddedServer
+
+__all__ = ["BackendUnknown", "Platform", "TenantMissing", "embedded_server", "local_backend", "open_platform"]
+
+EMBEDDED_TENANT: str = "local"
+"""The tenant that a new data folder names; with one's own PostgreSQL nothing is assumed."""
+
+
+class TenantMissing(UsageError):
+    """With PROCTOR_DATABASE_URL the tenant has to be named."""
+
+    code = "tenant-missing"
+    remedy = "Set PROCTOR_TENANT."
+
+
+class BackendUnknown(UsageError):
+    """There is no such sandbox backend."""
+
+    code = "sandbox-unknown"
+    remedy = "Use sandbox = 'local'; docker and kubernetes come with a later release."
+
+
+@dataclass(frozen=True, kw_only=True)
+class Platform:
+    """Everything, wired, for one tenant."""
+
+    settings: Settings
+    database: Database
+    tenant: UUID
+    objects: ObjectStore
+    suites: SuiteService
+    engine: EngineService
+
+    def backend(self, name: str) -> SandboxBackend:
+        """A sandbox backend by name. Raises ``BackendUnknown``."""
+        if name == "local":
+            return local_backend(self.settings)
+        raise BackendUnknown(where=f"execution.sandbox = {name!r}")
+
+    def runner_parts(self, backend: SandboxBackend, owner: str, secrets: Mapping[str, str]) -> RunnerParts:
+        """What the attempts of one worker share."""
+        scratch = Path(tempfile.mkdtemp(prefix="attempts-", dir=_private(self.settings.home / "tmp")))
+        return RunnerParts(
+            backend=backend,
+            objects=self.objects,
+            library=CachedLibrary(self.suites, _private(self.settings.home / "cache" / "tasks")),
+            clock=SystemClock(),
+            owner=owner,
+            scratch=scratch,
+            secrets=secrets,
+        )
+
+
+def local_backend(settings: Settings) -> SandboxBackend:
+    """The sandboxes of this machine."""
+    from proctor.sandboxes.local import LocalBackend
+
+    return LocalBackend(settings.sandbox_root or settings.home / "sandboxes")
+
+
+def embedded_server(settings: Settings) -> EmbeddedServer:
+    """The embedded server of the data folder, whether it runs or not."""
+    from proctor.database.embedded import EmbeddedServer
+
+    return EmbeddedServer(settings.home / "postgres")
+
+
+@contextmanager
+def open_platform(settings: Settings) -> Iterator[Platform]:
+    """Connect, check or migrate the schema, and wire everything; the embedded server stops with its last client."""
+    if settings.database_url is not None:
+        yield from _external(settings)
+        return
+    _private(settings.home)
+    with embedded_server(settings) as connections:
+        database = Database(connections.app, connections.scheduler)
+        try:
+            _migrate_embedded(settings, database, connections)
+            yield _wire(settings, database, settings.tenant or EMBEDDED_TENANT)
+        finally:
+            database.close()
+
+
+def _external(settings: Settings) -> Iterator[Platform]:
+    from proctor.database.roles import external_urls
+
+    assert settings.database_url is not None
+    if settings.tenant is None:
+        raise TenantMissing()
+    scheduler = settings.database_scheduler_url
+    urls = external_urls(settings.database_url.get_secret_value(), scheduler.get_secret_value() if scheduler else None)
+    database = Database(urls.app, urls.scheduler)
+    try:
+        with database.scheduler() as connection:
+            check_schema(connection)
+        yield _wire(settings, database, settings.tenant)
+    finally:
+        database.close()
+
+
+def _migrate_embedded(settings: Settings, database: Database, connections: Connections) -> None:
+    """Migrate where the schema is absent or older; what was there is dumped first."""
+    with database.scheduler() as connection:
+        try:
+            check_schema(connection)
+        except SchemaMissing:
+            existing = False
+        except SchemaOlder:
+            existing = True
+        else:
+            return
+    if existing:
+        stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
+        embedded_server(settings).dump(_private(settings.home / "dumps") / f"before-upgrade-{stamp}.dump")
+    upgrade(connections.owner)
+
+
+def _wire(settings: Settings, database: Database, tenant_name: str) -> Platform:
+    tenant = ensure_tenant(database, tenant_name)
+    objects = ObjectStore(settings.objects_url or settings.home / "objects")
+    return Platform(
+        settings=settings,
+        database=database,
+        tenant=tenant,
+        objects=objects,
+        suites=SuiteService(database, objects),
+        engine=EngineService(database, tenant),
+    )
+
+
+def _private(folder: Path) -> Path:
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    return folder

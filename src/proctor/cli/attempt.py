@@ -1,0 +1,120 @@
+"""``proctor attempt show`` and ``proctor attempt logs``."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from proctor.cli.output import AsJson, client, print_json, show
+
+if TYPE_CHECKING:
+    from proctor.engine.reading import AttemptDetail
+    from proctor.sdk.client import Client
+
+__all__ = ["app"]
+
+app = typer.Typer(no_args_is_help=True, help="One attempt: its phases, evidence, trajectory, artifacts and log.")
+
+LOOK_SEC: float = 0.5
+"""Between looks for a new log segment; segments come once a second."""
+
+Reference = Annotated[str, typer.Argument(metavar="ATTEMPT", help="The beginning of an attempt's or a cell's id.")]
+
+
+@app.command("show")
+def show_attempt(
+    attempt: Reference,
+    trajectory: Annotated[bool, typer.Option("--trajectory", help="Print the trajectory (ATIF JSON).")] = False,
+    save: Annotated[Path | None, typer.Option(help="Write every artifact into this new folder.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show an attempt's phases, evidence, gradings, outcomes and artifacts."""
+    with client(as_json=as_json) as opened:
+        detail = opened.attempt(attempt)
+        if save is not None:
+            _save(opened, detail, save)
+        if trajectory:
+            typer.echo(opened.artifact(_key(detail, "trajectory.json")).decode())
+        elif as_json:
+            print_json(detail)
+        else:
+            _tell(detail)
+
+
+@app.command("logs")
+def show_logs(
+    attempt: Reference,
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on until the attempt ends.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Print what an attempt's agent and verifier printed, secrets removed."""
+    with client(as_json=as_json) as opened:
+        detail = opened.attempt(attempt)
+        identity, last = detail.attempt["id"], 0
+        while True:
+            ended = detail.attempt["ended_at"] is not None
+            for number, segment in opened.log_segments(identity, after=last):
+                last = number
+                _print_segment(segment, as_json=as_json)
+            if ended or not follow:
+                return
+            time.sleep(LOOK_SEC)
+            detail = opened.attempt(str(identity))
+
+
+def _print_segment(segment: bytes, *, as_json: bool) -> None:
+    from proctor.engine.logs import text_of
+
+    typer.echo(segment.decode() if as_json else text_of(segment), nl=False)
+
+
+def _save(opened: Client, detail: AttemptDetail, folder: Path) -> None:
+    if folder.exists():
+        raise typer.BadParameter(f"{folder} exists; name a new folder", param_hint="--save")
+    folder.mkdir(parents=True)
+    for artifact in detail.attempt["artifacts"]:
+        opened.save_artifact(artifact["key"], folder / Path(artifact["name"]).name)
+
+
+def _key(detail: AttemptDetail, name: str) -> str:
+    for artifact in detail.attempt["artifacts"]:
+        if artifact["name"] == name:
+            return str(artifact["key"])
+    raise typer.BadParameter(f"this attempt has no {name} (yet)", param_hint="ATTEMPT")
+
+
+def _tell(detail: AttemptDetail) -> None:
+    from proctor.reports.tables import attempt_phases
+
+    row = detail.attempt
+    ended = "running" if row["ended_at"] is None else f"ended {row['ended_at']:%Y-%m-%d %H:%M:%S} UTC"
+    show(
+        f"attempt {row['id']} · number {row['number']} of cell {row['cell_id']} · {row['backend']} · {ended}",
+        f"trace {row['trace_id']} · worker {row['worker_id']}",
+        attempt_phases(detail.evidence),
+        *(_outcome_line(outcome) for outcome in detail.outcomes),
+        *(_grading_line(grading) for grading in detail.gradings),
+        "limits: " + (" · ".join(f"{kind} {strength}" for kind, strength in row["limits"].items()) or "none known"),
+        *(f"artifact {a['name']}: {a['size']:,} bytes, sha256 {a['sha256'][:12]}" for a in row["artifacts"]),
+        *(_tail(item) for item in detail.evidence if item["detail"].get("stderr_tail")),
+    )
+
+
+def _outcome_line(outcome: Mapping[str, Any]) -> str:
+    verdict = {True: "pass", False: "fail", None: "no verdict"}[outcome["verdict"]]
+    limit = f" · limit {outcome['limit']}" if outcome["limit"] else ""
+    return f"{outcome['class']} · {outcome['owner']} · {verdict} · rule {outcome['rule']}{limit}"
+
+
+def _grading_line(grading: Mapping[str, Any]) -> str:
+    forgeable = " · forgeable" if grading["forgeable"] else ""
+    return f"grading {grading['number']}: {grading['mode']} · rewards {grading['rewards']}{forgeable}"
+
+
+def _tail(item: Mapping[str, Any]) -> str:
+    lines = item["detail"]["stderr_tail"].splitlines()[-10:]
+    return f"{item['phase']} stderr, last lines:\n" + "\n".join(f"  {line}" for line in lines)

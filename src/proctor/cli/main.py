@@ -1,0 +1,57 @@
+"""The ``proctor`` command: one file per command group; nothing heavy is imported before it is used."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from proctor import __version__
+from proctor.cli import attempt, cells, control, database, leaderboard, operate, profile, run, suite, task
+
+__all__ = ["app", "main"]
+
+app = typer.Typer(
+    name="proctor",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+    rich_markup_mode=None,
+    help="Evaluate coding agents: every cell accounted for, every failure with a cause.",
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"proctor {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print it.")] = False,
+) -> None:
+    """Evaluate coding agents: every cell accounted for, every failure with a cause."""
+
+
+run.register(app)
+control.register(app)
+leaderboard.register(app)
+cells.register(app)
+operate.register(app)
+app.add_typer(attempt.app, name="attempt")
+app.add_typer(suite.app, name="suite")
+app.add_typer(task.app, name="task")
+app.add_typer(profile.app, name="profile")
+app.add_typer(database.app, name="database")
+
+
+def main() -> None:
+    """The entry point; whatever no command foresaw is our own fault, told without a traceback."""
+    from proctor.cli.faults import own_fault
+
+    try:
+        app(prog_name="proctor")
+    except Exception as error:  # noqa: BLE001  the last line of defence: a report instead of a traceback
+        sys.exit(own_fault(error))

@@ -1,0 +1,64 @@
+"""``proctor init``, ``doctor`` and ``down``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from proctor.cli.output import AsJson, ExitCode, out, print_json, show, told
+
+__all__ = ["register"]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.command()(init)
+    app.command()(doctor)
+    app.command()(down)
+
+
+def init(
+    folder: Annotated[Path, typer.Argument(help="Where to look for tasks.")] = Path(),
+    file: Annotated[Path, typer.Option(help="The run-set file to write.")] = Path("proctor.toml"),
+    as_json: AsJson = False,
+) -> None:
+    """Write a commented run-set file for the tasks found here. An existing file is never overwritten."""
+    with told(as_json=as_json):
+        from proctor.sdk.starting import write_run_set_file
+
+        found = write_run_set_file(folder, file)
+        if as_json:
+            print_json(found)
+            return
+        show(f"Wrote {file} for {found.tasks} tasks in {found.suite}.", f"Next: proctor run {file} --dry-run")
+
+
+def doctor(as_json: AsJson = False) -> None:
+    """Check what this machine can do: database, sandboxes and how far each limit holds."""
+    with told(as_json=as_json):
+        from proctor.sdk.doctor import examine
+
+        report = examine()
+        if as_json:
+            print_json(report)
+        else:
+            for check in report.checks:
+                mark = "[green]ok[/]  " if check.ok else "[red]FAIL[/]"
+                out().print(f"{mark} {check.name}: {check.detail}", soft_wrap=True)
+                if not check.ok and check.remedy:
+                    out().print(f"     {check.remedy}", style="dim", soft_wrap=True)
+            limits = " · ".join(f"{kind} {strength}" for kind, strength in report.limits.items())
+            show(f"limits of the local sandbox here: {limits}")
+        if not all(check.ok for check in report.checks):
+            raise typer.Exit(ExitCode.OWN_FAULT)
+
+
+def down(as_json: AsJson = False) -> None:
+    """Stop the embedded database, whoever still uses it."""
+    with told(as_json=as_json):
+        from proctor.sdk.doctor import stop_database
+
+        stopped = stop_database()
+        print_json({"stopped": stopped}) if as_json else show("Stopped." if stopped else "Nothing was running.")

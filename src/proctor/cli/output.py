@@ -1,0 +1,98 @@
+"""What every command shares: the two consoles, JSON, and one way to show an error and end with its exit code."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+
+    from proctor.sdk.client import Client
+
+__all__ = ["AsJson", "ExitCode", "client", "err", "out", "print_json", "show", "told"]
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of tables.")]
+
+
+class ExitCode:
+    """Every exit code, as ``docs/reference/exit-codes.md`` lists them."""
+
+    DONE = 0
+    GATE_MISSED = 1
+    USAGE = 2
+    GAPS = 3
+    PAUSED = 4
+    OWN_FAULT = 5
+    INTERRUPTED = 130
+
+
+def out() -> Console:
+    """Standard output: results."""
+    from rich.console import Console
+
+    return Console(highlight=False, soft_wrap=False)
+
+
+def err() -> Console:
+    """Standard error: progress and errors."""
+    from rich.console import Console
+
+    return Console(stderr=True, highlight=False)
+
+
+def show(*parts: RenderableType) -> None:
+    """Print to standard output; wide tables are never cut where it is no terminal."""
+    console = out()
+    if not console.is_terminal:
+        console.width = 220
+    for part in parts:
+        console.print(part)
+
+
+def print_json(value: object) -> None:
+    """One JSON document on standard output."""
+    from proctor.sdk.documents import document
+
+    typer.echo(json.dumps(document(value), indent=2))
+
+
+@contextmanager
+def told(*, as_json: bool) -> Iterator[None]:
+    """Show a ``ProctorError`` as its code, place, message and remedy, and end with its exit code."""
+    from proctor.kernel.errors import ProctorError
+
+    try:
+        yield
+    except ProctorError as error:
+        if as_json:
+            typer.echo(json.dumps({"error": error.as_dict()}, indent=2))
+        else:
+            _show_error(error.code, error.where, error.message, error.fix)
+        raise typer.Exit(error.exit_code) from error
+    except BrokenPipeError:
+        raise typer.Exit(ExitCode.DONE) from None  # the reader closed early, as head does
+
+
+def _show_error(code: str, where: str | None, message: str, fix: str) -> None:
+    from rich.markup import escape
+
+    place = f"{escape(where)}: " if where else ""
+    console = err()
+    console.print(f"[bold red]error[/] \\[{code}] {place}{escape(message)}", soft_wrap=True)
+    if fix:
+        console.print(f"  {escape(fix)}", style="dim", soft_wrap=True)
+
+
+@contextmanager
+def client(*, as_json: bool) -> Iterator[Client]:
+    """A client for one command, its errors told."""
+    with told(as_json=as_json):
+        from proctor.sdk.client import Client
+
+        with Client.open() as opened:
+            yield opened

@@ -1,0 +1,108 @@
+"""``proctor run`` and ``proctor resume``: prepare, show what it takes, work, show what came of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from proctor.cli.output import AsJson, ExitCode, client, err, print_json, show
+
+if TYPE_CHECKING:
+    from proctor.sdk.client import Client, Prepared
+    from proctor.sdk.running import RunSession
+
+__all__ = ["register"]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.command()(run)
+    app.command()(resume)
+
+
+def run(
+    what: Annotated[str, typer.Argument(metavar="FILE.toml|TASKS", help="A run-set file, or tasks with --agent.")],
+    agent: Annotated[str, typer.Option(help="With TASKS: agents by name, separated by commas.")] = "",
+    trials: Annotated[int, typer.Option(min=1, help="With TASKS: trials of each cell.")] = 1,
+    concurrency: Annotated[int | None, typer.Option(min=1, help="With TASKS: attempts at once.")] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what it would take; start nothing.")] = False,
+    limit: Annotated[int | None, typer.Option(min=1, help="Work on at most so many cells now.")] = None,
+    task: Annotated[str | None, typer.Option(metavar="GLOB", help="Work only on tasks whose name fits.")] = None,
+    only: Annotated[str | None, typer.Option(help="'owed': only cells that had an attempt and no verdict.")] = None,
+    fresh: Annotated[bool, typer.Option("--fresh", help="A new run set of new trials, nothing reused.")] = False,
+    go_on: Annotated[bool, typer.Option("--continue", help="Go on as resolved then, if it has moved.")] = False,
+    new: Annotated[bool, typer.Option("--new", help="A new run set, if what it resolves to has moved.")] = False,
+    html: Annotated[Path | None, typer.Option(help="Also write an HTML report to this file.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Run a run-set file, or agents over tasks. Safe to repeat: what is decided is never run again.
+
+    Exit codes: 0 done and gate met, 1 gate missed, 2 usage, 3 gaps remain, 4 paused, 5 own fault, 130 interrupted.
+    """
+    from proctor.cli import running
+    from proctor.sdk.requests import RunRequest
+
+    with client(as_json=as_json) as opened:
+        request = RunRequest(
+            limit=limit, task=task, only_owed=_only(only), fresh=fresh, go_on=go_on, new=new, dry_run=dry_run
+        )
+        prepared = _prepare(opened, what, agent, trials, concurrency, fresh=fresh)
+        if dry_run:
+            report = running.dry_run(opened, prepared, request)
+            if as_json:
+                print_json(report)
+            else:
+                show(*running.dry_run_lines(report))
+            raise typer.Exit(ExitCode.USAGE if report.missing_secrets else ExitCode.DONE)
+        session = running.begin(opened, prepared, request, quiet=as_json)
+        code = _work(opened, session, what, html, as_json=as_json)
+    raise typer.Exit(code)
+
+
+def resume(
+    run_set: Annotated[str | None, typer.Argument(help="Name or id; the newest without.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Go on with a paused, cancelled or gappy run set: owed cells and dead letters are queued again."""
+    with client(as_json=as_json) as opened:
+        session, queued = opened.resume(run_set)
+        if not as_json:
+            err().print(f"{session.run_set.name}: {queued} cells queued again")
+        code = _work(opened, session, f"resume {session.run_set.name}", None, as_json=as_json)
+    raise typer.Exit(code)
+
+
+def _only(only: str | None) -> bool:
+    if only not in (None, "owed"):
+        raise typer.BadParameter("the only choice is 'owed'", param_hint="--only")
+    return only == "owed"
+
+
+def _prepare(opened: Client, what: str, agent: str, trials: int, concurrency: int | None, *, fresh: bool) -> Prepared:
+    if agent:
+        names = [name.strip() for name in agent.split(",") if name.strip()]
+        return opened.prepare_tasks(what, names, trials=trials, concurrency=concurrency, fresh=fresh)
+    if Path(what).is_dir():
+        raise typer.BadParameter("a folder of tasks needs --agent, such as --agent oracle,noop", param_hint="TASKS")
+    return opened.prepare(Path(what), fresh=fresh)
+
+
+def _work(opened: Client, session: RunSession, what: str, html: Path | None, *, as_json: bool) -> int:
+    from proctor.cli import running
+
+    interrupted = running.follow(session, quiet=as_json)
+    row = session.result()
+    board = opened.leaderboard(str(row.id))
+    if html is not None:
+        opened.write_html(str(row.id), html)
+    if as_json:
+        print_json(board)
+    else:
+        running.show_end(board, html)
+    if interrupted:
+        again = what if what.startswith("resume") else f"run {what}"
+        err().print(f"Interrupted. To go on: proctor {again}", soft_wrap=True)
+        return ExitCode.INTERRUPTED
+    return running.exit_code(board)

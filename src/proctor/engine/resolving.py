@@ -1,0 +1,175 @@
+"""From a run-set file to a plan: suite, agents, environment and configurations resolved, nothing written but the suite.
+
+What can't be resolved is an error naming the field; what makes the result not comparable is a list of reasons, given
+before launch too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from uuid import UUID
+
+from proctor.agents.catalogue import build_agent
+from proctor.agents.scripted import read_script
+from proctor.engine.errors import SpecInvalid
+from proctor.engine.identity import ConfigurationParts, configuration_document
+from proctor.engine.outcomes import CURRENT_POLICY
+from proctor.engine.planning import UNLIMITED_SEC, Plan, PlannedProfile, PlannedTask
+from proctor.engine.spec import Profile, RunSetSpec, spec_document
+from proctor.kernel.canonical import Json
+from proctor.kernel.money import parse_usd
+from proctor.queue.service import Band
+from proctor.sandboxes.interfaces import SandboxBackend
+from proctor.suites.loading import load_suite
+from proctor.suites.service import StoredTask, SuiteService
+
+__all__ = ["STANDARD_TOOLS", "Resolved", "resolve"]
+
+STANDARD_TOOLS: tuple[str, ...] = ("bash", "git", "python3")
+"""Their versions are part of every local environment identity. Tools beyond these join where a task of the suite
+declares them, so that results carry over to a suite without one of its tasks unless that task alone needed more."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Resolved:
+    """A plan, and what a person should know before it is started."""
+
+    plan: Plan
+    tasks: Sequence[StoredTask]
+    reasons: tuple[str, ...]
+    """What will make every row not comparable."""
+    malformed: tuple[StoredTask, ...]
+    worst_case_nano: Mapping[str, int | None]
+    """The most one attempt may cost by profile; ``None``: the file does not say."""
+
+
+def resolve(
+    spec: RunSetSpec,
+    spec_digest: str,
+    *,
+    tenant: UUID,
+    base: Path,
+    suites: SuiteService,
+    backend: SandboxBackend,
+    fresh: bool = False,
+) -> Resolved:
+    """Resolve a file against a tenant's suites and this machine.
+
+    ``base``: where its relative paths begin; ``fresh``: every trial is new, whatever the file says of ``reuse``.
+    """
+    suite_id = _suite(spec.suite, tenant, base, suites)
+    tasks = suites.tasks(tenant, suite_id)
+    environment = backend.environment_identity(_tools(tasks))
+    profiles = [_profile(spec, profile, base, backend.name, environment) for profile in spec.profiles]
+    plan = Plan(
+        tenant=tenant,
+        name=spec.name,
+        spec_digest=spec_digest,
+        suite_id=suite_id,
+        spec=spec_document(spec),
+        policy_version=CURRENT_POLICY,
+        reuse_sec=None if fresh else spec.reuse_sec,
+        trials=spec.trials,
+        band=Band[spec.execution.priority.upper()],
+        profiles=profiles,
+        tasks=[_task(task, spec) for task in tasks],
+    )
+    malformed = tuple(task for task in tasks if task.task is None)
+    return Resolved(
+        plan=plan,
+        tasks=tasks,
+        reasons=tuple(override_reasons(spec)),
+        malformed=malformed,
+        worst_case_nano={profile.name: _worst_case(profile) for profile in spec.profiles},
+    )
+
+
+def _suite(reference: str, tenant: UUID, base: Path, suites: SuiteService) -> str:
+    path = (base / reference).expanduser()
+    if path.is_dir():
+        loaded = load_suite(path)
+        return suites.import_suite(tenant, loaded, source=str(path.resolve()))
+    if "/" in reference or reference.startswith("."):
+        raise SpecInvalid(f"There is no folder {reference!r}.", where="suite")
+    return suites.resolve(tenant, reference)
+
+
+def _tools(tasks: Sequence[StoredTask]) -> list[str]:
+    declared = {tool for task in tasks if task.task and task.task.userland for tool in task.task.userland.tools}
+    return sorted({*STANDARD_TOOLS, *declared})
+
+
+def _profile(
+    spec: RunSetSpec, profile: Profile, base: Path, backend: str, environment: Mapping[str, str]
+) -> PlannedProfile:
+    options = _options(profile, base)
+    agent = build_agent(profile.agent, options)
+    parts = ConfigurationParts(
+        agent=agent.identity.name,
+        agent_version=agent.identity.version,
+        layer_digest=agent.identity.layer_digest,
+        model=profile.model,
+        thinking=profile.thinking,
+        variant=profile.variant,
+        sampling=profile.sampling,
+        fallbacks=tuple(profile.fallbacks),
+        options=options,
+        policies=spec.policy.model_dump(mode="json"),
+        backend=backend,
+        environment=environment,
+    )
+    configuration, document = configuration_document(parts)
+    return PlannedProfile(
+        name=profile.name,
+        series=profile.series or profile.name,
+        configuration=configuration,
+        document=document,
+        provider=profile.model.split("/")[0] if profile.model else "",
+    )
+
+
+def _options(profile: Profile, base: Path) -> dict[str, Json]:
+    """The agent's own settings by content: a script's commands, not its path."""
+    options: dict[str, Json] = {}
+    if profile.command is not None:
+        options["command"] = profile.command
+    if profile.script is not None:
+        script = read_script(base / profile.script)
+        options["script"] = {task: list(commands) for task, commands in script.items()}
+    if profile.env:
+        options["env"] = dict(profile.env)
+    return options
+
+
+def _task(task: StoredTask, spec: RunSetSpec) -> PlannedTask:
+    timeout = spec.policy.agent_timeout
+    of_task = task.task.agent.timeout_sec if task.task else 0.0
+    expected = of_task if timeout == "task" else float(timeout)
+    return PlannedTask(
+        content_digest=task.content_digest,
+        agent_digest=task.agent_digest,
+        verifier_digest=task.verifier_digest,
+        expected_sec=UNLIMITED_SEC if expected is None else expected,
+    )
+
+
+def override_reasons(spec: RunSetSpec) -> list[str]:
+    """Which policies override what the suite's tasks say, and so make the result not comparable."""
+    overridden = {
+        "policy.agent_timeout": spec.policy.agent_timeout,
+        "policy.verifier_timeout": spec.policy.verifier_timeout,
+        "policy.resources": spec.policy.resources,
+        "policy.network": spec.policy.network,
+        "policy.verification": spec.policy.verification,
+    }
+    return [
+        f"{field}: {value!r} overrides what the tasks say" for field, value in overridden.items() if value != "task"
+    ]
+
+
+def _worst_case(profile: Profile) -> int | None:
+    if profile.max_cost is not None:
+        return parse_usd(profile.max_cost)
+    return 0 if profile.model is None and profile.agent != "command" else None

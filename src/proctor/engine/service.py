@@ -1,0 +1,262 @@
+"""Use cases of run sets. Everything a person can do with one, for one tenant."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from enum import StrEnum
+from fnmatch import fnmatch
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import Connection
+
+from proctor.database.engine import Database
+from proctor.database.queries import load_queries
+from proctor.engine import planning, reading
+from proctor.engine.errors import RunSetMoved
+from proctor.engine.planning import Preview, RunSetRow
+from proctor.engine.recording import KIND
+from proctor.engine.resolving import Resolved, override_reasons
+from proctor.engine.spec import RunSetSpec
+from proctor.kernel.ids import new_id
+from proctor.queue import service as queue
+
+__all__ = ["EngineService", "OnMoved", "Opened", "Selection", "matches", "task_digests"]
+
+
+class OnMoved(StrEnum):
+    """What to do when a file resolves to something else than when it was last run."""
+
+    ASK = "ask"
+    CONTINUE = "continue"
+    NEW = "new"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Opened:
+    """A run set ready to work on. ``queued``: cells without a verdict that were queued."""
+
+    run_set: RunSetRow
+    created: bool
+    queued: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Selection:
+    """Which of a run set's cells to work on now. The rest stays expected."""
+
+    limit: int | None = None
+    task_glob: str | None = None
+    only_owed: bool = False
+
+
+class EngineService:
+    """Run sets of one tenant."""
+
+    def __init__(self, database: Database, tenant: UUID) -> None:
+        self._database = database
+        self.tenant = tenant
+
+    def session(self) -> AbstractContextManager[Connection]:
+        """A transaction of this tenant."""
+        return self._database.tenant(self.tenant)
+
+    def preview(self, resolved: Resolved) -> tuple[RunSetRow | None, list[str], Preview]:
+        """The run set this file has, how what it resolves to has moved, and what starting it would take."""
+        with self.session() as connection:
+            found = planning.find(connection, resolved.plan)
+            moved = planning.moved(connection, resolved.plan, found) if found else []
+            if found is not None and not moved:
+                return found, [], self._preview_of(connection, found)
+            return found, moved, planning.preview(connection, resolved.plan)
+
+    def _preview_of(self, connection: Connection, found: RunSetRow) -> Preview:
+        progress = reading.progress(connection, self.tenant, found)
+        return Preview(decided=progress.decided, owed=progress.expected - progress.decided, new=0)
+
+    def open(self, resolved: Resolved, *, on_moved: OnMoved, fresh: bool, selection: Selection) -> Opened:
+        """Find or make the run set of a file and queue what it owes. Raises ``RunSetMoved`` with the differences."""
+        with self.session() as connection:
+            found = None if fresh else planning.find(connection, resolved.plan)
+            if found is not None and on_moved is not OnMoved.CONTINUE:
+                found = self._unless_moved(connection, resolved, found, on_moved)
+            created = found is None
+            if found is None:
+                planning.create(connection, resolved.plan)
+                found = planning.find(connection, resolved.plan)
+                assert found is not None
+                self._emit(connection, found, "run_set.created")
+            return Opened(run_set=found, created=created, queued=self._queue(connection, resolved, found, selection))
+
+    def _unless_moved(
+        self, connection: Connection, resolved: Resolved, found: RunSetRow, on_moved: OnMoved
+    ) -> RunSetRow | None:
+        differences = planning.moved(connection, resolved.plan, found)
+        if not differences:
+            return found
+        if on_moved is OnMoved.NEW:
+            return None
+        raise RunSetMoved("\n  ".join(["What this file resolves to has changed:", *differences]), where=found.name)
+
+    def _queue(self, connection: Connection, resolved: Resolved, found: RunSetRow, selection: Selection) -> int:
+        progress = reading.progress(connection, self.tenant, found)
+        if progress.decided == progress.expected:
+            return 0
+        if selection != Selection():
+            queue.let_go(connection, self.tenant, KIND, found.id, drop=False)
+        planning.set_state(connection, self.tenant, found.id, "running")
+        return planning.enqueue_undecided(
+            connection,
+            resolved.plan,
+            found.id,
+            revive=True,
+            only=_globbed(resolved, selection.task_glob),
+            only_owed=selection.only_owed,
+            limit=selection.limit,
+        )
+
+    def finish(self, identity: UUID, *, paused_reason: str | None = None) -> RunSetRow:
+        """Say how a run set ended once nothing of it is left to do, and append leaderboard revisions."""
+        with self.session() as connection:
+            row = reading.find_run_set(connection, self.tenant, str(identity))
+            progress = reading.progress(connection, self.tenant, row)
+            state, reason = _ending(progress, paused_reason)
+            if (state, reason) != (row.state, row.reason):
+                planning.set_state(connection, self.tenant, identity, state, reason)
+                self._emit(connection, row, f"run_set.{state}")
+            row = reading.find_run_set(connection, self.tenant, str(identity))
+            self._publish(connection, row)
+            return row
+
+    def _publish(self, connection: Connection, row: RunSetRow) -> None:
+        for one in reading.leaderboard(connection, self.tenant, row, self.reasons(connection, row)):
+            _run(
+                connection,
+                "add_leaderboard_entry",
+                tenant=self.tenant,
+                suite_id=row.suite_id,
+                configuration=one.configuration,
+                run_set=row.id,
+                profile=one.profile,
+                series=one.series,
+                policy=row.policy_version,
+                counts=json.dumps(reading.counts_document(one)),
+                comparable=one.comparable,
+                reasons=json.dumps(list(one.reasons)),
+            )
+
+    def reasons(self, connection: Connection, row: RunSetRow) -> list[str]:
+        """What makes every row of a run set not comparable, from its spec as planned."""
+        spec = RunSetSpec.model_validate(planning.stored_spec(connection, self.tenant, row.id))
+        return override_reasons(spec)
+
+    def pause(self, identity: UUID, reason: str = "by hand") -> None:
+        """Take a run set's cells out of service; what runs, finishes. Cells others want go on for them."""
+        self._leave(identity, "paused", reason, drop=False)
+
+    def cancel(self, identity: UUID, reason: str = "by hand") -> None:
+        """End a run set; its cells stay expected and owed, and ``resume`` brings them back."""
+        self._leave(identity, "cancelled", reason, drop=True)
+
+    def _leave(self, identity: UUID, state: str, reason: str, *, drop: bool) -> None:
+        with self.session() as connection:
+            row = reading.find_run_set(connection, self.tenant, str(identity))
+            queue.let_go(connection, self.tenant, KIND, identity, drop=drop)
+            planning.set_state(connection, self.tenant, identity, state, reason)
+            self._emit(connection, row, f"run_set.{state}")
+
+    def resume(self, identity: UUID) -> int:
+        """Queue every owed cell again, dead letters too; returns how many."""
+        with self.session() as connection:
+            row = reading.find_run_set(connection, self.tenant, str(identity))
+            plan = self.stored_plan(connection, row)
+            planning.set_state(connection, self.tenant, identity, "running")
+            self._emit(connection, row, "run_set.resumed")
+            return planning.enqueue_undecided(connection, plan, identity, revive=True)
+
+    def stored_plan(self, connection: Connection, row: RunSetRow) -> planning.Plan:
+        """A run set's plan as it was stored, enough to queue its cells again."""
+        spec = RunSetSpec.model_validate(planning.stored_spec(connection, self.tenant, row.id))
+        profiles = reading.profiles_of(connection, self.tenant, row.id)
+        return planning.Plan(
+            tenant=self.tenant,
+            name=row.name,
+            spec_digest=row.spec_digest,
+            suite_id=row.suite_id,
+            spec={},
+            policy_version=row.policy_version,
+            reuse_sec=row.reuse_sec,
+            trials=spec.trials,
+            band=queue.Band[spec.execution.priority.upper()],
+            profiles=[_planned(profile) for profile in profiles],
+            tasks=[],
+        )
+
+    def stored_spec(self, identity: UUID) -> RunSetSpec:
+        """A run set's spec as it was planned."""
+        with self.session() as connection:
+            return RunSetSpec.model_validate(planning.stored_spec(connection, self.tenant, identity))
+
+    def work_left(self, identity: UUID) -> Callable[[], bool]:
+        """Whether anything of a run set is still queued, waiting or running anywhere."""
+
+        def left() -> bool:
+            with self.session() as connection:
+                return reading.queue_left(connection, self.tenant, identity) > 0
+
+        return left
+
+    def _emit(self, connection: Connection, row: RunSetRow, name: str) -> None:
+        event = {
+            "id": str(new_id()),
+            "name": name,
+            "subject": str(row.id),
+            "trace_id": row.trace_id,
+            "payload": {"name": row.name},
+        }
+        _run(connection, "insert_events", tenant=self.tenant, rows=json.dumps([event]))
+
+
+def _ending(progress: reading.Progress, paused_reason: str | None) -> tuple[str, str]:
+    if progress.decided == progress.expected:
+        return "complete", ""
+    if paused_reason is not None:
+        return "paused", paused_reason
+    if progress.live:
+        return "running", ""
+    if progress.paused:
+        return "paused", "cells left out on purpose"
+    return "complete_with_gaps", f"{progress.expected - progress.decided} cells owed"
+
+
+def _planned(profile: Any) -> planning.PlannedProfile:
+    return planning.PlannedProfile(
+        name=profile["name"],
+        series=profile["series"],
+        configuration=profile["configuration"],
+        document=profile["document"],
+        provider=profile["routing"]["provider"],
+    )
+
+
+def _globbed(resolved: Resolved, glob: str | None) -> frozenset[str] | None:
+    if glob is None:
+        return None
+    return frozenset(task.content_digest for task in resolved.tasks if matches(task.name, glob))
+
+
+def matches(name: str, glob: str) -> bool:
+    """Whether a task's name, or its last part, fits a shell pattern."""
+    return fnmatch(name, glob) or fnmatch(name.rsplit("/", 1)[-1], glob)
+
+
+def _run(connection: Connection, query: str, /, **parameters: Any) -> Any:
+    return connection.execute(load_queries("proctor.engine")[query], parameters)
+
+
+def task_digests(tasks: Sequence[Any], glob: str) -> list[str]:
+    """Content digests of the tasks whose name fits a pattern."""
+    return [task.content_digest for task in tasks if matches(task.name, glob)]

@@ -1,0 +1,65 @@
+"""How numbers are written for a reader. Unknown is an em dash, never 0; no rate stands without its n."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+from proctor.kernel.money import NANO
+
+__all__ = ["age", "cost", "duration", "interval", "percent", "tokens"]
+
+UNKNOWN: str = "—"
+
+
+def percent(value: float | None) -> str:
+    """``62.8%``."""
+    return UNKNOWN if value is None else f"{value * 100:.1f}%"
+
+
+def interval(low: float | None, high: float | None) -> str:
+    """``55.4–69.7``, in percent."""
+    return UNKNOWN if low is None or high is None else f"{low * 100:.1f}–{high * 100:.1f}"
+
+
+def cost(nano: int | None, coverage: float | None) -> str:
+    """``$1.21``; a partial sum reads ``≥ $1.21``, a fraction of a cent ``<$0.01``."""
+    if nano is None:
+        return UNKNOWN
+    text = "<$0.01" if 0 < nano < NANO // 100 else f"${nano / NANO:,.2f}"
+    return text if coverage is None or coverage >= 1 else f"≥ {text}"
+
+
+def tokens(count: int | None) -> str:
+    """``9.61 M``."""
+    if count is None:
+        return UNKNOWN
+    for size, unit in ((1_000_000_000, "G"), (1_000_000, "M"), (1_000, "k")):
+        if count >= size:
+            return f"{count / size:.2f} {unit}"
+    return str(count)
+
+
+def duration(seconds: float | None) -> str:
+    """``340 ms``, ``4.2 s``, ``12m 13s``, ``1h 07m``."""
+    if seconds is None:
+        return UNKNOWN
+    if seconds < 0.001:
+        return "<1 ms"
+    if seconds < 1:
+        return f"{seconds * 1000:.0f} ms"
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes < 60:
+        return f"{minutes}m {rest:02d}s"
+    return f"{minutes // 60}h {minutes % 60:02d}m"
+
+
+def age(then: datetime, now: datetime | None = None) -> str:
+    """``12 days``, ``3 hours``: how long ago."""
+    passed = (now or datetime.now(UTC)) - then
+    for size, unit in ((timedelta(days=1), "day"), (timedelta(hours=1), "hour"), (timedelta(minutes=1), "minute")):
+        count = int(passed / size)
+        if count >= 1:
+            return f"{count} {unit}{'s' if count > 1 else ''}"
+    return "moments"

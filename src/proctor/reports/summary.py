@@ -1,0 +1,119 @@
+"""A run set's end on one screen: its state, the leaderboard, classes, spend, and why rows are not comparable."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from rich.text import Text
+
+from proctor.kernel.money import format_usd
+from proctor.reports.formats import age, percent
+from proctor.reports.tables import classes_line, leaderboard_table
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from rich.console import RenderableType
+
+    from proctor.engine.gates import GateResult
+    from proctor.engine.planning import RunSetRow
+    from proctor.engine.reading import LeaderboardRow, Progress
+
+__all__ = ["Board", "summary"]
+
+
+class Board(Protocol):
+    """What a summary is made of."""
+
+    @property
+    def run_set(self) -> RunSetRow:
+        """The run set."""
+        ...
+
+    @property
+    def rows(self) -> Sequence[LeaderboardRow]:
+        """Its leaderboard."""
+        ...
+
+    @property
+    def progress(self) -> Progress:
+        """Its counts."""
+        ...
+
+    @property
+    def reused(self) -> int:
+        """Cells decided before it asked."""
+        ...
+
+    @property
+    def oldest_reused(self) -> datetime | None:
+        """When the oldest of those was decided."""
+        ...
+
+    @property
+    def gate(self) -> GateResult:
+        """What is known of its gate."""
+        ...
+
+
+def summary(board: Board) -> list[RenderableType]:
+    """Everything, in the order a reader asks for it."""
+    row, progress = board.run_set, board.progress
+    state = f"{row.name} {row.state.replace('_', ' ')}" + (f": {row.reason}" if row.reason else "")
+    return [
+        Text(f"{state} · {progress.decided:,} of {progress.expected:,} cells have a verdict"),
+        leaderboard_table(board.rows),
+        classes_line(board.rows),
+        *_spend(board),
+        *_remarks(board.rows),
+        *(Text(f"gate: {line}", style="yellow") for line in board.gate.lines),
+    ]
+
+
+def _spend(board: Board) -> list[Text]:
+    shown = _sum([row.usage.cost_nano for row in board.rows])
+    new = _sum([row.usage.own_cost_nano for row in board.rows])
+    lines = []
+    if board.reused:
+        ago = f", oldest {age(board.oldest_reused)}" if board.oldest_reused else ""
+        lines.append(
+            Text(
+                f"{board.reused:,} of {board.progress.expected:,} cells decided earlier{ago}; "
+                f"new spend {format_usd(new)}; all results shown cost {format_usd(shown)}"
+            )
+        )
+    return lines
+
+
+def _remarks(rows: Sequence[LeaderboardRow]) -> list[Text]:
+    lines = []
+    for reason in dict.fromkeys(reason for row in rows for reason in row.reasons):
+        who = [row.profile for row in rows if reason in row.reasons]
+        names = "all profiles" if len(who) == len(rows) and len(rows) > 1 else ", ".join(who)
+        lines.append(Text(f"not comparable ({names}): {reason}", style="yellow"))
+    lines.extend(
+        Text(
+            f"{row.profile}: {row.other_trials} other complete trials of this configuration, "
+            f"mean {percent(row.other_trials_mean)}"
+        )
+        for row in rows
+        if row.other_trials
+    )
+    told_apart = _ties(rows)
+    if told_apart:
+        lines.append(Text(f"not distinguishable: {told_apart}"))
+    return lines
+
+
+def _ties(rows: Sequence[LeaderboardRow]) -> str:
+    groups: dict[tuple[int, int], list[str]] = {}
+    for row in rows:
+        groups.setdefault(row.rank, []).append(row.profile)
+    tied = [" and ".join(names) for names in groups.values() if len(names) > 1]
+    return "; ".join(tied)
+
+
+def _sum(values: Sequence[int | None]) -> int | None:
+    known = [value for value in values if value is not None]
+    return sum(known) if known else None

@@ -1,0 +1,214 @@
+"""Tables for a terminal. Strict, graded, coverage and bounds always stand together, with their counts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from rich import box
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from proctor.engine.planning import RunSetRow
+from proctor.engine.reading import CellRow, LeaderboardRow, RunSetStatus
+from proctor.reports.formats import UNKNOWN, age, cost, duration, interval, percent, tokens
+from proctor.suites.service import Alias, SuiteDetail, SuiteRow
+
+__all__ = [
+    "aliases_table",
+    "attempt_phases",
+    "cells_table",
+    "classes_line",
+    "history_table",
+    "leaderboard_table",
+    "profiles_table",
+    "run_sets_table",
+    "status_lines",
+    "suite_table",
+    "suites_table",
+    "table",
+]
+
+
+def table(*columns: str, right: Iterable[str] = ()) -> Table:
+    """An empty table in the one look of the CLI."""
+    made = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
+    numeric = set(right)
+    for column in columns:
+        made.add_column(column, justify="right" if column in numeric else "left", overflow="fold")
+    return made
+
+
+def leaderboard_table(rows: Sequence[LeaderboardRow]) -> Table:
+    """The leaderboard: best strict rate first."""
+    numbers = ("strict", "95 %", "graded", "coverage", "bounds", "reward", "cost", "tokens in/out", "usage")
+    made = table("rank", "profile", *numbers, "comparable", right=numbers)
+    for row in rows:
+        made.add_row(*_leaderboard_cells(row))
+    return made
+
+
+def _leaderboard_cells(row: LeaderboardRow) -> list[str]:
+    rate, usage = row.rates, row.usage
+    low, high = row.rank
+    return [
+        str(low) if low == high else f"{low}–{high}",
+        row.profile,
+        f"{percent(rate.strict)} {rate.counts.passed}/{rate.counts.expected}",
+        interval(rate.interval.low, rate.interval.high) if rate.interval else UNKNOWN,
+        f"{percent(rate.graded)} {rate.counts.passed}/{rate.counts.decided}",
+        f"{percent(rate.coverage)} {rate.counts.decided}/{rate.counts.expected}",
+        interval(rate.bounds.low, rate.bounds.high) if rate.bounds else UNKNOWN,
+        UNKNOWN if row.mean_reward is None else f"{row.mean_reward:.2f}",
+        cost(usage.cost_nano, usage.coverage),
+        f"{tokens(usage.input_tokens)} / {tokens(usage.output_tokens)}",
+        percent(usage.coverage),
+        "yes" if row.comparable else f"no ({len(row.reasons)})",
+    ]
+
+
+def classes_line(rows: Sequence[LeaderboardRow]) -> Text:
+    """Cells by class over all profiles; those without a verdict stand after ``owed``."""
+    decided: dict[str, int] = {}
+    owed: dict[str, int] = {}
+    for row in rows:
+        for one in row.classes:
+            target = decided if one.decided else owed
+            target[one.outcome] = target.get(one.outcome, 0) + one.cells
+    line = Text("cells: ") + Text(_joined(decided) or "none with a verdict")
+    if owed:
+        line += Text("  owed: ", style="bold yellow") + Text(_joined(owed))
+    return line
+
+
+def _joined(counts: Mapping[str, int]) -> str:
+    return " · ".join(f"{name} {count}" for name, count in sorted(counts.items(), key=lambda item: -item[1]))
+
+
+def run_sets_table(rows: Sequence[RunSetRow]) -> Table:
+    """Run sets, newest first."""
+    made = table("run set", "id", "state", "suite", "begun", "reason")
+    for row in rows:
+        made.add_row(row.name, str(row.id)[:8], row.state, row.suite_id[:8], f"{age(row.created_at)} ago", row.reason)
+    return made
+
+
+def cells_table(cells: Sequence[CellRow], profiles: Mapping[int, str], tasks: Mapping[str, str]) -> Table:
+    """A page of cells."""
+    made = table("cell", "profile", "task", "trial", "class", "owner", "verdict", "reward", "attempts", "attempt")
+    for cell in cells:
+        outcome = (cell.outcome or "not started") + (f" (limit: {cell.limit})" if cell.limit else "")
+        verdict = {True: "pass", False: "fail", None: "none"}[cell.verdict]
+        made.add_row(
+            str(cell.cell)[:8],
+            profiles[cell.profile],
+            tasks.get(cell.content_digest, cell.content_digest[:8]),
+            str(cell.trial),
+            outcome if cell.withdrawn is None else f"withdrawn: {cell.withdrawn}",
+            cell.owner or UNKNOWN,
+            verdict,
+            UNKNOWN if cell.reward is None else f"{cell.reward:g}",
+            str(cell.attempts),
+            str(cell.attempt)[:8] if cell.attempt else UNKNOWN,
+        )
+    return made
+
+
+def history_table(rows: Sequence[Mapping[str, Any]]) -> Table:
+    """A series over time."""
+    made = table("when", "run set", "profile", "suite", "configuration", "strict", "coverage", "comparable")
+    for row in rows:
+        counts = row["counts"]
+        expected = counts["expected"]
+        made.add_row(
+            row["created_at"].strftime("%Y-%m-%d %H:%M"),
+            row["run_set"],
+            row["profile"],
+            row["suite_id"][:8],
+            row["configuration"][:8],
+            f"{percent(counts['passed'] / expected)} {counts['passed']}/{expected}",
+            f"{percent(counts['decided'] / expected)} {counts['decided']}/{expected}",
+            "yes" if row["comparable"] else f"no: {row['reasons'][0]}",
+        )
+    return made
+
+
+def status_lines(
+    seen: RunSetStatus, running: Sequence[Mapping[str, Any]], tasks: Mapping[str, str]
+) -> list[RenderableType]:
+    """A run set's progress, what runs now, and which lanes are closed until when."""
+    row, progress = seen.run_set, seen.progress
+    state = row.state.replace("_", " ") + (f": {row.reason}" if row.reason else "")
+    lines: list[RenderableType] = [
+        f"{row.name} ({row.id}) {state}",
+        f"{progress.decided:,} of {progress.expected:,} cells have a verdict, {progress.passed:,} passed",
+        f"queued {progress.queued:,} · running {progress.running:,} · waiting {progress.waiting:,} · "
+        f"dead letters {progress.dead:,} · paused {progress.paused:,}",
+    ]
+    for lane in seen.lanes:
+        until = f"until {lane.closed_until:%H:%M:%S} UTC" if lane.closed_until else "until it is opened by hand"
+        lines.append(f"blocked on {lane.provider or 'no provider'}: {lane.reason} {until}")
+    for one in running:
+        name = tasks.get(one["content_digest"], one["content_digest"][:8])
+        lines.append(f"running {str(one['id'])[:8]} · {name} · since {one['started_at']:%H:%M:%S} UTC")
+    return lines
+
+
+def suites_table(rows: Sequence[SuiteRow]) -> Table:
+    """Suites with their labels."""
+    made = table("suite", "labels", "tasks", "malformed", "imported", "from", right=["tasks", "malformed"])
+    for row in rows:
+        made.add_row(
+            row.suite_id[:12],
+            ", ".join(row.aliases),
+            str(row.task_count),
+            str(row.malformed_count),
+            f"{age(row.created_at)} ago",
+            row.source,
+        )
+    return made
+
+
+def suite_table(detail: SuiteDetail) -> Table:
+    """A suite's tasks."""
+    made = table("task", "content", "verification", "needs", "problem")
+    for one in detail.tasks:
+        made.add_row(
+            one.name,
+            one.content_digest[:12],
+            one.task.verifier.mode.value if one.task else UNKNOWN,
+            ", ".join(sorted(one.task.needs)) if one.task else UNKNOWN,
+            "; ".join(str(problem) for problem in one.problems),
+        )
+    return made
+
+
+def aliases_table(rows: Sequence[Alias]) -> Table:
+    """Labels with what they stood for and when."""
+    made = table("label", "stands for", "from", "until", "set by")
+    for row in rows:
+        until = row.valid_to.strftime("%Y-%m-%d %H:%M") if row.valid_to else "now"
+        made.add_row(row.name, row.target[:12], row.valid_from.strftime("%Y-%m-%d %H:%M"), until, row.source)
+    return made
+
+
+def profiles_table(rows: Sequence[Mapping[str, Any]]) -> Table:
+    """A run set's profiles."""
+    made = table("profile", "series", "agent", "model", "configuration")
+    for row in rows:
+        document = row["document"]
+        agent = f"{document['agent']['name']} {document['agent']['version']}"
+        made.add_row(row["name"], row["series"], agent, document["model"] or UNKNOWN, row["configuration"][:12])
+    return made
+
+
+def attempt_phases(evidence: Sequence[Mapping[str, Any]]) -> Table:
+    """An attempt's phases with how long each took and what ended it."""
+    made = table("phase", "took", "what was seen", right=["took"])
+    for item in evidence:
+        took = (item["ended_at"] - item["started_at"]).total_seconds()
+        seen = {key: value for key, value in item["detail"].items() if value not in (None, False, "", [], {})}
+        seen.pop("stderr_tail", None)
+        made.add_row(item["phase"], duration(took), " ".join(f"{key}={value}" for key, value in seen.items()))
+    return made

@@ -1,0 +1,194 @@
+"""The task author's loop: reference, no and wrong solution over a folder as it is, without a database."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from uuid import UUID
+
+from proctor.app import local_backend
+from proctor.engine.assignments import Assignment, Finished, LoadedTask
+from proctor.engine.attempts import AttemptRunner, RunnerParts
+from proctor.engine.outcomes import CURRENT_POLICY, Outcome, classify, load_policy
+from proctor.engine.spec import Policy
+from proctor.kernel.canonical import Json
+from proctor.kernel.clock import SystemClock
+from proctor.kernel.errors import UsageError
+from proctor.kernel.ids import new_id
+from proctor.objects.store import ObjectStore
+from proctor.queue.workers import WorkerIdentity
+from proctor.sandboxes.interfaces import ExecRequest, Labels, Network, Sandbox, SandboxSpec
+from proctor.settings import Settings
+from proctor.suites.loading import load_suite
+
+__all__ = ["Tried", "load_task", "shell_sandbox", "try_task"]
+
+_SOLUTIONS: dict[str, tuple[str, dict[str, Json], bool]] = {
+    "oracle": ("oracle", {}, True),
+    "noop": ("noop", {}, False),
+    "wrong": ("oracle", {"script": "wrong.sh"}, False),
+}
+"""What is tried: the agent, its options, and whether the verifier should say yes."""
+
+
+class TaskMalformed(UsageError):
+    """The task can't be used."""
+
+    code = "task-malformed"
+    remedy = "Correct what is named; docs/reference/task-format.md has every field."
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tried:
+    """One solution's attempt. ``as_wanted``: oracle passed, or noop or wrong did not."""
+
+    solution: str
+    outcome: Outcome
+    as_wanted: bool
+    seconds: float
+    evidence: tuple[dict[str, Json], ...]
+    log: str
+
+
+class _OneTask:
+    def __init__(self, task: LoadedTask) -> None:
+        self._task = task
+
+    def load(self, tenant: UUID, content_digest: str) -> LoadedTask:
+        """The one task, whatever is asked for."""
+        _ = tenant, content_digest
+        return self._task
+
+
+def load_task(folder: Path) -> LoadedTask:
+    """A task folder. Raises ``TaskMalformed`` with every problem."""
+    loaded = load_suite(folder)
+    if len(loaded.tasks) != 1:
+        raise TaskMalformed("This folder holds several tasks.", where=str(folder), remedy="Name one task's folder.")
+    task = loaded.tasks[0]
+    if task.problems:
+        raise TaskMalformed("; ".join(str(problem) for problem in task.problems), where=str(folder))
+    return LoadedTask(
+        content_digest=task.content_digest,
+        agent_digest=task.agent_digest,
+        verifier_digest=task.verifier_digest,
+        name=task.name,
+        task=task.task,
+        folder=task.folder.resolve(),
+    )
+
+
+async def try_task(task: LoadedTask, solution: str) -> Tried:
+    """Run one solution, as ``run`` would, and say what its evidence makes of it."""
+    agent, options, wanted = _SOLUTIONS[solution]
+    with _parts(task) as (parts, objects):
+        runner = AttemptRunner(_assignment(task, agent, options), parts)
+        finished = await runner.run()
+        log = _log(objects, finished)
+    outcome = classify(
+        load_policy(CURRENT_POLICY), finished.evidence, finished.gradings[-1] if finished.gradings else None
+    )
+    return Tried(
+        solution=solution,
+        outcome=outcome,
+        as_wanted=outcome.verdict is wanted,
+        seconds=(finished.evidence[-1].ended_at - finished.evidence[0].started_at).total_seconds(),
+        evidence=tuple({"phase": e.phase.value, **e.detail} for e in finished.evidence),
+        log=log,
+    )
+
+
+def solutions_of(task: LoadedTask) -> list[str]:
+    """Which of oracle, noop and wrong the task can be tried with."""
+    assert task.folder is not None
+    there = {"oracle": "solve.sh", "wrong": "wrong.sh"}
+    return [name for name in _SOLUTIONS if name == "noop" or (task.folder / "solution" / there[name]).is_file()]
+
+
+@contextmanager
+def _parts(task: LoadedTask) -> Iterator[tuple[RunnerParts, ObjectStore]]:
+    settings = Settings()
+    scratch = Path(tempfile.mkdtemp(prefix="proctor-try-"))
+    objects = ObjectStore(scratch / "objects")
+    try:
+        yield (
+            RunnerParts(
+                backend=local_backend(settings),
+                objects=objects,
+                library=_OneTask(task),
+                clock=SystemClock(),
+                owner=WorkerIdentity.of_this_process().owner,
+                scratch=scratch / "attempts",
+            ),
+            objects,
+        )
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _assignment(task: LoadedTask, agent: str, options: dict[str, Json]) -> Assignment:
+    return Assignment(
+        tenant=new_id(),
+        cell=new_id(),
+        attempt=new_id(),
+        number=1,
+        token=0,
+        tries=0,
+        run_set=new_id(),
+        content_digest=task.content_digest,
+        configuration={
+            "agent": {"name": agent, "version": "1", "layer": None},
+            "model": None,
+            "options": options,
+            "policies": Policy().model_dump(mode="json"),
+        },
+        provider="",
+        trace_id=new_id().hex,
+        policy_version=CURRENT_POLICY,
+    )
+
+
+def _log(objects: ObjectStore, finished: Finished) -> str:
+    from proctor.engine.logs import read_segments, text_of
+
+    assignment = finished.assignment
+    segments = read_segments(objects, assignment.tenant, assignment.attempt, after=0)
+    return "".join(text_of(segment) for _, segment in segments)
+
+
+async def shell_sandbox(task: LoadedTask, *, after: str | None) -> Sandbox:
+    """A sandbox of the task for its author to look around in, before or after a solution ran in it."""
+    settings = Settings()
+    assert task.task is not None
+    assert task.folder is not None
+    backend = local_backend(settings)
+    labels = Labels(
+        tenant=new_id(),
+        run_set=new_id(),
+        attempt=new_id(),
+        owner=WorkerIdentity.of_this_process().owner,
+        expires_at=datetime.now(UTC) + timedelta(hours=12),
+    )
+    sandbox = await backend.create(SandboxSpec(labels=labels, workdir=task.task.workdir, network=Network.NONE))
+    for source, destination in (task.task.userland.copy if task.task.userland else {}).items():
+        await sandbox.put(task.folder / "environment" / source, destination)
+    if after is not None:
+        script = "solve.sh" if after == "oracle" else "wrong.sh"
+        await sandbox.put(task.folder / "solution", "/solution")
+        await sandbox.exec(ExecRequest(argv=["bash", f"/solution/{script}"], cwd=task.task.workdir, timeout_sec=600))
+    return sandbox
+
+
+async def shell_line(sandbox: Sandbox, line: str, cwd: str, show: Callable[[str, bytes], None]) -> tuple[int, str]:
+    """Run one line as a shell would; its exit code and the folder it ended in."""
+    script = 'cd -- "$1" || exit 1\neval "$2"\ncode=$?\npwd > /tmp/.proctor-cwd\nexit $code'
+    argv: Sequence[str] = ["bash", "-c", script, "bash", cwd, line]
+    result = await sandbox.exec(ExecRequest(argv=argv, on_output=show, cwd="/"))
+    where = await sandbox.read("/tmp/.proctor-cwd", 4096)  # noqa: S108  the sandbox's own /tmp
+    code = result.exit_code if result.exit_code is not None else 128 + (result.signal or 0)
+    return code, where.decode("utf-8", "replace").strip() if where else cwd

@@ -1,0 +1,315 @@
+"""The client over the platform in this process: what the CLI and scripts use.
+
+with Client.open() as client:
+    run = client.prepare("nightly.toml")
+    session = client.start(run)
+    session.start()
+    print(client.leaderboard(session.result().name).rows)
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+from proctor.app import Platform, open_platform
+from proctor.engine import logs, reading
+from proctor.engine.errors import SecretMissing, SpecInvalid
+from proctor.engine.gates import GateResult, judge_gate
+from proctor.engine.planning import Preview, RunSetRow
+from proctor.engine.resolving import Resolved, resolve
+from proctor.engine.service import OnMoved, Opened, Selection, task_digests
+from proctor.engine.spec import Profile, RunSetSpec, read_spec, spec_document
+from proctor.kernel.canonical import digest
+from proctor.sandboxes.interfaces import SandboxBackend
+from proctor.sdk.running import RunSession
+from proctor.settings import Settings, secret_values
+from proctor.suites.loading import load_suite
+from proctor.suites.service import Alias, StoredTask, SuiteDetail, SuiteRow
+
+__all__ = ["Client", "Leaderboard", "Prepared"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Prepared:
+    """A run-set file read and resolved, not started."""
+
+    spec: RunSetSpec
+    resolved: Resolved
+    backend: SandboxBackend
+    secrets: Mapping[str, str]
+    missing_secrets: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Leaderboard:
+    """A run set's rows with what stands around them."""
+
+    run_set: RunSetRow
+    rows: tuple[reading.LeaderboardRow, ...]
+    progress: reading.Progress
+    reused: int
+    oldest_reused: datetime | None
+    task_names: Mapping[str, str]
+    gate: GateResult
+
+
+class Client:
+    """One tenant's platform."""
+
+    def __init__(self, platform: Platform) -> None:
+        self._platform = platform
+
+    @classmethod
+    @contextmanager
+    def open(cls, settings: Settings | None = None) -> Iterator[Client]:
+        """Connect; the embedded database starts if need be and stops with its last client."""
+        with open_platform(settings or Settings()) as platform:
+            yield cls(platform)
+
+    # --- running ------------------------------------------------------------------------------------------------------
+
+    def prepare(self, file: Path, *, fresh: bool = False) -> Prepared:
+        """Read and resolve a run-set file. Raises ``SpecInvalid`` naming the field."""
+        spec, spec_digest = read_spec(file)
+        return self._prepare(spec, spec_digest, file.resolve().parent, fresh=fresh)
+
+    def prepare_tasks(
+        self, tasks: str, agents: Sequence[str], *, trials: int, concurrency: int | None = None, fresh: bool = False
+    ) -> Prepared:
+        """A run set without a file: agents that need no settings over a folder or suite."""
+        profiles = [Profile(name=agent, agent=agent) for agent in agents]
+        name = (
+            "".join(c if c.isalnum() or c in "._-" else "-" for c in Path(tasks).name or "run").lstrip("._-") or "run"
+        )
+        spec = RunSetSpec(name=name, suite=tasks, trials=trials, profiles=profiles)
+        spec_digest = digest(spec_document(spec))
+        if concurrency is not None:
+            spec = spec.model_copy(update={"execution": spec.execution.model_copy(update={"concurrency": concurrency})})
+        return self._prepare(spec, spec_digest, Path.cwd(), fresh=fresh)
+
+    def _prepare(self, spec: RunSetSpec, spec_digest: str, base: Path, *, fresh: bool) -> Prepared:
+        backend = self._platform.backend(spec.execution.sandbox)
+        secrets, missing = secret_values(spec.secrets.names)
+        resolved = resolve(
+            spec,
+            spec_digest,
+            tenant=self._platform.tenant,
+            base=base,
+            suites=self._platform.suites,
+            backend=backend,
+            fresh=fresh,
+        )
+        return Prepared(spec=spec, resolved=resolved, backend=backend, secrets=secrets, missing_secrets=tuple(missing))
+
+    def preview(self, prepared: Prepared) -> tuple[RunSetRow | None, list[str], Preview]:
+        """The run set this file has, how it has moved, and what starting would take. Writes nothing."""
+        return self._platform.engine.preview(prepared.resolved)
+
+    def open_run_set(
+        self,
+        prepared: Prepared,
+        *,
+        on_moved: OnMoved = OnMoved.ASK,
+        fresh: bool = False,
+        selection: Selection | None = None,
+    ) -> Opened:
+        """Find or make the run set of a file and queue what it owes. Raises ``SecretMissing``, ``RunSetMoved``."""
+        if prepared.missing_secrets:
+            raise SecretMissing(f"{', '.join(prepared.missing_secrets)} is not set.", where="secrets.names")
+        return self._platform.engine.open(
+            prepared.resolved, on_moved=on_moved, fresh=fresh, selection=selection or Selection()
+        )
+
+    def session(self, prepared: Prepared, run_set: RunSetRow) -> RunSession:
+        """A worker in this process for a run set."""
+        return RunSession(self._platform, run_set, prepared.spec, prepared.backend, prepared.secrets)
+
+    def resume(self, reference: str | None) -> tuple[RunSession, int]:
+        """Queue a run set's owed cells again, dead letters too, with a worker in this process."""
+        row = self.find(reference)
+        spec = self._platform.engine.stored_spec(row.id)
+        secrets, missing = secret_values(spec.secrets.names)
+        if missing:
+            raise SecretMissing(f"{', '.join(missing)} is not set.", where="secrets.names")
+        queued = self._platform.engine.resume(row.id)
+        backend = self._platform.backend(spec.execution.sandbox)
+        return RunSession(self._platform, self.find(str(row.id)), spec, backend, secrets), queued
+
+    def pause(self, reference: str | None) -> RunSetRow:
+        """Take a run set out of service; running cells finish."""
+        row = self.find(reference)
+        self._platform.engine.pause(row.id)
+        return self.find(str(row.id))
+
+    def cancel(self, reference: str | None) -> RunSetRow:
+        """End a run set; its cells stay owed."""
+        row = self.find(reference)
+        self._platform.engine.cancel(row.id)
+        return self.find(str(row.id))
+
+    # --- reading ------------------------------------------------------------------------------------------------------
+
+    def run_sets(self) -> list[RunSetRow]:
+        """The newest run sets first."""
+        with self._platform.engine.session() as connection:
+            return reading.run_sets(connection, self._platform.tenant)
+
+    def find(self, reference: str | None) -> RunSetRow:
+        """A run set by name or id, the newest without either."""
+        with self._platform.engine.session() as connection:
+            return reading.find_run_set(connection, self._platform.tenant, reference)
+
+    def status(self, reference: str | None) -> reading.RunSetStatus:
+        """A run set's progress and what its cells wait for."""
+        with self._platform.engine.session() as connection:
+            row = reading.find_run_set(connection, self._platform.tenant, reference)
+            return reading.status(connection, self._platform.tenant, row)
+
+    def leaderboard(self, reference: str | None) -> Leaderboard:
+        """A run set's leaderboard with everything it takes to believe it."""
+        tenant = self._platform.tenant
+        with self._platform.engine.session() as connection:
+            row = reading.find_run_set(connection, tenant, reference)
+            rows = reading.leaderboard(connection, tenant, row, self._platform.engine.reasons(connection, row))
+            progress = reading.progress(connection, tenant, row)
+            reused, oldest = reading.reused(connection, tenant, row)
+        gate = self._platform.engine.stored_spec(row.id).gate
+        return Leaderboard(
+            run_set=row,
+            rows=tuple(rows),
+            progress=progress,
+            reused=reused,
+            oldest_reused=oldest,
+            task_names=self.task_names(row.suite_id),
+            gate=judge_gate(gate, rows),
+        )
+
+    def write_html(self, reference: str | None, path: Path) -> None:
+        """Write a run set's report as one self-contained HTML file."""
+        from proctor.reports.html import MATRIX_CELLS, render_html
+
+        board = self.leaderboard(reference)
+        _, page, profiles, tasks = self.cells(reference, limit=MATRIX_CELLS)
+        path.write_text(render_html(board, page.cells, profiles, tasks), encoding="utf-8")
+
+    def task_names(self, suite_id: str) -> dict[str, str]:
+        """Task names by content digest."""
+        return {task.content_digest: task.name for task in self._tasks(suite_id)}
+
+    def _tasks(self, suite_id: str) -> list[StoredTask]:
+        return self._platform.suites.tasks(self._platform.tenant, suite_id)
+
+    def cells(
+        self,
+        reference: str | None,
+        *,
+        outcome: str | None = None,
+        profile: str | None = None,
+        task: str | None = None,
+        after: tuple[int, str, int, UUID] | None = None,
+        limit: int = 200,
+    ) -> tuple[RunSetRow, reading.CellPage, Mapping[int, str], Mapping[str, str]]:
+        """A page of cells with the names of their profiles (by position) and tasks (by digest)."""
+        tenant = self._platform.tenant
+        row = self.find(reference)
+        tasks = self._tasks(row.suite_id)
+        with self._platform.engine.session() as connection:
+            profiles = {p["position"]: p["name"] for p in reading.profiles_of(connection, tenant, row.id)}
+            page = reading.cells(
+                connection,
+                tenant,
+                row,
+                outcome_class=outcome,
+                profile=_position(profiles, profile),
+                tasks=task_digests(tasks, task) if task else None,
+                after=after,
+                limit=limit,
+            )
+        return row, page, profiles, {one.content_digest: one.name for one in tasks}
+
+    def running(self, row: RunSetRow) -> list[Mapping[str, Any]]:
+        """Attempts of a run set that run now."""
+        with self._platform.engine.session() as connection:
+            return reading.running(connection, self._platform.tenant, row)
+
+    def attempt(self, reference: str) -> reading.AttemptDetail:
+        """An attempt by the beginning of its id, or a cell's last one."""
+        with self._platform.engine.session() as connection:
+            identity = reading.find_attempt(connection, self._platform.tenant, reference)
+            return reading.attempt_detail(connection, self._platform.tenant, identity)
+
+    def artifact(self, key: str) -> bytes:
+        """An artifact's bytes by its key."""
+        return self._platform.objects.get(key)
+
+    def save_artifact(self, key: str, path: Path) -> None:
+        """Write an artifact to a new file."""
+        self._platform.objects.get_file(key, path)
+
+    def log_segments(self, attempt: UUID, *, after: int = 0) -> Iterator[tuple[int, bytes]]:
+        """Log segments of an attempt numbered above ``after``, as far as there are any."""
+        return logs.read_segments(self._platform.objects, self._platform.tenant, attempt, after=after)
+
+    def history(self, series: str) -> list[Mapping[str, Any]]:
+        """Every leaderboard revision of a series, oldest first."""
+        with self._platform.engine.session() as connection:
+            return reading.history(connection, self._platform.tenant, series)
+
+    def profiles(self, reference: str | None) -> list[Mapping[str, Any]]:
+        """A run set's profiles with their configuration documents."""
+        with self._platform.engine.session() as connection:
+            row = reading.find_run_set(connection, self._platform.tenant, reference)
+            return reading.profiles_of(connection, self._platform.tenant, row.id)
+
+    def mean_seconds(self, configurations: Sequence[str]) -> float | None:
+        """How long an attempt of these configurations took on average, over a sample; ``None`` before the first."""
+        with self._platform.engine.session() as connection:
+            return reading.mean_seconds(connection, self._platform.tenant, configurations)
+
+    # --- suites -------------------------------------------------------------------------------------------------------
+
+    def import_suite(self, path: Path, *, label: str | None) -> tuple[str, SuiteDetail]:
+        """Import a folder of tasks, with a label if one is given; its id and what is in it."""
+        if not path.is_dir():
+            raise SpecInvalid("There is no such folder.", where=os.fspath(path))
+        suite_id = self._platform.suites.import_suite(
+            self._platform.tenant, load_suite(path), source=str(path.resolve())
+        )
+        if label is not None:
+            self.set_alias(label, suite_id)
+        return suite_id, self._platform.suites.show(self._platform.tenant, suite_id)
+
+    def suites(self) -> list[SuiteRow]:
+        """Every suite."""
+        return self._platform.suites.list_suites(self._platform.tenant)
+
+    def suite(self, reference: str) -> SuiteDetail:
+        """A suite by id, beginning of one, or label."""
+        tenant = self._platform.tenant
+        return self._platform.suites.show(tenant, self._platform.suites.resolve(tenant, reference))
+
+    def set_alias(self, label: str, reference: str) -> None:
+        """Let a label stand for a suite from now on."""
+        tenant = self._platform.tenant
+        suite_id = self._platform.suites.resolve(tenant, reference)
+        self._platform.suites.set_alias(tenant, label, suite_id, source="cli")
+
+    def aliases(self) -> list[Alias]:
+        """Every label with its history."""
+        return self._platform.suites.aliases(self._platform.tenant)
+
+
+def _position(profiles: Mapping[int, str], name: str | None) -> int | None:
+    if name is None:
+        return None
+    for position, known in profiles.items():
+        if known == name:
+            return position
+    raise SpecInvalid(f"There is no profile {name!r}; there are {', '.join(profiles.values())}.", where="--profile")

@@ -1,0 +1,72 @@
+"""Looking at this machine: what can run here, and the embedded database's life."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from proctor.app import embedded_server, local_backend, open_platform
+from proctor.database.upgrade import upgrade
+from proctor.kernel.errors import ProctorError, UsageError
+from proctor.sandboxes.interfaces import Check
+from proctor.settings import Settings
+
+if TYPE_CHECKING:
+    from proctor.database.embedded import Status
+
+__all__ = ["DoctorReport", "database_status", "examine", "stop_database", "upgrade_database"]
+
+
+class OwnerMissing(UsageError):
+    """Migrations run as the database's owner, whose URL is not set."""
+
+    code = "database-owner-missing"
+    remedy = "Set PROCTOR_DATABASE_OWNER_URL. The embedded database migrates itself."
+
+
+@dataclass(frozen=True, kw_only=True)
+class DoctorReport:
+    """Every check, and the declared strength of each sandbox limit here."""
+
+    checks: tuple[Check, ...]
+    limits: Mapping[str, str]
+
+
+def examine(settings: Settings | None = None) -> DoctorReport:
+    """Check database, object store and the local sandbox; starts what it checks."""
+    settings = settings or Settings()
+    backend = local_backend(settings)
+    strengths = {kind.value: strength.value for kind, strength in backend.capabilities().limits.items()}
+    return DoctorReport(checks=(_database(settings), *backend.doctor()), limits=strengths)
+
+
+def _database(settings: Settings) -> Check:
+    where = "embedded" if settings.database_url is None else "PROCTOR_DATABASE_URL"
+    try:
+        with open_platform(settings) as platform:
+            platform.objects.put(f"{platform.tenant}/doctor", b"ok")
+            platform.objects.delete(f"{platform.tenant}/doctor")
+    except ProctorError as error:
+        return Check(name="database and objects", ok=False, detail=f"{where}: {error.message}", remedy=error.fix)
+    return Check(name="database and objects", ok=True, detail=f"{where}, schema and roles right; {settings.home}")
+
+
+def stop_database(settings: Settings | None = None) -> bool:
+    """Stop the embedded server; whether one ran."""
+    return embedded_server(settings or Settings()).stop()
+
+
+def database_status(settings: Settings | None = None) -> Status:
+    """The embedded server as it is."""
+    return embedded_server(settings or Settings()).status()
+
+
+def upgrade_database(settings: Settings | None = None) -> bool:
+    """Migrate one's own PostgreSQL as its owner; whether anything changed. Raises ``OwnerMissing``."""
+    settings = settings or Settings()
+    if settings.database_owner_url is None:
+        raise OwnerMissing()
+    from sqlalchemy.engine import make_url
+
+    return upgrade(make_url(settings.database_owner_url.get_secret_value()).set(drivername="postgresql+psycopg"))

@@ -1,0 +1,44 @@
+"""What a caller may ask of a run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from proctor.engine.service import OnMoved, Selection
+from proctor.kernel.errors import UsageError
+
+__all__ = ["RunRequest"]
+
+
+class ChoiceConflict(UsageError):
+    """Two options contradict each other."""
+
+    code = "choice-conflict"
+    remedy = "Give one of them."
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunRequest:
+    """The options of ``proctor run``."""
+
+    limit: int | None = None
+    task: str | None = None
+    only_owed: bool = False
+    fresh: bool = False
+    go_on: bool = False
+    new: bool = False
+    dry_run: bool = False
+
+    @property
+    def on_moved(self) -> OnMoved:
+        """What to do when the file resolves to something else. Raises ``ChoiceConflict``."""
+        if self.go_on and self.new:
+            raise ChoiceConflict(where="--continue and --new")
+        if self.go_on:
+            return OnMoved.CONTINUE
+        return OnMoved.NEW if self.new else OnMoved.ASK
+
+    @property
+    def selection(self) -> Selection:
+        """Which cells to work on now."""
+        return Selection(limit=self.limit, task_glob=self.task, only_owed=self.only_owed)

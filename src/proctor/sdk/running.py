@@ -1,0 +1,115 @@
+"""A run in this process: a worker in a thread of its own, which the caller watches, stops or cancels."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import threading
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from proctor.app import Platform
+from proctor.engine import reading
+from proctor.engine.planning import RunSetRow
+from proctor.engine.recording import Decided
+from proctor.engine.spec import RunSetSpec, parse_duration
+from proctor.engine.worker import Worker, WorkerSettings
+from proctor.kernel.money import parse_usd
+from proctor.queue.workers import WorkerIdentity
+from proctor.sandboxes.interfaces import SandboxBackend
+
+__all__ = ["RunSession"]
+
+
+class RunSession:
+    """Works on one run set until nothing of it is left, it is stopped, or its budget is used up."""
+
+    def __init__(
+        self,
+        platform: Platform,
+        run_set: RunSetRow,
+        spec: RunSetSpec,
+        backend: SandboxBackend,
+        secrets: Mapping[str, str],
+    ) -> None:
+        self.run_set = run_set
+        self._platform, self._spec = platform, spec
+        identity = WorkerIdentity.of_this_process()
+        self._parts = platform.runner_parts(backend, identity.owner, secrets)
+        settings = WorkerSettings(
+            slots=spec.execution.concurrency, scope=run_set.id, lease_sec=platform.settings.lease_sec
+        )
+        self._worker = Worker(platform.database, self._parts, identity, settings, self._settled)
+        self._thread = threading.Thread(target=self._main, name="worker")
+        self._failure: BaseException | None = None
+        self._started = time.monotonic()
+        self._cost_nano = 0
+        self.classes: Counter[str] = Counter()
+        self.paused_reason: str | None = None
+        self.nothing_to_do = False
+
+    def start(self) -> None:
+        """Begin to work."""
+        self._thread.start()
+
+    @property
+    def running(self) -> int:
+        """Attempts running now in this process."""
+        return self._worker.running
+
+    @property
+    def done(self) -> bool:
+        """Whether the worker has ended."""
+        return not self._thread.is_alive()
+
+    def wait(self, timeout: float) -> bool:
+        """Wait for the end, at most so many seconds; also looks at the budget. Returns whether it ended."""
+        self._thread.join(timeout)
+        self._look_at_budget()
+        return self.done
+
+    def stop(self) -> None:
+        """No new cells; running ones finish."""
+        self._worker.stop()
+
+    def cancel(self) -> None:
+        """Running attempts end now, as cancelled."""
+        self._worker.cancel()
+
+    def progress(self) -> reading.Progress:
+        """Counts of the run set, whoever works on it."""
+        with self._platform.engine.session() as connection:
+            return reading.progress(connection, self._platform.tenant, self.run_set)
+
+    def result(self) -> RunSetRow:
+        """Say how it ended. Raises what the worker raised."""
+        if not self.nothing_to_do:
+            self._thread.join()
+        shutil.rmtree(self._parts.scratch, ignore_errors=True)
+        if self._failure is not None:
+            raise self._failure
+        return self._platform.engine.finish(self.run_set.id, paused_reason=self.paused_reason)
+
+    def _main(self) -> None:
+        try:
+            asyncio.run(self._worker.run(self._platform.engine.work_left(self.run_set.id)))
+        except BaseException as error:  # noqa: BLE001  raised again in result(), in the caller's thread
+            self._failure = error
+
+    def _settled(self, batch: Sequence[Decided]) -> None:
+        for decided in batch:
+            self.classes[decided.outcome.outcome.value] += 1
+            cost = (decided.finished.usage or {}).get("cost_nano")
+            self._cost_nano += cost if isinstance(cost, int) else 0
+
+    def _look_at_budget(self) -> None:
+        budget = self._spec.budget
+        if self.paused_reason is not None:
+            return
+        if budget.wall is not None and time.monotonic() - self._started > parse_duration(budget.wall):
+            self.paused_reason = f"budget.wall of {budget.wall} is used up"
+        elif budget.cost is not None and self._cost_nano >= parse_usd(budget.cost) > 0:
+            self.paused_reason = f"budget.cost of {budget.cost} is used up"
+        if self.paused_reason is not None:
+            self.stop()

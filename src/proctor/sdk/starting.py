@@ -1,0 +1,113 @@
+"""``proctor init``: a commented run-set file for the tasks found in a folder."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from proctor.kernel.errors import UsageError
+from proctor.suites.loading import load_suite
+
+__all__ = ["Started", "write_run_set_file"]
+
+_FILE = """\
+# A run set: which agents sit which tasks, how often. `proctor run {file} --dry-run` says what it would take.
+name = "{name}"
+suite = "{suite}"        # a folder, a label or a suite id; {tasks} tasks here
+trials = 1{pad}# of each profile on each task; more trials make narrower intervals
+reuse = "30d"            # verdicts up to this age are taken for nothing; "off" runs everything again
+
+# Profiles: one agent setting each. These two need no model and show that the tasks work:
+# oracle runs each task's own solution and must pass, noop does nothing and must not.
+[[profiles]]
+name = "oracle"
+agent = "oracle"
+
+[[profiles]]
+name = "noop"
+agent = "noop"
+
+# [[profiles]]
+# name = "mine"
+# series = "mine"                      # history follows the series
+# agent = "command"
+# command = "my-agent --task -"        # run in the sandbox; the instruction comes on standard input
+# env = {{ TOKEN = "${{MY_TOKEN}}" }}      # resolves only names listed under [secrets]
+
+[policy]                 # part of the configuration hash: "task" is what each task says
+agent_timeout = "task"
+network = "task"
+verification = "task"
+
+[budget]                 # never part of it
+wall = "1h"
+# cost = "25 USD"
+
+[execution]
+sandbox = "local"
+concurrency = 2
+
+# [secrets]
+# names = ["MY_TOKEN"]   # the only names that a ${{VAR}} may resolve
+
+# [gate]
+# strict = 0.60          # exit code 1 below it
+# profiles = ["mine"]
+"""
+
+
+class FileExists(UsageError):
+    """The run-set file is already there; nothing was written."""
+
+    code = "file-exists"
+    remedy = "Name another with --file, or edit it."
+
+
+class NoTasks(UsageError):
+    """There are no tasks in this folder or in the folders below it."""
+
+    code = "no-tasks"
+    remedy = "Name a folder of Harbor tasks, or make one with `proctor task new`."
+
+
+@dataclass(frozen=True, kw_only=True)
+class Started:
+    """What was found and written."""
+
+    file: Path
+    suite: Path
+    tasks: int
+    malformed: int
+
+
+def write_run_set_file(folder: Path, file: Path) -> Started:
+    """Write a run-set file for the first folder of tasks at or below ``folder``. Raises ``FileExists``, ``NoTasks``."""
+    if file.exists():
+        raise FileExists(where=str(file))
+    suite, tasks, malformed = _find(folder)
+    name = "".join(c if c.isalnum() or c in "._-" else "-" for c in suite.resolve().name).strip("._-") or "run"
+    reference = _relative(suite, file.resolve().parent)
+    text = _FILE.format(file=file, name=name, suite=reference, tasks=tasks, pad=" " * 15)
+    with file.open("x", encoding="utf-8") as target:
+        target.write(text)
+    return Started(file=file, suite=suite, tasks=tasks, malformed=malformed)
+
+
+def _find(folder: Path) -> tuple[Path, int, int]:
+    if not folder.is_dir():
+        raise NoTasks(where=str(folder))
+    below = sorted(path for path in folder.glob("*/") if not path.name.startswith("."))
+    deeper = sorted(path for path in folder.glob("*/*/") if not path.name.startswith("."))
+    for candidate in (folder, *below, *deeper):
+        try:
+            loaded = load_suite(candidate)
+        except UsageError:
+            continue
+        if loaded.tasks:
+            return candidate, len(loaded.tasks), len(loaded.malformed)
+    raise NoTasks(where=str(folder))
+
+
+def _relative(suite: Path, base: Path) -> str:
+    resolved = suite.resolve()
+    return f"./{resolved.relative_to(base)}" if resolved.is_relative_to(base) else str(resolved)
