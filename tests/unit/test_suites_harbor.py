@@ -384,6 +384,17 @@ def test_too_many_files_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert "more than 5 files" in told(load_task(make(tmp_path, **{f"environment__{n}": "" for n in range(9)})))
 
 
+def test_ignored_files_do_not_count_towards_the_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(suite_files, "MAX_ENTRIES", 5)
+    files = {f"environment/node_modules/{number}": "" for number in range(9)}
+    good(load_task(make(tmp_path, **files, **{".gitignore": "node_modules/\n"})))
+
+
+def test_folders_without_end_are_refused(tmp_path: Path) -> None:
+    folder = make(tmp_path, **{f"environment/{'d/' * 500}x": ""})
+    assert "is more than 64 folders deep" in told(load_task(folder))
+
+
 def test_several_problems_are_told_at_once(tmp_path: Path) -> None:
     folder = make(tmp_path, "[environment]\nos = 'windows'\n[metadata.proctor]\nnope = 1\n")
     (folder / "instruction.md").unlink()

@@ -21,9 +21,11 @@ from proctor.suites.tasks import TaskProblem
 __all__ = ["MAX_ENTRIES", "MAX_FILE_BYTES", "MAX_TASK_BYTES", "TaskFile", "TaskTree", "printable", "read_tree"]
 
 MAX_ENTRIES: int = 20_000
-"""Files and folders in one task; the largest public ones have a few hundred."""
+"""Files in one task, ignored ones not counted; the largest public ones have a few hundred."""
 MAX_FILE_BYTES: int = 256 * 1024 * 1024
 """One file; larger data belongs into the image, where layers are shared."""
+MAX_DEPTH: int = 64
+"""Folders within folders; a loop or an attack, since no source tree is that deep."""
 MAX_TASK_BYTES: int = 1024 * 1024 * 1024
 _MAX_IGNORE_BYTES: int = 64 * 1024
 _PIECE: int = 1024 * 1024
@@ -85,8 +87,8 @@ def read_tree(folder: Path) -> TaskTree:
     tree = TaskTree(root=os.path.realpath(folder))
     rules = _root_rules(tree)
     total = 0
-    for number, (path, source) in enumerate(_candidates(tree)):
-        if number >= MAX_ENTRIES or total > MAX_TASK_BYTES:
+    for path, source in _candidates(tree):
+        if len(tree.files) + len(tree.problems) >= MAX_ENTRIES or total > MAX_TASK_BYTES:
             tree.refuse(path, f"the task has more than {MAX_ENTRIES} files or {MAX_TASK_BYTES} bytes")
             break
         if not rules.decide(path):
@@ -126,7 +128,9 @@ def _below(tree: TaskTree, prefix: str, folder: str, scope: _Scope) -> Iterator[
         is_folder = entry.is_dir(follow_symlinks=False)
         if entry.name == _SKIP_FILE or _skipped(scope, entry.path, is_folder):
             continue
-        if is_folder:
+        if is_folder and path.count("/") >= MAX_DEPTH:
+            tree.refuse(path, f"is more than {MAX_DEPTH} folders deep")
+        elif is_folder:
             yield from _below(tree, path, entry.path, _inner_scope(tree, path, entry.path, scope))
         else:
             yield path, entry.path
