@@ -248,7 +248,7 @@ def test_kill_9_of_the_keeper_takes_the_server_down_and_stop_waits_for_it(made: 
 def test_a_reused_pid_in_the_registry_is_not_a_client(made: Path) -> None:
     start = started(os.getppid())
     assert start is not None
-    name = entry_name(os.getppid(), "00")
+    name = entry_name(str(made), os.getppid(), "00")
     entry = made / "clients" / name.replace(f"-{start}-", f"-{start + 1}-")
     assert entry.name != name
     entry.touch()
@@ -267,9 +267,24 @@ def test_a_zombie_is_dead(tmp_path: Path) -> None:
 
 
 def test_names_that_are_no_entries_are_left_alone(tmp_path: Path) -> None:
-    (tmp_path / "README").touch()
+    (tmp_path / "clients").mkdir()
+    (tmp_path / "clients" / "README").touch()
     assert live_clients(str(tmp_path)) == []
-    assert (tmp_path / "README").exists()
+    assert (tmp_path / "clients" / "README").exists()
+
+
+def test_a_copy_of_a_folder_is_a_database_of_its_own(made: Path, tmp_path: Path) -> None:
+    """Also a copy of one in use: it takes neither the socket nor the clients of the first for its own."""
+    first, second = EmbeddedServer(made), EmbeddedServer(tmp_path / "copy")
+    with first as urls:
+        subprocess.run(["cp", "-a", str(made), str(tmp_path / "copy")], check=True)
+        status = second.status()
+        assert (status.running, status.clients) == (False, ())
+        with second as others:
+            assert others.app.query["host"] != urls.app.query["host"]
+            _insert(others, "CREATE TABLE proctor.only_there (id int)")
+        with connect(urls.app) as connection:
+            assert connection.execute("SELECT to_regclass('proctor.only_there')").fetchone() == (None,)
 
 
 def test_a_stale_postmaster_file_with_a_living_pid_does_not_stop_a_start(made: Path) -> None:
@@ -338,8 +353,8 @@ def test_a_server_of_another_container_is_not_touched(made: Path) -> None:
     server = EmbeddedServer(made)
     with server:
         named = (made / "keeper.lock").read_text()
-        (made / "keeper.lock").write_text(named.replace(place(), "another-boot/pid:[1]"))
-        with pytest.raises(ServerElsewhere, match="another container or machine"):
+        (made / "keeper.lock").write_text(named.replace(place(str(made)), "another-boot/pid:[1]"))
+        with pytest.raises(ServerElsewhere, match="another container, mount or machine"):
             EmbeddedServer(made).acquire()
         with pytest.raises(ServerElsewhere):
             EmbeddedServer(made).stop()
@@ -351,7 +366,7 @@ def test_a_server_of_another_container_is_not_touched(made: Path) -> None:
 def test_clients_of_another_place_are_passed_over_and_forgotten_at_the_next_start(made: Path) -> None:
     entry = made / "clients" / "1-1-00000000-00"
     entry.touch()
-    assert live_clients(str(made / "clients")) == []
+    assert live_clients(str(made)) == []
     assert entry.exists()
     with EmbeddedServer(made):
         assert not entry.exists()

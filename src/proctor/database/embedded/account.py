@@ -76,14 +76,14 @@ def socket_folder(folder: Folder, account: Account | None) -> Path:
     One that another user made first, or a link in its place, is passed over for a name that nobody can guess.
     """
     owner = account.uid if account else os.geteuid()
-    recorded = folder.read("sockets")
-    if recorded and _ours(Path(recorded), owner):
-        return Path(recorded)
-    digest = hashlib.sha256(os.fsencode(folder.path)).hexdigest()[:8]
-    words = (digest, *(secrets.token_hex(4) for _ in range(NAME_TRIES)))
+    digest = hashlib.sha256(os.fsencode(folder.path.resolve())).hexdigest()[:8]
+    name = f"proctor-{os.geteuid()}-{digest}"
+    recorded = Path(folder.read("sockets"))
+    if recorded.name.startswith(name) and _ours(recorded, owner):
+        return recorded  # and not that of another folder, of which this one is a copy
     for base in ROOT_BASES if account else USER_BASES:
-        for word in words:
-            path = base / f"proctor-{os.geteuid()}-{word}"
+        for word in ("", *(f"-{secrets.token_hex(4)}" for _ in range(NAME_TRIES))):
+            path = base / f"{name}{word}"
             if _made(path, account) or _ours(path, owner):
                 folder.write("sockets", str(path))
                 return path

@@ -59,9 +59,9 @@ def launch(folder: Folder, command: list[str], sockets: Path, who: Account | Non
 
 def check_place(living: KeeperId, folder: Folder) -> None:
     """Refuse a server whose pids and socket belong to another container, mount or machine."""
-    if living.place != keeper.place():
+    if living.place != keeper.place(str(folder.path)):
         raise ServerElsewhere(
-            f"Its keeper is pid {living.pid} of another container or machine.", where=str(folder.path)
+            f"Its keeper is pid {living.pid} of another container, mount or machine.", where=str(folder.path)
         )
     if not Path(folder.read("sockets")).is_dir():
         raise ServerElsewhere(f"Its socket folder {folder.read('sockets')} is not to be seen.", where=str(folder.path))

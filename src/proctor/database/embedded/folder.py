@@ -139,13 +139,13 @@ class Folder:
 
     def register(self) -> str:
         """Enter this process as a client; the name is for ``unregister``."""
-        name = entry_name(os.getpid(), secrets.token_hex(8))
+        name = entry_name(str(self.path), os.getpid(), secrets.token_hex(8))
         (self.clients / name).touch(mode=0o600, exist_ok=False)
         return name
 
     def forget_other_places(self) -> None:
         """Remove entries of earlier boots and of containers that are gone. Only while no keeper lives anywhere."""
-        here = entry_name(os.getpid(), "").split("-")[2]
+        here = entry_name(str(self.path), os.getpid(), "").split("-")[2]
         for path in self.clients.iterdir():
             words = path.name.split("-")
             if len(words) == 4 and words[2] != here:
@@ -157,7 +157,7 @@ class Folder:
 
     def live_clients(self) -> list[int]:
         """The pids of living clients, after the dead ones were removed."""
-        return live_clients(str(self.clients))
+        return live_clients(str(self.path))
 
     def read(self, name: str) -> str:
         """A small file's text; empty when there is none."""

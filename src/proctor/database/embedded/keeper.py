@@ -55,19 +55,20 @@ def started(pid: int) -> int | None:
     return None if fields[0] in "ZX" else int(fields[19])
 
 
-def place() -> str:
-    """Where pids mean what they mean here: this boot of this machine, this pid namespace."""
+def place(folder: str) -> str:
+    """Where names in a folder hold: this boot of this machine, this pid namespace, this path (and in no copy of it)."""
+    path = zlib.crc32(os.fsencode(os.path.realpath(folder)))
     with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
-        return f"{file.read().strip()}/{os.readlink('/proc/self/ns/pid')}"
+        return f"{file.read().strip()}/{os.readlink('/proc/self/ns/pid')}/{path:08x}"
 
 
-def entry_name(pid: int, word: str) -> str:
+def entry_name(folder: str, pid: int, word: str) -> str:
     """How a client is entered: pid, start time, the place where these hold, and a word of its own."""
-    return f"{pid}-{started(pid)}-{_here()}-{word}"
+    return f"{pid}-{started(pid)}-{_here(folder)}-{word}"
 
 
-def _here() -> str:
-    return f"{zlib.crc32(place().encode()):08x}"
+def _here(folder: str) -> str:
+    return f"{zlib.crc32(place(folder).encode()):08x}"
 
 
 def live_clients(folder: str) -> list[int]:
@@ -75,9 +76,10 @@ def live_clients(folder: str) -> list[int]:
 
     Entries of another place are not ours to judge: they are passed over.
     """
-    alive, here = [], _here()
+    alive, here = [], _here(folder)
+    clients = os.path.join(folder, "clients")
     try:
-        names = os.listdir(folder)
+        names = os.listdir(clients)
     except FileNotFoundError:
         return []
     for name in names:
@@ -87,7 +89,7 @@ def live_clients(folder: str) -> list[int]:
         if started(int(entry[1])) == int(entry[2]):
             alive.append(int(entry[1]))
         else:
-            _remove(os.path.join(folder, name))
+            _remove(os.path.join(clients, name))
     return sorted(alive)
 
 
@@ -105,7 +107,6 @@ class Keeper:
         self.command = [str(word) for word in plan["command"]]  # type: ignore[attr-defined]
         self.sockets = str(plan["sockets"])
         self.uid, self.gid = plan["uid"], plan["gid"]
-        self.clients = os.path.join(self.folder, "clients")
         self.data = os.open(os.path.join(self.folder, "data"), os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
         log = os.path.join(self.folder, "server.log")
         self.log = os.open(log, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW, 0o600)
@@ -123,7 +124,7 @@ class Keeper:
             self.was_ready, since = False, time.monotonic()
             self.pid = self._launch(lock)
             os.close(lock)
-            if self._watch() or not self.was_ready or not live_clients(self.clients):
+            if self._watch() or not self.was_ready or not live_clients(self.folder):
                 break
             crashes = 1 if time.monotonic() - since > CRASH_MEMORY_SEC else crashes + 1
             self._say("the server ended by itself; starting it again for the clients that live")
@@ -218,7 +219,7 @@ class Keeper:
             if ended:
                 return False
             self._cap_log()
-            empty = 0 if live_clients(self.clients) else empty + 1
+            empty = 0 if live_clients(self.folder) else empty + 1
             if empty >= EMPTY_POLLS and self._nobody_is_coming():
                 return self._stop()
 
@@ -233,7 +234,7 @@ class Keeper:
         except BlockingIOError:
             os.close(lock)
             return False
-        if live_clients(self.clients):
+        if live_clients(self.folder):
             os.close(lock)
             return False
         return True
@@ -282,7 +283,7 @@ def main(argument: str) -> int:
     pid = os.fork()
     if pid:
         os.ftruncate(lock, 0)
-        os.pwrite(lock, f"{pid} {started(pid)} {place()}\n".encode(), 0)
+        os.pwrite(lock, f"{pid} {started(pid)} {place(plan['folder'])}\n".encode(), 0)
         return 0
     os.setsid()
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)

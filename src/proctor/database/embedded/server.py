@@ -109,7 +109,7 @@ class EmbeddedServer:
         with translated(self._folder.path):
             present = self._folder.present()
             named = self._folder.keeper_named() if present else None
-            running = named is not None and named.place == keeper.place() and named.alive()
+            running = named is not None and named.place == keeper.place(str(self._folder.path)) and named.alive()
             return Status(
                 running=running,
                 pid=control.postmaster(named) if running and named else None,
