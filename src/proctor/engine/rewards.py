@@ -16,7 +16,7 @@ __all__ = ["MAX_REWARD_BYTES", "parse_rewards"]
 
 MAX_REWARD_BYTES: int = 64 * 1024
 """A reward file is a few numbers; a larger one is not read."""
-_NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,3})?")
+_NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
 
 
 def parse_rewards(json_file: bytes | None, text_file: bytes | None) -> Mapping[str, float] | VerifierProblem:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from enum import StrEnum
 from fnmatch import fnmatch
-from typing import Any
+from typing import Any, TypeVar
 from uuid import UUID
 
 from sqlalchemy import Connection
@@ -25,6 +24,9 @@ from proctor.kernel.ids import new_id
 from proctor.queue import service as queue
 
 __all__ = ["EngineService", "OnMoved", "Opened", "Selection", "matches", "task_digests"]
+
+
+T = TypeVar("T")
 
 
 class OnMoved(StrEnum):
@@ -60,18 +62,21 @@ class EngineService:
         self._database = database
         self.tenant = tenant
 
-    def session(self) -> AbstractContextManager[Connection]:
-        """A transaction of this tenant."""
-        return self._database.tenant(self.tenant)
+    def read(self, work: Callable[[Connection], T]) -> T:
+        """Do work that is safe to repeat in a transaction of this tenant, again if the connection breaks."""
+        return self._database.as_tenant(self.tenant, work)
 
     def preview(self, resolved: Resolved) -> tuple[RunSetRow | None, list[str], Preview]:
         """The run set this file has, how what it resolves to has moved, and what starting it would take."""
-        with self.session() as connection:
+
+        def work(connection: Connection) -> tuple[RunSetRow | None, list[str], Preview]:
             found = planning.find(connection, resolved.plan)
             moved = planning.moved(connection, resolved.plan, found) if found else []
             if found is not None and not moved:
                 return found, [], self._preview_of(connection, found)
             return found, moved, planning.preview(connection, resolved.plan)
+
+        return self.read(work)
 
     def _preview_of(self, connection: Connection, found: RunSetRow) -> Preview:
         progress = reading.progress(connection, self.tenant, found)
@@ -79,7 +84,8 @@ class EngineService:
 
     def open(self, resolved: Resolved, *, on_moved: OnMoved, fresh: bool, selection: Selection) -> Opened:
         """Find or make the run set of a file and queue what it owes. Raises ``RunSetMoved`` with the differences."""
-        with self.session() as connection:
+
+        def work(connection: Connection) -> Opened:
             found = None if fresh else planning.find(connection, resolved.plan)
             if found is not None and on_moved is not OnMoved.CONTINUE:
                 found = self._unless_moved(connection, resolved, found, on_moved)
@@ -89,7 +95,10 @@ class EngineService:
                 found = planning.find(connection, resolved.plan)
                 assert found is not None
                 self._emit(connection, found, "run_set.created")
-            return Opened(run_set=found, created=created, queued=self._queue(connection, resolved, found, selection))
+            queued = self._queue(connection, resolved, found, selection)
+            return Opened(run_set=found, created=created, queued=queued)
+
+        return self.read(work)
 
     def _unless_moved(
         self, connection: Connection, resolved: Resolved, found: RunSetRow, on_moved: OnMoved
@@ -120,7 +129,8 @@ class EngineService:
 
     def finish(self, identity: UUID, *, paused_reason: str | None = None) -> RunSetRow:
         """Say how a run set ended once nothing of it is left to do, and append leaderboard revisions."""
-        with self.session() as connection:
+
+        def work(connection: Connection) -> RunSetRow:
             row = reading.find_run_set(connection, self.tenant, str(identity))
             progress = reading.progress(connection, self.tenant, row)
             state, reason = _ending(progress, paused_reason)
@@ -130,6 +140,8 @@ class EngineService:
             row = reading.find_run_set(connection, self.tenant, str(identity))
             self._publish(connection, row)
             return row
+
+        return self.read(work)
 
     def _publish(self, connection: Connection, row: RunSetRow) -> None:
         for one in reading.leaderboard(connection, self.tenant, row, self.reasons(connection, row)):
@@ -162,20 +174,26 @@ class EngineService:
         self._leave(identity, "cancelled", reason, drop=True)
 
     def _leave(self, identity: UUID, state: str, reason: str, *, drop: bool) -> None:
-        with self.session() as connection:
+
+        def work(connection: Connection) -> None:
             row = reading.find_run_set(connection, self.tenant, str(identity))
             queue.let_go(connection, self.tenant, KIND, identity, drop=drop)
             planning.set_state(connection, self.tenant, identity, state, reason)
             self._emit(connection, row, f"run_set.{state}")
 
+        self.read(work)
+
     def resume(self, identity: UUID) -> int:
         """Queue every owed cell again, dead letters too; returns how many."""
-        with self.session() as connection:
+
+        def work(connection: Connection) -> int:
             row = reading.find_run_set(connection, self.tenant, str(identity))
             plan = self.stored_plan(connection, row)
             planning.set_state(connection, self.tenant, identity, "running")
             self._emit(connection, row, "run_set.resumed")
             return planning.enqueue_undecided(connection, plan, identity, revive=True)
+
+        return self.read(work)
 
     def stored_plan(self, connection: Connection, row: RunSetRow) -> planning.Plan:
         """A run set's plan as it was stored, enough to queue its cells again."""
@@ -197,17 +215,13 @@ class EngineService:
 
     def stored_spec(self, identity: UUID) -> RunSetSpec:
         """A run set's spec as it was planned."""
-        with self.session() as connection:
-            return RunSetSpec.model_validate(planning.stored_spec(connection, self.tenant, identity))
+        stored = self.read(lambda connection: planning.stored_spec(connection, self.tenant, identity))
+        return RunSetSpec.model_validate(stored)
 
     def work_left(self, identity: UUID) -> Callable[[], bool]:
         """Whether anything of a run set is still queued, waiting or running anywhere."""
 
-        def left() -> bool:
-            with self.session() as connection:
-                return reading.queue_left(connection, self.tenant, identity) > 0
-
-        return left
+        return lambda: self.read(lambda connection: reading.queue_left(connection, self.tenant, identity)) > 0
 
     def _emit(self, connection: Connection, row: RunSetRow, name: str) -> None:
         event = {

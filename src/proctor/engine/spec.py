@@ -30,7 +30,7 @@ MAX_TRIALS: int = 100_000
 
 def parse_duration(text: str) -> int:
     """Seconds of ``"90s"``, ``"15m"``, ``"6h"`` or ``"30d"``. Raises ValueError for anything else."""
-    match = re.fullmatch(r"\s*(\d{1,9})\s*([smhd])\s*", text)
+    match = re.fullmatch(r"\s*([0-9]{1,9})\s*([smhd])\s*", text)
     if match is None:
         raise ValueError(f"{text!r} is not a duration such as '30d', '6h', '15m' or '90s'")
     return int(match[1]) * _UNITS[match[2]]
@@ -180,8 +180,9 @@ def parse_spec(raw: bytes, *, where: str) -> RunSetSpec:
 
 
 def _told(error: ValidationError, where: str) -> SpecInvalid:
-    """The first problem, in a person's words."""
-    first = error.errors(include_url=False)[0]
+    """The first problem in a person's words; a mistyped key before the key it was to be."""
+    problems = error.errors(include_url=False)
+    first = next((problem for problem in problems if problem["type"] == "extra_forbidden"), problems[0])
     field = _field(first["loc"])
     if first["type"] == "extra_forbidden":
         near = difflib.get_close_matches(str(first["loc"][-1]), _known(first["loc"][:-1]), n=1, cutoff=0.5)

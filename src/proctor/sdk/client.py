@@ -10,13 +10,15 @@ with Client.open() as client:
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from uuid import UUID
+
+from sqlalchemy import Connection
 
 from proctor.app import Platform, open_platform
 from proctor.engine import logs, reading
@@ -34,6 +36,8 @@ from proctor.suites.loading import load_suite
 from proctor.suites.service import Alias, StoredTask, SuiteDetail, SuiteRow
 
 __all__ = ["Client", "Leaderboard", "Prepared"]
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,6 +76,9 @@ class Client:
         """Connect; the embedded database starts if need be and stops with its last client."""
         with open_platform(settings or Settings()) as platform:
             yield cls(platform)
+
+    def _read(self, work: Callable[[Connection], T]) -> T:
+        return self._platform.engine.read(work)
 
     # --- running ------------------------------------------------------------------------------------------------------
 
@@ -158,28 +165,25 @@ class Client:
 
     def run_sets(self) -> list[RunSetRow]:
         """The newest run sets first."""
-        with self._platform.engine.session() as connection:
-            return reading.run_sets(connection, self._platform.tenant)
+        tenant = self._platform.tenant
+        return self._read(lambda connection: reading.run_sets(connection, tenant))
 
     def find(self, reference: str | None) -> RunSetRow:
         """A run set by name or id, the newest without either."""
-        with self._platform.engine.session() as connection:
-            return reading.find_run_set(connection, self._platform.tenant, reference)
+        tenant = self._platform.tenant
+        return self._read(lambda connection: reading.find_run_set(connection, tenant, reference))
 
     def status(self, reference: str | None) -> reading.RunSetStatus:
         """A run set's progress and what its cells wait for."""
-        with self._platform.engine.session() as connection:
-            row = reading.find_run_set(connection, self._platform.tenant, reference)
-            return reading.status(connection, self._platform.tenant, row)
+        row = self.find(reference)
+        return self._read(lambda connection: reading.status(connection, self._platform.tenant, row))
 
     def leaderboard(self, reference: str | None) -> Leaderboard:
         """A run set's leaderboard with everything it takes to believe it."""
-        tenant = self._platform.tenant
-        with self._platform.engine.session() as connection:
-            row = reading.find_run_set(connection, tenant, reference)
-            rows = reading.leaderboard(connection, tenant, row, self._platform.engine.reasons(connection, row))
-            progress = reading.progress(connection, tenant, row)
-            reused, oldest = reading.reused(connection, tenant, row)
+        tenant, engine, row = self._platform.tenant, self._platform.engine, self.find(reference)
+        rows = self._read(lambda c: reading.leaderboard(c, tenant, row, engine.reasons(c, row)))
+        progress = self._read(lambda c: reading.progress(c, tenant, row))
+        reused, oldest = self._read(lambda c: reading.reused(c, tenant, row))
         gate = self._platform.engine.stored_spec(row.id).gate
         return Leaderboard(
             run_set=row,
@@ -220,9 +224,9 @@ class Client:
         tenant = self._platform.tenant
         row = self.find(reference)
         tasks = self._tasks(row.suite_id)
-        with self._platform.engine.session() as connection:
-            profiles = {p["position"]: p["name"] for p in reading.profiles_of(connection, tenant, row.id)}
-            page = reading.cells(
+        profiles = {p["position"]: p["name"] for p in self.profiles(str(row.id))}
+        page = self._read(
+            lambda connection: reading.cells(
                 connection,
                 tenant,
                 row,
@@ -232,18 +236,19 @@ class Client:
                 after=after,
                 limit=limit,
             )
+        )
         return row, page, profiles, {one.content_digest: one.name for one in tasks}
 
     def running(self, row: RunSetRow) -> list[Mapping[str, Any]]:
         """Attempts of a run set that run now."""
-        with self._platform.engine.session() as connection:
-            return reading.running(connection, self._platform.tenant, row)
+        tenant = self._platform.tenant
+        return self._read(lambda connection: reading.running(connection, tenant, row))
 
     def attempt(self, reference: str) -> reading.AttemptDetail:
         """An attempt by the beginning of its id, or a cell's last one."""
-        with self._platform.engine.session() as connection:
-            identity = reading.find_attempt(connection, self._platform.tenant, reference)
-            return reading.attempt_detail(connection, self._platform.tenant, identity)
+        tenant = self._platform.tenant
+        identity = self._read(lambda connection: reading.find_attempt(connection, tenant, reference))
+        return self._read(lambda connection: reading.attempt_detail(connection, tenant, identity))
 
     def artifact(self, key: str) -> bytes:
         """An artifact's bytes by its key."""
@@ -259,19 +264,18 @@ class Client:
 
     def history(self, series: str) -> list[Mapping[str, Any]]:
         """Every leaderboard revision of a series, oldest first."""
-        with self._platform.engine.session() as connection:
-            return reading.history(connection, self._platform.tenant, series)
+        tenant = self._platform.tenant
+        return self._read(lambda connection: reading.history(connection, tenant, series))
 
     def profiles(self, reference: str | None) -> list[Mapping[str, Any]]:
         """A run set's profiles with their configuration documents."""
-        with self._platform.engine.session() as connection:
-            row = reading.find_run_set(connection, self._platform.tenant, reference)
-            return reading.profiles_of(connection, self._platform.tenant, row.id)
+        tenant, row = self._platform.tenant, self.find(reference)
+        return self._read(lambda connection: reading.profiles_of(connection, tenant, row.id))
 
     def mean_seconds(self, configurations: Sequence[str]) -> float | None:
         """How long an attempt of these configurations took on average, over a sample; ``None`` before the first."""
-        with self._platform.engine.session() as connection:
-            return reading.mean_seconds(connection, self._platform.tenant, configurations)
+        tenant = self._platform.tenant
+        return self._read(lambda connection: reading.mean_seconds(connection, tenant, configurations))
 
     # --- suites -------------------------------------------------------------------------------------------------------
 

@@ -79,8 +79,8 @@ class RunSession:
 
     def progress(self) -> reading.Progress:
         """Counts of the run set, whoever works on it."""
-        with self._platform.engine.session() as connection:
-            return reading.progress(connection, self._platform.tenant, self.run_set)
+        tenant = self._platform.tenant
+        return self._platform.engine.read(lambda connection: reading.progress(connection, tenant, self.run_set))
 
     def result(self) -> RunSetRow:
         """Say how it ended. Raises what the worker raised."""

@@ -1,0 +1,119 @@
+"""The numbers we publish, against the published known answers."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from proctor.engine.numbers import Interval, TaskTally, compare, rank_intervals, rates, sign_test, wilson
+
+TAU_BENCH_AIRLINE = [
+    *(0, 1, 1, 0, 0, 1, 1, 1, 0, 0, 0, 1, 4, 2, 0, 2, 1, 1, 4, 0, 4, 3, 0, 0, 4),
+    *(0, 2, 2, 0, 1, 2, 2, 0, 0, 3, 4, 4, 3, 4, 1, 3, 2, 4, 1, 2, 2, 2, 1, 4, 4),
+]
+"""Successes of 4 trials on each of 50 tasks: tau-bench's historical trajectories of gpt-4o, airline."""
+
+
+def one_each(passed: int, failed: int, missing: int) -> list[TaskTally]:
+    return [
+        *[TaskTally(expected=1, decided=1, passed=1)] * passed,
+        *[TaskTally(expected=1, decided=1, passed=0)] * failed,
+        *[TaskTally(expected=1, decided=0, passed=0)] * missing,
+    ]
+
+
+def test_rate_limits_and_pulls_are_no_failures() -> None:
+    """10 cells: 5 pass, 2 rate-limited, 1 auth, 2 image pull 429."""
+    seen = rates(one_each(5, 0, 5))
+    assert (seen.strict, seen.graded, seen.coverage) == (0.5, 1.0, 0.5)
+    assert seen.bounds == Interval(0.5, 1.0)
+
+
+def test_a_published_case_with_missing_verdicts() -> None:
+    """172 cells: 108 pass, 40 fail, 24 without a verdict."""
+    seen = rates(one_each(108, 40, 24))
+    assert seen.strict == pytest.approx(0.6279, abs=5e-5)
+    assert seen.graded == pytest.approx(0.7297, abs=5e-5)
+    assert seen.bounds is not None
+    assert (seen.bounds.low, seen.bounds.high) == pytest.approx((0.6279, 0.7674), abs=5e-5)
+
+
+@pytest.mark.parametrize(
+    ("passed", "size", "low", "high"),
+    [(9, 9, 0.7009, 1.0), (30, 50, 0.4618, 0.7239), (84, 200, 0.3537, 0.4893)],
+)
+def test_wilson_agrees_with_the_tables(passed: int, size: int, low: float, high: float) -> None:
+    seen = wilson(passed / size, size)
+    assert (seen.low, seen.high) == pytest.approx((low, high), abs=5e-5)
+
+
+def test_trials_of_one_task_are_not_independent() -> None:
+    """The interval's width follows the clustered standard error, .051691 where the naive one is .034987."""
+    tasks = [TaskTally(expected=4, decided=4, passed=passed) for passed in TAU_BENCH_AIRLINE]
+    seen = rates(tasks)
+    assert seen.strict == pytest.approx(0.42)
+    size = 0.42 * 0.58 / 0.051691**2
+    expected = wilson(0.42, size)
+    assert seen.interval is not None
+    assert (seen.interval.low, seen.interval.high) == pytest.approx((expected.low, expected.high), abs=1e-4)
+    naive = wilson(0.42, 200)
+    assert seen.interval.high - seen.interval.low > 1.4 * (naive.high - naive.low)
+
+
+def test_nothing_expected_is_no_rate_at_all() -> None:
+    seen = rates([])
+    assert (seen.strict, seen.graded, seen.coverage, seen.bounds, seen.interval) == (None,) * 5
+
+
+def test_nothing_decided_has_no_graded_rate() -> None:
+    seen = rates(one_each(0, 0, 3))
+    assert seen.graded is None
+    assert seen.bounds == Interval(0.0, 1.0)
+
+
+@given(st.lists(st.tuples(st.integers(1, 5), st.integers(0, 5), st.integers(0, 5)), min_size=1, max_size=30))
+def test_the_rates_hold_together(raw: list[tuple[int, int, int]]) -> None:
+    tasks = [TaskTally(expected=n, decided=min(n, d), passed=min(n, d, p)) for n, d, p in raw]
+    seen = rates(tasks)
+    assert seen.strict is not None
+    assert seen.coverage is not None
+    assert seen.bounds is not None
+    assert seen.interval is not None
+    assert 0 <= seen.bounds.low == seen.strict <= seen.bounds.high <= 1
+    assert 0 <= seen.interval.low <= seen.strict <= seen.interval.high <= 1
+    if seen.graded is not None:
+        assert seen.strict <= seen.graded
+        assert seen.strict == pytest.approx(seen.graded * seen.coverage)
+
+
+@pytest.mark.parametrize(("plus", "minus", "p"), [(9, 0, 0.00390625), (30, 20, 0.2026), (0, 0, 1.0), (5, 5, 1.0)])
+def test_sign_test_known_answers(plus: int, minus: int, p: float) -> None:
+    assert sign_test(plus, minus) == pytest.approx(p, abs=5e-5)
+
+
+def test_few_tasks_are_not_distinguishable_however_they_agree() -> None:
+    a, b = {f"t{i}": 1.0 for i in range(4)}, {f"t{i}": 0.0 for i in range(4)}
+    seen = compare(a, b)
+    assert seen is not None
+    assert seen.interval == Interval(1.0, 1.0)
+    assert not seen.distinguishable
+    assert rank_intervals({"a": a, "b": b}) == {"a": (1, 2), "b": (1, 2)}
+
+
+def test_clear_differences_give_narrow_ranks() -> None:
+    tasks = [f"t{i}" for i in range(20)]
+    best, worst = dict.fromkeys(tasks, 1.0), dict.fromkeys(tasks, 0.0)
+    middle = {task: float(i < 10) for i, task in enumerate(tasks)}
+    assert rank_intervals({"worst": worst, "best": best, "middle": middle}) == {
+        "best": (1, 1),
+        "middle": (2, 2),
+        "worst": (3, 3),
+    }
+
+
+def test_only_tasks_in_both_are_compared() -> None:
+    seen = compare({"a": 1.0, "b": 0.0, "c": 1.0}, {"b": 0.0, "c": 0.0, "d": 1.0})
+    assert seen is not None
+    assert (seen.tasks, seen.mean) == (2, 0.5)
+    assert compare({"a": 1.0}, {"a": 0.0}) is None

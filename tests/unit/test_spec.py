@@ -1,0 +1,104 @@
+"""The run-set file: good ones are read whole, bad ones name the field and the remedy."""
+
+from __future__ import annotations
+
+import json
+from importlib.resources import files
+
+import pytest
+
+from proctor.engine.errors import SpecInvalid
+from proctor.engine.spec import RunSetSpec, parse_duration, parse_spec
+
+LEAST = 'name = "n"\nsuite = "s"\n[[profiles]]\nname = "p"\nagent = "noop"\n'
+WHOLE = """
+name = "nightly"
+suite = "examples/basics"
+trials = 3
+reuse = "30d"
+[[profiles]]
+name = "loop-sonnet"
+series = "loop"
+agent = "loop"
+model = "anthropic/claude-sonnet-4-5"
+thinking = "high"
+[policy]
+agent_timeout = "task"
+resources = "task"
+network = "task"
+verification = "task"
+[budget]
+cost = "25 USD"
+wall = "6h"
+[execution]
+sandbox = "local"
+concurrency = 8
+priority = "normal"
+[secrets]
+names = ["ANTHROPIC_API_KEY"]
+[gate]
+strict = 0.60
+against = "label:main"
+alpha = 0.05
+"""
+
+
+def read(text: str) -> RunSetSpec:
+    return parse_spec(text.encode(), where="f.toml")
+
+
+def test_the_documented_file_is_read() -> None:
+    spec = read(WHOLE)
+    assert (spec.trials, spec.reuse_sec, spec.profiles[0].thinking) == (3, 30 * 86_400, "high")
+    assert spec.execution.concurrency == 8
+
+
+def test_the_least_file_has_safe_defaults() -> None:
+    spec = read(LEAST)
+    assert (spec.trials, spec.execution.sandbox, spec.policy.network, spec.budget.cost) == (1, "local", "task", None)
+
+
+BAD = [
+    ("x = [", "not TOML"),
+    (LEAST + "triasl = 3\n", "profiles[0].triasl"),
+    (LEAST.replace("suite", "siute"), "siute"),
+    (LEAST + "[polcy]\n", "Did you mean 'policy'"),
+    (LEAST + "[policy]\nagent_timout = 3\n", "Did you mean 'agent_timeout'"),
+    (LEAST.replace('name = "n"', "trials = 2"), "name: This key is missing"),
+    ("trials = 0\n" + LEAST, "trials"),
+    ("trials = 100001\n" + LEAST, "trials"),
+    ('reuse = "soon"\n' + LEAST, "reuse"),
+    (LEAST + '[budget]\ncost = "many"\n', "budget.cost"),
+    (LEAST + '[budget]\nwall = "6 parsecs"\n', "budget.wall"),
+    (LEAST + "[policy]\nagent_timeout = -1\n", "policy.agent_timeout"),
+    (LEAST + "[execution]\nconcurrency = 0\n", "execution.concurrency"),
+    (LEAST + '[secrets]\nnames = ["A B"]\n', "secrets.names[0]"),
+    (LEAST + "[gate]\nstrict = 60\n", "gate.strict"),
+    (LEAST.replace('"noop"', '"scripted"'), "needs 'script'"),
+    (LEAST + 'command = "ls"\n', "belongs to agent = 'command'"),
+    (LEAST + '[[profiles]]\nname = "p"\nagent = "noop"\n', "two profiles are named 'p'"),
+    ('name = "n"\nsuite = "s"\nprofiles = []\n', "profiles"),
+]
+
+
+@pytest.mark.parametrize(("text", "told"), BAD)
+def test_bad_files_name_the_place(text: str, told: str) -> None:
+    with pytest.raises(SpecInvalid) as caught:
+        read(text)
+    assert "f.toml" in str(caught.value)
+    assert told in str(caught.value)
+
+
+def test_bytes_that_are_no_text_are_refused() -> None:
+    with pytest.raises(SpecInvalid, match="UTF-8"):
+        parse_spec(b"\xff", where="f.toml")
+
+
+@pytest.mark.parametrize(("text", "seconds"), [("90s", 90), ("15m", 900), ("6h", 21_600), ("30d", 2_592_000)])
+def test_durations(text: str, seconds: int) -> None:
+    assert parse_duration(text) == seconds
+
+
+def test_the_published_schema_is_the_models() -> None:
+    published = json.loads(files("proctor.engine").joinpath("run-set.schema.json").read_text(encoding="utf-8"))
+    assert published == RunSetSpec.model_json_schema()
