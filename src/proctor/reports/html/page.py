@@ -1,0 +1,126 @@
+"""A run set's report as one file: no request leaves it, no script runs in it."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib.resources import files
+from string import Template
+
+from proctor.engine.numbers import TaskTally, rates
+from proctor.engine.reading import CellRow
+from proctor.kernel.money import format_usd
+from proctor.reports.html.cells import ALL_SHOWN, cells_section, filter_css
+from proctor.reports.html.charts import DEFINITIONS
+from proctor.reports.html.leaderboard import leaderboard, pairs, quartet
+from proctor.reports.html.markup import count, instant, isolated, plural, text
+from proctor.reports.html.matrix import matrix
+from proctor.reports.html.outcomes import outcomes
+from proctor.reports.html.palette import palette_css
+from proctor.reports.html.scatter import cost_section
+from proctor.reports.html.tasks import tasks_table
+from proctor.reports.html.view import View, view_of
+from proctor.reports.summary import Board
+
+__all__ = ["MATRIX_CELLS", "render_html"]
+
+MATRIX_CELLS: int = 24_000
+"""Cells drawn: 54 profiles by 88 tasks by 5 trials fit, in a file of about 4 MB that a browser opens in a second."""
+
+
+def render_html(board: Board, cells: Sequence[CellRow], profiles: Mapping[int, str], tasks: Mapping[str, str]) -> str:
+    """The whole report. ``profiles``: names by position; ``tasks``: names by content digest."""
+    view = view_of(board, cells, profiles, tasks)
+    style = "\n".join((palette_css(), _resource("report.css"), filter_css(view.tasks)))
+    row = board.run_set
+    return Template(_resource("report.html")).substitute(
+        title=f"{text(row.name)} · {text(row.suite_id[:12])} · Proctor",
+        style_hash=_hash(style),
+        style=style,
+        many="many" if view.drawn > ALL_SHOWN else "few",
+        definitions=DEFINITIONS,
+        name=text(row.name),
+        state=_state(view),
+        facts=_facts(view),
+        quartet=_overall(view),
+        remarks=_remarks(board),
+        leaderboard=leaderboard(view),
+        pairs=pairs(board.rows),
+        outcomes=outcomes(view),
+        matrix=matrix(view),
+        cost=cost_section(board.rows),
+        tasks=tasks_table(view),
+        cells=cells_section(view),
+    )
+
+
+@cache
+def _resource(name: str) -> str:
+    return files("proctor.reports.html").joinpath(name).read_text(encoding="utf-8")
+
+
+def _hash(style: str) -> str:
+    """What the page's policy allows as its only style sheet."""
+    return base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+
+
+def _state(view: View) -> str:
+    row, progress = view.board.run_set, view.board.progress
+    reason = f": {isolated(row.reason)}" if row.reason else ""
+    waiting = [
+        f"{count(number)} {name}"
+        for number, name in (
+            (progress.running, "running"),
+            (progress.queued, "queued"),
+            (progress.waiting, "waiting"),
+            (progress.paused, "paused"),
+            (progress.dead, "given up"),
+        )
+        if number
+    ]
+    verdicts = f"{count(progress.decided)} of {plural(progress.expected, 'cell')} have a verdict"
+    return f"<b>{text(row.state.replace('_', ' '))}</b>{reason} · " + " · ".join([verdicts, *waiting])
+
+
+def _facts(view: View) -> str:
+    row = view.board.run_set
+    facts = [
+        ("Run set", f"<code>{row.id}</code>"),
+        ("Suite", f"<code>{text(row.suite_id[:12])}</code> · {plural(len(view.tasks), 'task')}"),
+        ("Outcome policy", text(row.policy_version)),
+        ("Begun", instant(row.created_at)),
+        ("Ended", instant(row.ended_at) if row.ended_at else "not yet"),
+    ]
+    return "".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in facts)
+
+
+def _overall(view: View) -> str:
+    progress = view.board.progress
+    if not progress.expected:
+        return "<p>This run set expects no cell, so it has no rates.</p>"
+    tally = TaskTally(expected=progress.expected, decided=progress.decided, passed=progress.passed)
+    several = len(view.board.rows)
+    title = f"All {several} profiles together" if several > 1 else "All cells"
+    return f"<h2 class=micro>{title}</h2>{quartet(view, rates([tally]))}"
+
+
+def _remarks(board: Board) -> str:
+    lines = [f"gate: {text(line)}" for line in board.gate.lines]
+    if board.reused:
+        oldest = f", the oldest on {instant(board.oldest_reused)}" if board.oldest_reused else ""
+        spent = [
+            _sum([row.usage.own_cost_nano for row in board.rows]),
+            _sum([row.usage.cost_nano for row in board.rows]),
+        ]
+        lines.append(
+            f"{count(board.reused)} of {plural(board.progress.expected, 'cell')} decided earlier{oldest}; "
+            f"new spend {text(format_usd(spent[0]))}, all results shown cost {text(format_usd(spent[1]))}"
+        )
+    return f"<ul class=remarks>{''.join(f'<li>{line}</li>' for line in lines)}</ul>" if lines else ""
+
+
+def _sum(values: Sequence[int | None]) -> int | None:
+    known = [value for value in values if value is not None]
+    return sum(known) if known else None
