@@ -23,6 +23,7 @@ from proctor.database.upgrade import upgrade
 from proctor.identity.service import ensure_tenant
 from proctor.kernel.ids import new_id
 from proctor.objects.store import ObjectStore
+from tests.bench import Bench
 from tests.external.servers import external_server, flaky_proxy
 
 IDLE_SEC: float = 3.0
@@ -102,3 +103,10 @@ def clean_queue(urls: Urls) -> Iterator[None]:
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--seed", type=int, default=None, help="Repeat a chaos run.")
     parser.addoption("--rounds", type=int, default=None, help="How many faults a chaos run makes.")
+
+
+@pytest.fixture
+def bench(
+    database: Database, tenant: UUID, objects: ObjectStore, tmp_path: Path, urls: Urls, clean_queue: None
+) -> Bench:
+    return Bench(database=database, tenant=tenant, objects=objects, folder=tmp_path, owner=urls.owner)

@@ -23,7 +23,7 @@ from proctor.engine.assignments import Assignment, Finished, LoadedTask, TaskLib
 from proctor.engine.evidence import Evidence, GradingFacts, Phase
 from proctor.engine.logs import LogWriter
 from proctor.engine.phases import PhaseFailed, PhaseRecorder, TaskUnsupported, exec_detail
-from proctor.engine.secrets import holds_secret, resolve_variables, scrub_document
+from proctor.engine.secrets import holds_secret, scrub_document
 from proctor.engine.verification import Verification, grade
 from proctor.kernel.canonical import Json
 from proctor.kernel.clock import Clock
@@ -39,6 +39,7 @@ from proctor.sandboxes.interfaces import (
     Snapshot,
 )
 from proctor.suites.tasks import NetworkMode, Task, VerificationMode
+from proctor.suites.variables import resolve_variables
 
 __all__ = ["AttemptRunner", "RunnerParts"]
 
@@ -157,10 +158,17 @@ class AttemptRunner:
     async def _start(self, task: Task, loaded: LoadedTask) -> Sandbox:
         sandbox = await self._create(task, base=None)
         self._limits = {kind.value: strength.value for kind, strength in sandbox.strengths.items()}
-        assert loaded.folder is not None
-        for source, destination in (task.userland.copy if task.userland else {}).items():
-            await sandbox.put(loaded.folder / "environment" / source, destination)
+        await self._put_files(sandbox, task, loaded)
         return sandbox
+
+    async def _put_files(self, sandbox: Sandbox, task: Task, loaded: LoadedTask) -> None:
+        """What an image build would have copied; a task without an environment folder has nothing to copy."""
+        assert loaded.folder is not None
+        environment = loaded.folder / "environment"
+        if task.userland is None or not environment.is_dir():
+            return
+        for source, destination in task.userland.copy.items():
+            await sandbox.put(environment / source, destination)
 
     async def _create(self, task: Task, *, base: Snapshot | None) -> Sandbox:
         spec = SandboxSpec(
@@ -172,7 +180,7 @@ class AttemptRunner:
                 expires_at=self._parts.clock.now() + EXPIRY,
             ),
             workdir=task.workdir,
-            env=resolve_variables(task.environment.env, self._parts.secrets, where=f"{task.name}: environment.env"),
+            env=resolve_variables(task.environment.env, self._parts.secrets),
             network=self._network(task),
             limits=self._resources(task),
             base=base,
@@ -209,11 +217,9 @@ class AttemptRunner:
             sandbox=sandbox,
             workdir=task.workdir,
             timeout_sec=self._timeout("agent_timeout", task.agent.timeout_sec),
-            env=resolve_variables(_strings(options.get("env")), self._parts.secrets, where="profiles.env"),
+            env=resolve_variables(_strings(options.get("env")), self._parts.secrets),
             solution=loaded.folder / "solution" if is_oracle else None,
-            solution_env=resolve_variables(task.solution_env, self._parts.secrets, where=f"{task.name}: solution.env")
-            if is_oracle
-            else {},
+            solution_env=resolve_variables(task.solution_env, self._parts.secrets) if is_oracle else {},
             on_output=self._log.sink(Phase.AGENT.value),
             on_step=self._steps.append,
         )
@@ -307,7 +313,7 @@ class AttemptRunner:
             mode=mode,
             backend=self._parts.backend.name,
             number=number,
-            env=resolve_variables(task.verifier.env, self._parts.secrets, where=f"{task.name}: verifier.env"),
+            env=resolve_variables(task.verifier.env, self._parts.secrets),
             timeout_sec=task.verifier.timeout_sec if timeout is None else timeout,
             on_output=self._log.sink(Phase.VERIFY.value),
         )

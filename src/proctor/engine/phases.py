@@ -10,12 +10,12 @@ from contextlib import contextmanager
 from proctor.agents.errors import AgentSetupFailed, ProfileInvalid
 from proctor.agents.oracle import SolutionMissing
 from proctor.engine.evidence import STDERR_TAIL, Evidence, Phase
-from proctor.engine.secrets import SecretNotListed
 from proctor.kernel.canonical import Json
 from proctor.kernel.clock import Clock
 from proctor.kernel.errors import ProctorError
 from proctor.sandboxes.errors import SandboxError, TransferRefused, UnsupportedByBackend
 from proctor.sandboxes.interfaces import ExecResult
+from proctor.suites.errors import VariableMissing
 
 __all__ = ["PhaseFailed", "PhaseRecorder", "TaskUnsupported", "exec_detail"]
 
@@ -82,7 +82,7 @@ def _told(error: Exception) -> dict[str, Json]:
 
 
 def _source(error: Exception) -> str:
-    if isinstance(error, TaskUnsupported | UnsupportedByBackend | SolutionMissing | SecretNotListed):
+    if isinstance(error, TaskUnsupported | UnsupportedByBackend | SolutionMissing | VariableMissing):
         return "task"
     if isinstance(error, ProfileInvalid):
         return "profile"

@@ -90,7 +90,6 @@ class Progress:
     waiting: int
     running: int
     dead: int
-    paused: int
 
     @property
     def live(self) -> int:
@@ -188,7 +187,6 @@ def progress(connection: Connection, tenant: UUID, row: RunSetRow) -> Progress:
         waiting=states.get("waiting", 0),
         running=states.get("claimed", 0),
         dead=states.get("dead", 0),
-        paused=states.get("paused", 0),
     )
 
 

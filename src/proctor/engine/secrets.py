@@ -1,42 +1,17 @@
-"""Secrets: the only names a ``${VAR}`` may resolve, and their values kept out of everything that is stored."""
+"""Secrets: their values are kept out of everything that is stored."""
 
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
-from proctor.kernel.errors import UsageError
-
-__all__ = ["MASK", "Scrubber", "SecretNotListed", "holds_secret", "resolve_variables", "scrub"]
+__all__ = ["MASK", "Scrubber", "holds_secret", "scrub", "scrub_document"]
 
 MASK: bytes = b"[secret removed]"
-_VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
 _SHORTEST: int = 6
 """Values shorter than this are words of everyday text; masking them would garble logs and protect nothing."""
 _CHUNK: int = 1024 * 1024
-
-
-class SecretNotListed(UsageError):
-    """A ${VAR} names a variable that the run-set file does not list under [secrets]."""
-
-    code = "secret-not-listed"
-    remedy = "List it under [secrets] names, if this task may have it."
-
-
-def resolve_variables(values: Mapping[str, str], secrets: Mapping[str, str], *, where: str) -> dict[str, str]:
-    """Values with every ``${VAR}`` and ``${VAR:-default}`` filled in. Raises ``SecretNotListed`` naming it."""
-
-    def fill(match: re.Match[str]) -> str:
-        name, default = match[1], match[2]
-        if name in secrets:
-            return secrets[name]
-        if default is not None:
-            return default
-        raise SecretNotListed(f"${{{name}}} is not among the names of [secrets].", where=where)
-
-    return {key: _VARIABLE.sub(fill, value) for key, value in values.items()}
 
 
 class Scrubber:

@@ -241,8 +241,6 @@ def _ending(progress: reading.Progress, paused_reason: str | None) -> tuple[str,
         return "paused", paused_reason
     if progress.live:
         return "running", ""
-    if progress.paused:
-        return "paused", "cells left out on purpose"
     return "complete_with_gaps", f"{progress.expected - progress.decided} cells owed"
 
 

@@ -144,7 +144,7 @@ def status_lines(
         f"{row.name} ({row.id}) {state}",
         f"{progress.decided:,} of {progress.expected:,} cells have a verdict, {progress.passed:,} passed",
         f"queued {progress.queued:,} · running {progress.running:,} · waiting {progress.waiting:,} · "
-        f"dead letters {progress.dead:,} · paused {progress.paused:,}",
+        f"dead letters {progress.dead:,}",
     ]
     for lane in seen.lanes:
         until = f"until {lane.closed_until:%H:%M:%S} UTC" if lane.closed_until else "until it is opened by hand"
