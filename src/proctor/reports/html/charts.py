@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from proctor.engine.numbers import Rates
 from proctor.reports.formats import interval, percent
 from proctor.reports.html.markup import text
-from proctor.reports.html.palette import css_class
+from proctor.reports.html.palette import HOLLOW, css_class
 
 __all__ = ["DEFINITIONS", "Segment", "axis", "rates_plot", "stacked_bar"]
 
@@ -90,8 +90,9 @@ def stacked_bar(segments: Sequence[Segment], *, height: int, label: str) -> str:
 def _segment(one: Segment, start: float, width: float, height: int) -> str:
     name = text(f"{one.outcome}, {one.owner}: {one.cells:,}" + (" owed" if one.is_open else ""))
     place = f'x="{start:.3f}%" width="{width:.3f}%" height="{height}"'
-    opened = f'<rect {place} fill="url(#hatch)"/>' if one.is_open else ""
+    kind = css_class(one.outcome)
+    opened = f'<rect {place} fill="url(#hatch)"/>' if one.is_open and kind not in HOLLOW else ""
     return (
-        f'<a href="#{one.target}" class="{css_class(one.outcome)}" aria-label="{name}"><title>{name}</title>'
+        f'<a href="#{one.target}" class="{kind}" aria-label="{name}"><title>{name}</title>'
         f'<rect class="fill" {place}/>{opened}</a>'
     )

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import combinations, pairwise
 
 from proctor.engine.numbers import Rates, TaskTally, compare
@@ -17,14 +19,16 @@ __all__ = ["leaderboard", "pairs", "quartet"]
 ALL_PAIRS: int = 5
 """Up to so many profiles every pair is compared in words (10 lines); above, neighbours only."""
 
-_HEADS: tuple[tuple[str, str, str], ...] = (
+_FIRST: tuple[tuple[str, str, str], ...] = (
     ("Rank", "", "Best and worst rank within this run set that the data allow"),
     ("Strict", "n", "Passed of all expected cells; a cell without a verdict counts as not passed"),
     ("95 %", "n", "Interval of the strict rate: Wilson, clustered by task where there are several trials"),
     ("Graded", "n", "Passed of the cells with a verdict"),
     ("Coverage", "n", "Cells with a verdict of all expected"),
     ("Bounds", "n", "Strict if every missing verdict were a fail, or a pass"),
-    ("Reward", "n", "Mean reward of the cells that have one"),
+)
+_REWARD: tuple[str, str, str] = ("Reward", "n", "Mean reward of the cells that have one")
+_LAST: tuple[tuple[str, str, str], ...] = (
     ("Cost", "n", "All attempts behind the cells; ≥ where not every attempt reported"),
     ("Tokens in / out", "n", "Input with cache / output, all attempts"),
     ("Usage", "n", "Attempts that reported what they used, of all"),
@@ -50,19 +54,31 @@ def quartet(view: View, rates: Rates) -> str:
     return f'<dl class="quartet">{items}</dl>'
 
 
+@dataclass(frozen=True, kw_only=True)
+class _Shape:
+    """What the whole table decides for its rows."""
+
+    shared: Sequence[str]
+    """Reasons that every row has, said once."""
+    rewards: bool
+    """Rewards have a column where they say more than the verdicts do."""
+
+    @property
+    def heads(self) -> list[tuple[str, str, str]]:
+        """Name, kind and meaning of each column after the profile."""
+        return [*_FIRST, *((_REWARD,) if self.rewards else ()), *_LAST]
+
+
 def leaderboard(view: View) -> str:
     """Comparable rows first; the others below, each with its reasons."""
     rows = [(profile, profile.row) for profile in view.profiles if profile.row is not None]
     if not rows:
         return "<p>There is no profile to rank.</p>"
-    first, *rest = (f'<th scope="col" class="{kind}" title="{text(why)}">{name}</th>' for name, kind, why in _HEADS)
-    plot = f'<th scope="col" aria-label="Rates from 0 to 100 percent">{axis()}</th>'
-    head = f'<thead><tr><th scope="col">Profile</th>{first}{plot}{"".join(rest)}</tr></thead>'
-    common = _common_reasons([row for _, row in rows])
-    good = "".join(_row(view, profile, row, common) for profile, row in rows if row.comparable)
-    bad = "".join(_row(view, profile, row, common) for profile, row in rows if not row.comparable)
-    body = (f"<tbody>{good}</tbody>" if good else "") + (f"<tbody>{_divider(common)}{bad}</tbody>" if bad else "")
-    table = f'<table class="board"><caption>Leaderboard, best strict rate first</caption>{head}{body}</table>'
+    shape = _shape([row for _, row in rows])
+    good = "".join(_row(view, profile, row, shape) for profile, row in rows if row.comparable)
+    bad = "".join(_row(view, profile, row, shape) for profile, row in rows if not row.comparable)
+    body = (f"<tbody>{good}</tbody>" if good else "") + (f"<tbody>{_divider(shape)}{bad}</tbody>" if bad else "")
+    table = f'<table class="board"><caption>Leaderboard, best strict rate first</caption>{_head(shape)}{body}</table>'
     key = (
         '<p class="note">● strict with its 95 % interval · ○ graded, where it differs · ▒ bounds · '
         "n: passed / cells. Each count links to its cells.</p>"
@@ -70,9 +86,23 @@ def leaderboard(view: View) -> str:
     return scrollable("Leaderboard", table) + key + _gaps([row for _, row in rows])
 
 
-def _divider(common: Sequence[str]) -> str:
-    shared = f": every profile, {'; '.join(text(reason) for reason in common)}" if common else ""
-    span = len(_HEADS) + 2
+def _shape(rows: Sequence[LeaderboardRow]) -> _Shape:
+    rewards = any(
+        row.mean_reward is not None and not math.isclose(row.mean_reward, row.rates.graded or 0.0, abs_tol=1e-9)
+        for row in rows
+    )
+    return _Shape(shared=_common_reasons(rows), rewards=rewards)
+
+
+def _head(shape: _Shape) -> str:
+    rank, *rest = (f'<th scope="col" class="{kind}" title="{why}">{name}</th>' for name, kind, why in shape.heads)
+    plot = f'<th scope="col" aria-label="Rates from 0 to 100 percent">{axis()}</th>'
+    return f'<thead><tr><th scope="col">Profile</th>{rank}{plot}{"".join(rest)}</tr></thead>'
+
+
+def _divider(shape: _Shape) -> str:
+    shared = f": every profile, {'; '.join(text(reason) for reason in shape.shared)}" if shape.shared else ""
+    span = len(shape.heads) + 2
     return f'<tr class="divider"><th scope="rowgroup" colspan="{span}"><span>Not comparable{shared}</span></th></tr>'
 
 
@@ -83,18 +113,20 @@ def _common_reasons(rows: Sequence[LeaderboardRow]) -> list[str]:
     return [reason for reason in rows[0].reasons if all(reason in row.reasons for row in rows)]
 
 
-def _row(view: View, profile: ProfileView, row: LeaderboardRow, common: Sequence[str]) -> str:
-    rates, usage = row.rates, row.usage
+def _row(view: View, profile: ProfileView, row: LeaderboardRow, shape: _Shape) -> str:
     low, high = row.rank
-    cells = [
-        f"<td>{low if low == high else f'{low}–{high}'}</td><td>{rates_plot(rates)}</td>",
-        *(f'<td class="n">{cell}</td>' for cell in _numbers(view, profile, rates)),
-        f'<td class="n">{_reward(row.mean_reward)}</td>',
-        *(f'<td class="n">{cell}</td>' for cell in _spend(usage)),
-        f'<td class="why">{_comparable(view, profile, row, common)}</td>',
+    numbers = [
+        *_numbers(view, profile, row.rates),
+        *([_reward(row.mean_reward)] if shape.rewards else []),
+        *_spend(row.usage),
     ]
     name = view.link(profile.anchor, text(row.profile))
-    return f'<tr><th scope="row" title="{text(row.profile)}">{name}</th>{"".join(cells)}</tr>'
+    return (
+        f'<tr><th scope="row" title="{text(row.profile)}">{name}</th>'
+        f"<td>{low if low == high else f'{low}–{high}'}</td><td>{rates_plot(row.rates)}</td>"
+        + "".join(f'<td class="n">{number}</td>' for number in numbers)
+        + f'<td class="why">{_comparable(view, profile, row, shape.shared)}</td></tr>'
+    )
 
 
 def _numbers(view: View, profile: ProfileView, rates: Rates) -> Iterator[str]:
@@ -164,14 +196,13 @@ def _gaps(rows: Sequence[LeaderboardRow]) -> str:
     reasons: dict[str, list[str]] = {}
     for row in silent:
         reasons.setdefault(_why_unknown(row.usage), []).append(row.profile)
-    lines = "; ".join(
-        f"{'every profile' if len(names) == len(rows) else _names(names)}: {text(why)}"
-        for why, names in reasons.items()
-    )
-    return f'<p class="note">Cost {UNKNOWN} is unknown, not 0. {lines}.</p>'
+    lines = "; ".join(f"{text(why)} ({_names(names, len(rows))})" for why, names in reasons.items())
+    return f'<p class="note">Cost {UNKNOWN} is unknown, not 0: {lines}.</p>'
 
 
-def _names(names: Sequence[str]) -> str:
+def _names(names: Sequence[str], of: int) -> str:
+    if len(names) == of > 1:
+        return "every profile"
     shown = ", ".join(isolated(name) for name in names[:4])
     return shown + (f" and {len(names) - 4} more" if len(names) > 4 else "")
 

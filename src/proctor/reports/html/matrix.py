@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from proctor.engine.reading import CellRow
 from proctor.reports.html.markup import scrollable, text, word
-from proctor.reports.html.palette import css_class
+from proctor.reports.html.palette import HOLLOW, css_class
 from proctor.reports.html.view import ProfileView, TaskView, View, kind_of, standing
 
 __all__ = ["matrix"]
@@ -65,8 +65,9 @@ def _square(profile: ProfileView, task: TaskView) -> str:
 
 
 def _look(cell: CellRow) -> str:
-    opened = "" if standing(cell) == "decided" else " o"
-    return css_class(kind_of(cell)) + opened + (" lim" if cell.verdict and cell.limit else "")
+    kind = css_class(kind_of(cell))
+    texture = " h" if kind in HOLLOW else " o" if standing(cell) == "owed" else ""
+    return kind + texture + (" lim" if cell.verdict and cell.limit else "")
 
 
 def _words(cells: Sequence[CellRow]) -> str:

@@ -75,7 +75,6 @@ def _state(view: View) -> str:
             (progress.running, "running"),
             (progress.queued, "queued"),
             (progress.waiting, "waiting"),
-            (progress.paused, "paused"),
             (progress.dead, "given up"),
         )
         if number

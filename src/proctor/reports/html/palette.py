@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 from proctor.engine.outcomes import OutcomeClass
 
-__all__ = ["ABSENT", "GROUPS", "LOOKS", "SURFACES", "Group", "Look", "css_class", "glyph_on", "palette_css"]
+__all__ = ["ABSENT", "GROUPS", "HOLLOW", "LOOKS", "SURFACES", "Group", "Look", "css_class", "glyph_on", "palette_css"]
 
 
 @dataclass(frozen=True)
@@ -103,6 +103,11 @@ ABSENT: Mapping[str, Look] = {
     "withdrawn": Look("user", ("#7F8896", "#6B7482"), "M2.6 9.4l6.8-6.8", hollow=True),
 }
 """What is no outcome: nothing has come of the cell yet, or nobody asks for it any more."""
+
+HOLLOW: frozenset[str] = frozenset(
+    name for name, look in ({one.value: look for one, look in LOOKS.items()} | dict(ABSENT)).items() if look.hollow
+)
+"""Classes that are drawn as an outline, with no fill to open."""
 
 _INKS: tuple[str, str] = ("#FFFFFF", "#0B0E13")
 
