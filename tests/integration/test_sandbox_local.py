@@ -50,7 +50,11 @@ async def test_a_private_root_folder_is_left_private(tmp_path):
         assert (home / box.id).stat().st_mode & 0o777 == 0o710
     finally:
         await box.destroy()
-        shutil.rmtree(home)
+    shutil.rmtree(private)
+    (tmp_path / "another").mkdir(mode=0o700)
+    other = home_of(tmp_path / "another")  # making the next one sweeps those whose root is no more
+    assert not home.exists()
+    shutil.rmtree(other)
 
 
 async def test_versions_of_tools_are_part_of_the_environment(sandbox_root):

@@ -131,6 +131,7 @@ class LocalBackend:
     def _place(self) -> Path:
         if self._home is None:
             self._home = homes.home_of(self._root)
+            homes.spread(self._home)
         return self._home
 
     def _validate(self, spec: SandboxSpec) -> Userland:
@@ -181,9 +182,13 @@ class LocalBackend:
             raise self._start_error("no python3")
         group = self._group(place.id, spec)
         rlimits = strengths.ceilings(spec.limits)
-        launched = launch_keeper(
-            homes.program_for(self._place()), place.userland, place.root, spec.network, place.owner, rlimits, python
-        )
+        program = homes.program_for(self._place())
+        try:
+            launched = launch_keeper(program, place.userland, place.root, spec.network, place.owner, rlimits, python)
+        except BaseException:
+            if group is not None:
+                group.remove()
+            raise
         held = _for_this(strengths.strengths(), spec)
         sandbox = LocalSandbox(place, spec, launched, group, held, self._destroyed)
         self._open[place.id] = sandbox

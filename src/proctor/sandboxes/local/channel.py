@@ -34,14 +34,15 @@ class Channel:
         self._control = control
         self._loop = asyncio.get_running_loop()
         self._number = 0
-        self._waiting: dict[tuple[int, int], asyncio.Future[int]] = {(_HELLO, 0): self._loop.create_future()}
+        self._hello: asyncio.Future[int] = self._loop.create_future()
+        self._waiting: dict[tuple[int, int], asyncio.Future[int]] = {(_HELLO, 0): self._hello}
         self._sessions: dict[str, int] = {}
         self.lost = False
         self._loop.add_reader(control.fileno(), self._take)
 
     async def ready(self) -> None:
         """Returns when the keeper has closed itself to others and waits for commands."""
-        await self._waiting[_HELLO, 0]
+        await self._hello
 
     async def start(
         self, argv: Sequence[str], env: Mapping[str, str], cwd: str, streams: Sequence[int], session: str

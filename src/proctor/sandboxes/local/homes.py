@@ -2,25 +2,34 @@
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import os
 import secrets
 import shutil
 import stat
+import struct
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 
 from proctor.sandboxes.errors import SandboxStartError
+from proctor.sandboxes.local.confined import descriptor
 from proctor.sandboxes.local.launch import bubblewrap
 from proctor.sandboxes.local.trees import remove_tree
 
-__all__ = ["PREFIX", "home_of", "new_id", "owner_of", "program_for", "reachable_by_others"]
+__all__ = ["PREFIX", "home_of", "new_id", "owner_of", "program_for", "reachable_by_others", "spread"]
 
 PREFIX = "pl-"
 _SHARED = Path("/var/tmp")  # noqa: S108 - a folder of root's own is made in it, and checked to be that
+_BELONGS = "belongs-to"
 _FIRST_UID = 0x60000000
 _UIDS = 1 << 28
 """Host uids from 1,610,612,736: above what systemd, containers and subuid files hand out."""
+
+
+_GET_FLAGS, _SET_FLAGS = 0x80086601, 0x40086602
+_TOP_OF_HIERARCHY = 0x00020000
 
 
 def new_id() -> str:
@@ -41,6 +50,18 @@ def reachable_by_others(folder: Path) -> bool:
     return all(part.stat().st_mode & stat.S_IXOTH for part in (resolved, *resolved.parents) if part.exists())
 
 
+def spread(home: Path) -> None:
+    """Tell ext4 that folders in here have nothing to do with each other (``chattr +T``).
+
+    It then keeps them apart. In one place the inodes of sandboxes removed a moment ago, which it does not
+    use again for seconds, stand in the way of new ones: 15 ms each at 15 sandboxes a second.
+    """
+    with suppress(OSError), descriptor(os.open(home, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)) as fd:
+        flags = struct.unpack("i", fcntl.ioctl(fd, _GET_FLAGS, bytes(4)))[0]
+        if not flags & _TOP_OF_HIERARCHY:
+            fcntl.ioctl(fd, _SET_FLAGS, struct.pack("i", flags | _TOP_OF_HIERARCHY))
+
+
 def home_of(root: Path) -> Path:
     """The folder that sandboxes are made in: ``root``, or a sibling where their own users can get to.
 
@@ -57,7 +78,22 @@ def home_of(root: Path) -> Path:
         raise SandboxStartError(
             f"{home} is not a folder of root's alone", remedy=f"Remove it, or open {root} for passage (chmod o+x)."
         )
+    belongs = home / _BELONGS
+    if not belongs.exists():
+        belongs.write_text(str(root.resolve()))
+        _sweep()
     return home
+
+
+def _sweep() -> None:
+    """Remove what was made for roots that are no more, a test's say, and holds no sandbox."""
+    for home in _SHARED.glob("proctor-*"):
+        with suppress(OSError):
+            info = home.lstat()
+            if not stat.S_ISDIR(info.st_mode) or info.st_uid != 0:
+                continue
+            if not Path((home / _BELONGS).read_text()).exists() and not any(home.glob(f"{PREFIX}*")):
+                remove_tree(home)
 
 
 def program_for(home: Path) -> Path:

@@ -107,12 +107,23 @@ class LocalSandbox:
 
     async def started(self, metered: Mapping[LimitKind, int]) -> None:
         """Wait until the keeper listens, put it under its limits, and be ready for execs."""
-        await self._channel.ready()
-        self._keeper = int(json.loads(os.read(self._launched.info, 4096))["child-pid"])
+        self._keeper = await self._keeper_from_bubblewrap()
         self._keeper_handle = os.pidfd_open(self._keeper)
-        if self._group is not None:
-            self._group.add(self._keeper)
+        if self._group is not None:  # the kernel takes 10 ms for this: as long as the keeper takes to start
+            await asyncio.to_thread(self._group.add, self._keeper)
+        await self._channel.ready()
         self._meter = Meter(self._place.root, self._keeper, metered)
+
+    async def _keeper_from_bubblewrap(self) -> int:
+        """What bubblewrap says of itself before anything of the sandbox runs."""
+        said = b""
+        while not said.rstrip().endswith(b"}"):
+            await _readable(self._launched.info)
+            piece = os.read(self._launched.info, 4096)
+            if not piece:
+                raise ExecChannelError("bubblewrap ended before it had started anything")
+            said += piece
+        return int(json.loads(said)["child-pid"])
 
     def last_words(self) -> str:
         """What bubblewrap or the keeper printed, for the report of a start that failed."""
@@ -216,12 +227,12 @@ class LocalSandbox:
         if self._keeper_handle >= 0:
             with suppress(ProcessLookupError):
                 signal.pidfd_send_signal(self._keeper_handle, signal.SIGKILL)
-            await _ended(self._keeper_handle)
+            await _readable(self._keeper_handle)  # of a pid namespace's first process: all have ended
         else:
             process.kill()
         handle = _handle_of(process)
         if handle is not None:
-            await _ended(handle)
+            await _readable(handle)
             os.close(handle)
         process.wait()
 
@@ -326,17 +337,17 @@ def _handle_of(process: subprocess.Popen[bytes]) -> int | None:
         return None
 
 
-async def _ended(handle: int) -> None:
-    """Returns when the process of this pidfd has ended; of a pid namespace's first one, all of them have."""
+async def _readable(handle: int) -> None:
+    """Returns when there is something to read; a pidfd says so when its process has ended."""
     loop = asyncio.get_running_loop()
-    ended: asyncio.Future[None] = loop.create_future()
+    ready: asyncio.Future[None] = loop.create_future()
 
     def tell() -> None:
-        if not ended.done():
-            ended.set_result(None)
+        if not ready.done():
+            ready.set_result(None)
 
     loop.add_reader(handle, tell)
     try:
-        await ended
+        await ready
     finally:
         loop.remove_reader(handle)
