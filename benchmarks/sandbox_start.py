@@ -1,7 +1,7 @@
 """How long a local sandbox takes from ``create`` to the end of its first exec, beside bare bubblewrap.
 
 Bare bubblewrap running ``true`` with the same namespaces and mounts of /usr alone is what the machine itself
-takes; the rest is our root, keeper and limits. Run: ``python benchmarks/sandbox_start.py [--runs N] [--json]``.
+takes; the rest is our root, keeper and limits. Run: ``python -P benchmarks/sandbox_start.py [--runs N] [--json]``.
 """
 
 from __future__ import annotations
