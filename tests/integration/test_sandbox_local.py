@@ -14,7 +14,7 @@ import pytest
 import proctor
 from proctor.sandboxes.errors import SandboxStartError, UnsupportedByBackend
 from proctor.sandboxes.interfaces import Network, SandboxSpec, Snapshot
-from proctor.sandboxes.local import LocalBackend, doctor
+from proctor.sandboxes.local import LocalBackend, doctor, userland
 from proctor.sandboxes.local import backend as local_backend
 from proctor.sandboxes.local.homes import home_of
 from proctor.sandboxes.local.userland import Userland
@@ -97,8 +97,8 @@ async def test_an_unpacked_image_is_read_only_below_and_copied_beside(sandbox_ro
         await backend.create(SandboxSpec(labels=labels(), image=str(image)))
     mounts = {"usr": Path("/usr"), "etc": image / "etc"}
     mounts |= {name: Path("/", name).resolve() for name in ("bin", "lib", "lib64") if Path("/", name).is_dir()}
-    userland = Userland(read_only=tuple((f"/{name}", path) for name, path in mounts.items()), template=image)
-    backend._image = lambda _: userland
+    layers = Userland(read_only=tuple((f"/{name}", path) for name, path in mounts.items()), template=image)
+    backend._image = lambda _: layers
     box = await backend.create(SandboxSpec(labels=labels(), image=str(image)))
     try:
         seen = await shell(box, "cat /etc/os-release /app/given; echo mine > /app/given; touch /etc/x; ls /etc")
@@ -107,6 +107,23 @@ async def test_an_unpacked_image_is_read_only_below_and_copied_beside(sandbox_ro
         assert (image / "app" / "given").read_text() == "by the image"
     finally:
         await box.destroy()
+
+
+async def test_a_host_file_that_vanishes_while_it_is_copied_is_left_out(sandbox_root, monkeypatch):
+    """Regression: a package manager at work on /etc/alternatives made every start fail."""
+    real = shutil.copyfile
+
+    def vanish(source, target):
+        if Path(source).name == "services":
+            return real(source, target)
+        raise FileNotFoundError(source)
+
+    monkeypatch.setattr(shutil, "copyfile", vanish)
+    (sandbox_root / "source").mkdir()
+    (sandbox_root / "source" / "services").write_text("kept")
+    (sandbox_root / "source" / "gone").write_text("gone")
+    userland._copy_readable(sandbox_root / "source", sandbox_root / "target")
+    assert [path.name for path in (sandbox_root / "target").iterdir()] == ["services"]
 
 
 async def test_a_start_that_fails_says_what_to_do(sandbox_root, monkeypatch):

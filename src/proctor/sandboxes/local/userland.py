@@ -6,6 +6,7 @@ import hashlib
 import os
 import shutil
 import tempfile
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -104,11 +105,13 @@ def shared_etc(home: Path) -> Path:
     if etc.exists():
         return etc
     draft = Path(tempfile.mkdtemp(prefix="etc.", dir=home))
-    _write_etc(draft)
     try:
-        draft.rename(etc)
-    except OSError:  # another process was first, with the same content
-        remove_tree(draft)
+        _write_etc(draft)
+        with suppress(OSError):  # another process was first, with the same content
+            draft.rename(etc)
+    finally:
+        if draft.exists():
+            remove_tree(draft)
     return etc
 
 
@@ -140,7 +143,8 @@ def _copy_readable(source: Path, target: Path) -> None:
     elif source.is_dir():
         target.mkdir(exist_ok=True)
         for entry in source.iterdir():
-            _copy_readable(entry, target / entry.name)
+            with suppress(FileNotFoundError):  # a package is being installed; the next look finds a new time
+                _copy_readable(entry, target / entry.name)
     elif source.is_file():
         shutil.copyfile(source, target)
 
