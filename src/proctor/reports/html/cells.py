@@ -22,8 +22,8 @@ _STANDINGS: tuple[str, ...] = ("decided", "owed", "withdrawn")
 _PHRASES: dict[str, str] = {
     "decided": "with a verdict",
     "owed": "without a verdict",
-    "withdrawn": "that were withdrawn",
-    "not_started": "that have not begun",
+    "withdrawn": "withdrawn",
+    "not_started": "not started",
 }
 
 
@@ -110,7 +110,7 @@ def _group(profile: ProfileView, task: TaskView, cells: Sequence[CellRow]) -> st
 
 def _cell(cell: CellRow, task: str) -> str:
     """A row without the end tags that HTML lets one leave out: they would be a fifth of a large page."""
-    return f'<tr class="{css_class(kind_of(cell))} {standing(cell)}"><td>{task}' + "".join(
+    return f'<tr class="{css_class(kind_of(cell))} {standing(cell)}"><th scope=row>{task}' + "".join(
         f"<td>{value}" for value in (cell.trial, *_values(cell))
     )
 
