@@ -72,7 +72,7 @@ LOOKS: Mapping[OutcomeClass, Look] = {
     OutcomeClass.PROVIDER_RATE_LIMIT: Look("provider", ("#C17D38", "#EEBA5C"), "M2 9.2h8M3.4 6.4h5.2M4.8 3.6h2.4"),
     OutcomeClass.PROVIDER_ERROR: Look("provider", ("#B9742E", "#E1AD4F"), "M6 2v4.6M6 9.4v.2"),
     OutcomeClass.AGENT_SETUP_ERROR: Look(
-        "infrastructure", ("#2753BC", "#4B8CFF"), "M6 1.8v5.4M3.6 5L6 7.4 8.4 5M2.2 8.4v1.8h7.6V8.4"
+        "infrastructure", ("#1842A8", "#3E7EF5"), "M6 1.8v5.4M3.6 5L6 7.4 8.4 5M2.2 8.4v1.8h7.6V8.4"
     ),
     OutcomeClass.IMAGE_ERROR: Look(
         "infrastructure", ("#1D47AF", "#4283FA"), "M2 4l4-2 4 2v4L6 10 2 8zM2 4l4 2 4-2M6 6v4"
