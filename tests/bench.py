@@ -105,7 +105,7 @@ class Bench:
             library=CachedLibrary(self.suites, self.folder / "cache"),
             clock=SystemClock(),
             owner=identity.owner,
-            scratch=self.folder / "scratch",
+            scratch=self.folder,
             secrets=self.secrets,
         )
         settings = WorkerSettings(slots=slots, scope=scope, lease_sec=lease_sec)

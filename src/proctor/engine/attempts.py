@@ -74,7 +74,8 @@ class AttemptRunner:
         self._log = LogWriter(
             parts.objects, assignment.tenant, assignment.attempt, list(parts.secrets.values()), parts.clock
         )
-        self._scratch = parts.scratch / str(assignment.attempt)
+        self._state = parts.scratch / f"{assignment.attempt}.tar"
+        self._collected = parts.scratch / f"{assignment.attempt}.artifacts"
         self._sandboxes: list[Sandbox] = []
         self._steps: list[Step] = []
         self._agent_run: AgentRun | None = None
@@ -255,22 +256,21 @@ class AttemptRunner:
         return await self._keep_state(sandbox, detail)
 
     async def _keep_state(self, sandbox: Sandbox, detail: dict[str, Json]) -> Snapshot:
-        await asyncio.to_thread(self._scratch.mkdir, parents=True, exist_ok=True)
-        snapshot = await sandbox.snapshot(self._scratch / "state.tar")
+        snapshot = await sandbox.snapshot(self._state)
         detail["changed_system_paths"] = list(snapshot.changed_system_paths[:100])
-        if await asyncio.to_thread(holds_secret, snapshot.path, list(self._parts.secrets.values())):
+        secrets = list(self._parts.secrets.values())
+        if secrets and await asyncio.to_thread(lambda: holds_secret(snapshot.path, secrets)):
             detail["state"] = "refused: it holds a secret"
-        else:
-            self._artifacts["state.tar"] = await asyncio.to_thread(
-                self._parts.objects.put_file, self._key("state.tar"), snapshot.path
-            )
+            return snapshot
+        self._artifacts["state.tar"] = await self._parts.objects.keep_file(
+            f"{self.assignment.tenant}/states", snapshot.path, sha256=snapshot.sha256, size=snapshot.size
+        )
         return snapshot
 
     async def _declared_artifacts(self, sandbox: Sandbox, task: Task) -> None:
-        folder = self._scratch / "artifacts"
-        await asyncio.to_thread(folder.mkdir, parents=True, exist_ok=True)
+        self._collected.mkdir()
         for number, artifact in enumerate(task.artifacts):
-            await sandbox.get(artifact.source, folder / str(number))
+            await sandbox.get(artifact.source, self._collected / str(number))
 
     async def _verify(
         self, agents: Sandbox, state: Snapshot | None, task: Task, loaded: LoadedTask, detail: dict[str, Json]
@@ -300,7 +300,7 @@ class AttemptRunner:
             return await self._create(task, base=state)
         sandbox = await self._create(task, base=None)
         for number, artifact in enumerate(task.artifacts):
-            await sandbox.put(self._scratch / "artifacts" / str(number), artifact.destination or artifact.source)
+            await sandbox.put(self._collected / str(number), artifact.destination or artifact.source)
         return sandbox
 
     def _verification(self, task: Task, loaded: LoadedTask, mode: VerificationMode, number: int) -> Verification:
@@ -324,16 +324,16 @@ class AttemptRunner:
         for sandbox in self._sandboxes:
             with contextlib.suppress(Exception):  # what can't be destroyed now is the reaper's
                 await sandbox.destroy()
-        if self._scratch.exists():
-            await asyncio.to_thread(shutil.rmtree, self._scratch, ignore_errors=True)
+        with contextlib.suppress(FileNotFoundError):
+            self._state.unlink()
+        if self._collected.exists():
+            await asyncio.to_thread(shutil.rmtree, self._collected, ignore_errors=True)
 
     async def _record(self) -> Finished:
         with contextlib.suppress(PhaseFailed), self._recorder.phase(Phase.RECORD):
             await self._log.close()
             trajectory = scrub_document(dump(self._trajectory()), list(self._parts.secrets.values()))
-            self._artifacts["trajectory.json"] = await asyncio.to_thread(
-                self._parts.objects.put, self._key("trajectory.json"), trajectory
-            )
+            self._artifacts["trajectory.json"] = await self._parts.objects.put_soon(self._trajectory_key, trajectory)
         return Finished(
             assignment=self.assignment,
             evidence=tuple(self._recorder.evidence),
@@ -343,6 +343,12 @@ class AttemptRunner:
             artifacts=self._artifacts,
             last_segment=self._log.last_segment,
         )
+
+    @property
+    def _trajectory_key(self) -> str:
+        """Spread over 256 folders: one a trajectory would cost more than the trajectory."""
+        attempt = self.assignment.attempt
+        return f"{self.assignment.tenant}/trajectories/{attempt.hex[-2:]}/{attempt}.json"
 
     def _trajectory(self) -> Trajectory:
         identity = self._agent.identity if self._agent else None
@@ -407,9 +413,6 @@ class AttemptRunner:
             disk_mb=int(storage) if isinstance(storage, int | float) else None,
             cpus=float(cpus) if isinstance(cpus, int | float) else None,
         )
-
-    def _key(self, name: str) -> str:
-        return f"{self.assignment.tenant}/attempts/{self.assignment.attempt}/{name}"
 
 
 def _strings(value: Json) -> dict[str, str]:

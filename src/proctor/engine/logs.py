@@ -87,7 +87,7 @@ class LogWriter:
     async def _write(self, data: bytes) -> None:
         async with self._order:
             key = segment_key(self._tenant, self._attempt, self.last_segment + 1)
-            await asyncio.to_thread(self._objects.put, key, data)
+            await self._objects.put_soon(key, data)
             self.last_segment += 1
 
     async def close(self) -> None:

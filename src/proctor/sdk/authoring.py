@@ -115,6 +115,7 @@ def _parts(task: LoadedTask) -> Iterator[tuple[RunnerParts, ObjectStore]]:
     settings = Settings()
     scratch = Path(tempfile.mkdtemp(prefix="proctor-try-"))
     objects = ObjectStore(scratch / "objects")
+    (scratch / "attempts").mkdir()
     try:
         yield (
             RunnerParts(
