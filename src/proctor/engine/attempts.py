@@ -96,12 +96,16 @@ class AttemptRunner:
 
     async def run(self) -> Finished:
         """Run to the end, whatever it is; only cancellation by a second Ctrl-C cuts it short, and is recorded."""
-        try:
-            await self._phases()
-        except (PhaseFailed, asyncio.CancelledError):
-            pass  # the phase that failed is the last piece of evidence
-        finally:
-            await self._clean_up()
+        with contextlib.suppress(PhaseFailed, asyncio.CancelledError):
+            await self._phases()  # the phase that failed is the last piece of evidence
+        ending = asyncio.ensure_future(self._end())
+        while not ending.done():
+            with contextlib.suppress(asyncio.CancelledError):  # it is ending already
+                await asyncio.shield(ending)
+        return ending.result()
+
+    async def _end(self) -> Finished:
+        await self._clean_up()
         return await self._record()
 
     async def _phases(self) -> None:
@@ -259,7 +263,8 @@ class AttemptRunner:
         snapshot = await sandbox.snapshot(self._state)
         detail["changed_system_paths"] = list(snapshot.changed_system_paths[:100])
         secrets = list(self._parts.secrets.values())
-        if secrets and await asyncio.to_thread(lambda: holds_secret(snapshot.path, secrets)):
+        found = await asyncio.to_thread(holds_secret, snapshot.path, secrets) if secrets else False
+        if found:
             detail["state"] = "refused: it holds a secret"
             return snapshot
         self._artifacts["state.tar"] = await self._parts.objects.keep_file(

@@ -126,7 +126,12 @@ def _record_lanes(connection: Connection, tenant: UUID, written: Sequence[Decide
 def record_progress(
     connection: Connection, tenant: UUID, running: Sequence[tuple[Assignment, Sequence[Evidence], int]]
 ) -> None:
-    """What has become known of running attempts: phases that ended and how far the log has come."""
+    """What has become known of running attempts: phases that ended and how far the log has come.
+
+    Of those whose lease was lost nothing is written: they have ended, and what they are is said.
+    """
+    live = queue.held(connection, tenant, KIND, [(assignment.cell, assignment.token) for assignment, _, _ in running])
+    running = [one for one in running if one[0].token in live]
     rows = [row for assignment, evidence, _ in running for row in _evidence_rows(assignment, evidence)]
     if rows:
         insert_evidence(connection, tenant, rows)

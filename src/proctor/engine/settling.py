@@ -24,10 +24,16 @@ _log = structlog.get_logger(__name__)
 
 
 class Settler:
-    """Records what is given to it. ``on_settled`` is called, in the writer thread, with what was recorded."""
+    """Records what is given to it. In the writer thread ``on_settled`` is called with what was recorded, after
+    ``on_done`` with every token that nothing more will be written under, recorded or discarded."""
 
-    def __init__(self, database: Database, on_settled: Callable[[Sequence[Decided]], None]) -> None:
-        self._database = database
+    def __init__(
+        self,
+        database: Database,
+        on_settled: Callable[[Sequence[Decided]], None],
+        on_done: Callable[[Sequence[int]], None],
+    ) -> None:
+        self._database, self._on_done = database, on_done
         self._on_settled = on_settled
         self._waiting: queues.SimpleQueue[Finished | None] = queues.SimpleQueue()
         self._rng = random.Random()  # noqa: S311  jitter, not a secret
@@ -76,6 +82,7 @@ class Settler:
             by_tenant[finished.assignment.tenant].append(decide(finished, self._rng))
         for tenant, decided in by_tenant.items():
             written = self._database.as_tenant(tenant, lambda c, t=tenant, d=decided: record_batch(c, t, d))  # type: ignore[misc]
+            self._on_done([one.finished.assignment.token for one in decided])
             self._on_settled(written)
             if len(written) < len(decided):
                 _log.warning("attempts.discarded", count=len(decided) - len(written), reason="lease lost")

@@ -43,15 +43,30 @@ class WorkerSettings:
     lease_sec: float = queue.LEASE_SEC
 
     @property
+    def batch(self) -> int:
+        """Free slots worth a claim: a quarter of many, the first of few. One row costs a claim as much as ten do."""
+        return max(1, self.slots // 4)
+
+    @property
     def heartbeat_sec(self) -> float:
         """A quarter of the lease: three may be lost."""
         return self.lease_sec / 4
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True)
 class _Running:
+    """An attempt from its start to its end. A task that was cancelled before its first step would never run at all
+    and record nothing, so until then the wish is kept."""
+
     runner: AttemptRunner
-    task: asyncio.Task[None]
+    task: asyncio.Task[None] | None = None
+    begun: bool = False
+    unwanted: bool = False
+
+    def cancel(self) -> None:
+        if self.begun and not self.unwanted and self.task is not None:
+            self.task.cancel()
+        self.unwanted = True
 
 
 class Worker:
@@ -74,10 +89,12 @@ class Worker:
             scope=settings.scope,
             lease_sec=settings.lease_sec,
         )
-        self._settler = Settler(database, on_settled)
+        self._settler = Settler(database, on_settled, self._let_go)
         self._running: dict[int, _Running] = {}
+        self._held: set[int] = set()
         self._reported: dict[int, int] = {}
         self._stopping = threading.Event()
+        self._cancelling = False
         self._ended = threading.Event()
         self._wake = asyncio.Event()
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -102,8 +119,9 @@ class Worker:
             self._loop.call_soon_threadsafe(function)
 
     def _cancel_running(self) -> None:
+        self._cancelling = True
         for running in self._running.values():
-            running.task.cancel()
+            running.cancel()
         self._wake.set()
 
     async def run(self, work_left: Callable[[], bool]) -> None:
@@ -118,7 +136,7 @@ class Worker:
             await self._work(work_left)
         finally:
             while self._running:
-                await asyncio.wait([running.task for running in self._running.values()])
+                await asyncio.wait([running.task for running in self._running.values() if running.task is not None])
             await asyncio.to_thread(self._settler.close)
             self._ended.set()
             await asyncio.to_thread(heart.join)
@@ -135,13 +153,14 @@ class Worker:
                 continue
             if not claimed and not self._running and not await asyncio.to_thread(work_left):
                 return
-            await self._pause(busy=len(self._running) >= self._settings.slots)
+            free = self._settings.slots - len(self._running)
+            await self._pause(busy=free < self._settings.batch)
 
     async def _claim(self) -> list[Assignment]:
         free = self._settings.slots - len(self._running)
-        if free <= 0:
+        if free < self._settings.batch and self._running:
             return []
-        return await asyncio.to_thread(self._claimer.claim, free, lambda: list(self._running))
+        return await asyncio.to_thread(self._claimer.claim, free, lambda: list(self._held))
 
     async def _pause(self, *, busy: bool) -> None:
         """Until an attempt ends; with free slots also for a while, since what waits may have come due."""
@@ -152,18 +171,30 @@ class Worker:
             return
 
     def _start(self, assignment: Assignment) -> None:
-        runner = AttemptRunner(assignment, self._parts)
-        task = asyncio.get_running_loop().create_task(self._attempt(runner))
-        self._running[assignment.token] = _Running(runner=runner, task=task)
+        token = assignment.token
+        running = _Running(runner=AttemptRunner(assignment, self._parts), unwanted=self._cancelling)
+        self._held.add(token)
+        self._running[token] = running
+        running.task = asyncio.get_running_loop().create_task(self._attempt(running))
 
-    async def _attempt(self, runner: AttemptRunner) -> None:
-        token = runner.assignment.token
+    async def _attempt(self, running: _Running) -> None:
+        token = running.runner.assignment.token
+        running.begun = True
+        if running.unwanted and running.task is not None:
+            running.task.cancel()
         try:
-            self._settler.put(await runner.run())
+            self._settler.put(await running.runner.run())
+        except BaseException:
+            self._held.discard(token)  # nothing will be recorded: the lease is left to end
+            raise
         finally:
             self._running.pop(token, None)
             self._reported.pop(token, None)
             self._wake.set()
+
+    def _let_go(self, tokens: Sequence[int]) -> None:
+        """These are written down or discarded; until then a lease is renewed, however long the writing takes."""
+        self._held.difference_update(tokens)
 
     # --- the heart: leases, progress, recovery ------------------------------------------------------------------------
 
@@ -175,22 +206,28 @@ class Worker:
                 _log.exception("heartbeat.failed")
 
     def _beat(self) -> None:
-        running = dict(self._running)
+        held, running = self._held.copy(), dict(self._running)
         lease = self._settings.lease_sec
-        live = self._database.as_scheduler(
-            lambda c: queue.heartbeat(c, self._identity.id, list(running), lease_sec=lease)
-        )
-        for token in running.keys() - live:
+        live = self._database.as_scheduler(lambda c: queue.heartbeat(c, self._identity.id, list(held), lease_sec=lease))
+        for token in held - live:
             self._call(lambda token=token: self._abandon(token))  # type: ignore[misc]
         self._report({token: one for token, one in running.items() if token in live})
-        recover(self._database)
+        if dead := self._database.as_scheduler(workers.dead_local_workers):
+            self._reap_soon()
+        recover(self._database, dead)
+
+    def _reap_soon(self) -> None:
+        """From the heart: have the loop remove dead workers' sandboxes, and wait no longer than a lease allows."""
+        assert self._loop is not None
+        reaped = asyncio.run_coroutine_threadsafe(self._reap_sandboxes(), self._loop)
+        reaped.result(timeout=self._settings.heartbeat_sec)
 
     def _abandon(self, token: int) -> None:
         """The lease was lost while the attempt ran: it is somebody else's now."""
         running = self._running.get(token)
         if running is not None:
             _log.warning("lease.lost", attempt=str(running.runner.assignment.attempt))
-            running.task.cancel()
+            running.cancel()
 
     def _report(self, running: dict[int, _Running]) -> None:
         by_tenant: dict[UUID, list[tuple[Assignment, Sequence[Evidence], int]]] = defaultdict(list)
@@ -204,6 +241,11 @@ class Worker:
 
     async def _reap(self) -> None:
         """Sandboxes of dead workers go before their cells may run again."""
+        dead = await asyncio.to_thread(self._database.as_scheduler, workers.dead_local_workers)
+        await self._reap_sandboxes()
+        await asyncio.to_thread(recover, self._database, dead)
+
+    async def _reap_sandboxes(self) -> None:
 
         async def never(_labels: object) -> bool:
             return False
@@ -211,14 +253,15 @@ class Worker:
         count = await self._parts.backend.reap(never)
         if count:
             _log.info("sandboxes.reaped", count=count)
-        await asyncio.to_thread(recover, self._database)
 
 
-def recover(database: Database) -> int:
-    """End leases that ran out or whose local worker is dead, and their attempts as ``lease_lost``; returns how many."""
+def recover(database: Database, dead: Sequence[UUID]) -> int:
+    """End leases that ran out or whose worker is dead, and their attempts as ``lease_lost``; returns how many.
+
+    ``dead``: local workers whose process is gone and whose sandboxes are too.
+    """
 
     def work(connection: Connection) -> int:
-        dead = workers.dead_local_workers(connection)
         lost = queue.reap(connection, dead_workers=dead)
         by_tenant: dict[UUID, list[queue.Lost]] = defaultdict(list)
         for one in lost:
