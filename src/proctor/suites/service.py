@@ -88,16 +88,24 @@ class SuiteService:
 
         Raises ``IntegrityError`` if a stored task of the same digest says something else.
         """
-        with self._database.tenant(tenant) as connection:
+
+        def known_tasks(connection: Connection) -> frozenset[str] | None:
             if _suite_known(connection, tenant, loaded.suite_id):
-                return loaded.suite_id
-            known = _known_tasks(connection, tenant, loaded.tasks)
+                return None
+            return _known_tasks(connection, tenant, loaded.tasks)
+
+        known = self._database.as_tenant(tenant, known_tasks)
+        if known is None:
+            return loaded.suite_id
         new = [item for item in loaded.tasks if item.content_digest not in known]
         archives = self._store_archives(tenant, new)
-        with self._database.tenant(tenant) as connection:
+
+        def insert_all(connection: Connection) -> None:
             _insert_tasks(connection, tenant, new, archives)
             _check_tasks(connection, tenant, loaded.tasks, archives)
             _insert_suite(connection, tenant, loaded, source)
+
+        self._database.as_tenant(tenant, insert_all)
         return loaded.suite_id
 
     def resolve(self, tenant: UUID, reference: str) -> str:
@@ -105,11 +113,16 @@ class SuiteService:
 
         Raises ``SuiteUnknown`` with the nearest labels, or with the ids that a prefix fits.
         """
-        with self._database.tenant(tenant) as connection:
+
+        def look(connection: Connection) -> tuple[Mapping[str, str], Sequence[str]]:
             labels = _labels(connection, tenant)
-            if reference in labels:
-                return labels[reference]
-            found = _by_prefix(connection, tenant, reference) if is_prefix(reference) else ()
+            if reference in labels or not is_prefix(reference):
+                return labels, ()
+            return labels, _by_prefix(connection, tenant, reference)
+
+        labels, found = self._database.as_tenant(tenant, look)
+        if reference in labels:
+            return labels[reference]
         if len(found) > 1:
             raise SuiteUnknown(f"{reference!r} fits several suites: {', '.join(found)}.")
         if not found:
@@ -118,14 +131,18 @@ class SuiteService:
 
     def list_suites(self, tenant: UUID) -> list[SuiteRow]:
         """Every suite, the newest first."""
-        with self._database.tenant(tenant) as connection:
+
+        def work(connection: Connection) -> list[SuiteRow]:
             labels = _labels(connection, tenant)
             rows = connection.execute(_suite_rows(tenant).order_by(suite.c.created_at.desc(), suite.c.suite_id))
             return [_suite_row(row, labels) for row in rows]
 
+        return self._database.as_tenant(tenant, work)
+
     def show(self, tenant: UUID, suite_id: str) -> SuiteDetail:
         """A suite by its full id, with its tasks. Raises ``SuiteUnknown``."""
-        with self._database.tenant(tenant) as connection:
+
+        def work(connection: Connection) -> SuiteDetail:
             row = connection.execute(_suite_rows(tenant).where(suite.c.suite_id == suite_id)).one_or_none()
             if row is None:
                 raise SuiteUnknown(where=suite_id)
@@ -134,18 +151,22 @@ class SuiteService:
                 row=_suite_row(row, _labels(connection, tenant)), tasks=tuple(_stored_task(item) for item in tasks)
             )
 
+        return self._database.as_tenant(tenant, work)
+
     def tasks(self, tenant: UUID, suite_id: str) -> list[StoredTask]:
         """The tasks of a suite by its full id, in order; the malformed ones too. Raises ``SuiteUnknown``."""
-        with self._database.tenant(tenant) as connection:
+
+        def work(connection: Connection) -> list[StoredTask]:
             if not _suite_known(connection, tenant, suite_id):
                 raise SuiteUnknown(where=suite_id)
             return [_stored_task(row) for row in connection.execute(_task_rows(tenant, suite_id))]
 
+        return self._database.as_tenant(tenant, work)
+
     def task(self, tenant: UUID, content_digest: str) -> StoredTask:
         """One task by its content digest; its position is 0. Raises ``TaskUnknown``."""
         chosen = (task.c.tenant_id == tenant) & (task.c.content_digest == content_digest)
-        with self._database.tenant(tenant) as connection:
-            row = connection.execute(select(task).where(chosen)).one_or_none()
+        row = self._database.as_tenant(tenant, lambda c: c.execute(select(task).where(chosen)).one_or_none())
         if row is None:
             raise TaskUnknown(where=content_digest)
         return _stored_task(row)
@@ -157,28 +178,30 @@ class SuiteService:
         """
         check_label(name)
         row = {"tenant_id": tenant, "kind": _KIND, "name": name, "target": suite_id, "source": source}
-        with self._database.tenant(tenant) as connection:
+
+        def work(connection: Connection) -> None:
             if not _suite_known(connection, tenant, suite_id):
                 raise SuiteUnknown(where=suite_id)
             if _labels(connection, tenant).get(name) != suite_id:
                 connection.execute(alias.insert().values(row))
+
+        self._database.as_tenant(tenant, work)
 
     def aliases(self, tenant: UUID) -> list[Alias]:
         """Every label with its whole history, by name and time."""
         until = func.lead(alias.c.valid_from).over(partition_by=alias.c.name, order_by=alias.c.valid_from)
         chosen = (alias.c.tenant_id == tenant) & (alias.c.kind == _KIND)
         statement = select(alias, until.label("valid_to")).where(chosen).order_by(alias.c.name, alias.c.valid_from)
-        with self._database.tenant(tenant) as connection:
-            return [
-                Alias(
-                    name=row.name,
-                    target=row.target,
-                    source=row.source,
-                    valid_from=row.valid_from,
-                    valid_to=row.valid_to,
-                )
-                for row in connection.execute(statement)
-            ]
+        return [
+            Alias(
+                name=row.name,
+                target=row.target,
+                source=row.source,
+                valid_from=row.valid_from,
+                valid_to=row.valid_to,
+            )
+            for row in self._database.as_tenant(tenant, lambda c: c.execute(statement).all())
+        ]
 
     def materialise(self, tenant: UUID, content_digest: str, cache: Path) -> Path:
         """The folder of a task's files on this machine, fetched at most once into ``cache``.
@@ -200,8 +223,7 @@ class SuiteService:
     def _archive_of(self, tenant: UUID, content_digest: str) -> StoredObject:
         chosen = (task.c.tenant_id == tenant) & (task.c.content_digest == content_digest)
         columns = select(task.c.archive_key, task.c.archive_sha256, task.c.archive_size)
-        with self._database.tenant(tenant) as connection:
-            row = connection.execute(columns.where(chosen)).one_or_none()
+        row = self._database.as_tenant(tenant, lambda c: c.execute(columns.where(chosen)).one_or_none())
         if row is None or row.archive_key is None:
             raise TaskUnknown(
                 "" if row is None else "The task is malformed; there is nothing to run.", where=content_digest
