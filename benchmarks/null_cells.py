@@ -64,7 +64,7 @@ def _measure(platform: Platform, folder: Path, cells: int, slots: int) -> dict[s
     )
     planned = time.perf_counter()
     run_set = platform.engine.open(resolved, on_moved=OnMoved.ASK, fresh=False, selection=Selection()).run_set
-    started = time.perf_counter()
+    started, cpu = time.perf_counter(), time.process_time()
     identity = WorkerIdentity.of_this_process()
     parts = platform.runner_parts(backend, identity.owner, {})
     settings = WorkerSettings(slots=slots, scope=run_set.id)
@@ -80,6 +80,7 @@ def _measure(platform: Platform, folder: Path, cells: int, slots: int) -> dict[s
         "plan_sec": started - planned,
         "seconds": seconds,
         "cells_per_sec": cells / seconds,
+        "own_cpu_ms_per_cell": (time.process_time() - cpu) / cells * 1000,
         "rss_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
         **_left(platform, cells),
     }

@@ -96,21 +96,22 @@ def _is_passing(error: Exception) -> bool:
     """A broken or refused connection, or a transaction that lost to another; never an error of the statement."""
     if isinstance(error, DatabaseUnavailable):
         return True
-    if not isinstance(error, DBAPIError):
-        return False
-    return error.connection_invalidated or isinstance(
-        error.orig, (errors.SerializationFailure, errors.DeadlockDetected, errors.AdminShutdown)
+    return isinstance(error, DBAPIError) and isinstance(
+        error.orig, errors.SerializationFailure | errors.DeadlockDetected
     )
 
 
 @contextmanager
 def _begin(engine: Engine) -> Iterator[Connection]:
+    """A transaction; a connection that can't be made or breaks on the way is ``DatabaseUnavailable``."""
     try:
-        connection = engine.connect()
-    except OperationalError as error:
-        raise DatabaseUnavailable(str(error.orig)) from error
-    with connection, connection.begin():
-        yield connection
+        with engine.connect() as connection, connection.begin():
+            yield connection
+    except DBAPIError as error:
+        refused = isinstance(error, OperationalError) and error.statement is None
+        if error.connection_invalidated or refused or isinstance(error.orig, errors.AdminShutdown):
+            raise DatabaseUnavailable(str(error.orig).strip()) from error
+        raise
 
 
 def _engine(url: URL) -> Engine:

@@ -175,7 +175,7 @@ GROUP BY e.profile, e.content_digest ORDER BY e.profile, e.content_digest;
 
 -- name: class_counts
 -- Cells by profile and class: the result's class where there is a verdict, else the last attempt's.
-SELECT e.profile, coalesce(r.class, last.class, 'not_started') AS class, coalesce(last.owner, 'model') AS owner,
+SELECT e.profile, coalesce(r.class, last.class, 'not_started') AS class, coalesce(last.owner, CASE WHEN r.cell_id IS NULL THEN 'nobody' ELSE 'model' END) AS owner,
        r.cell_id IS NOT NULL AS decided, count(*) AS cells
 FROM proctor.expected_cell e
 LEFT JOIN proctor.result r ON r.tenant_id = e.tenant_id AND r.cell_id = e.cell_id AND r.policy_version = :policy
@@ -228,9 +228,9 @@ LEFT JOIN proctor.outcome decided ON decided.tenant_id = e.tenant_id AND decided
       AND decided.grading = r.grading AND decided.policy_version = :policy
 LEFT JOIN LATERAL (
     SELECT a.id AS attempt_id, o.class, o.owner, o.limit FROM proctor.attempt a
-    LEFT JOIN proctor.outcome o ON o.tenant_id = a.tenant_id AND o.attempt_id = a.id AND o.policy_version = :policy
+    JOIN proctor.outcome o ON o.tenant_id = a.tenant_id AND o.attempt_id = a.id AND o.policy_version = :policy
     WHERE r.cell_id IS NULL AND a.tenant_id = e.tenant_id AND a.cell_id = e.cell_id
-    ORDER BY a.number DESC, o.grading DESC NULLS LAST LIMIT 1
+    ORDER BY a.number DESC, o.grading DESC LIMIT 1
 ) last ON true
 WHERE e.tenant_id = :tenant AND e.run_set_id = :run_set
   AND (CAST(:outcome AS text) IS NULL OR coalesce(r.class, last.class, 'not_started') = :outcome)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from uuid import UUID
 
 import structlog
+from sqlalchemy import text
 
 from proctor.database.engine import Database
 from proctor.engine.assignments import Finished
@@ -19,6 +20,11 @@ __all__ = ["Settler"]
 
 BATCH: int = 50
 """Attempts recorded in one transaction at most: one commit's fsync for all, and little to repeat if it breaks."""
+
+STATISTICS_AFTER: tuple[int, ...] = (100, 1_000, 10_000)
+"""Attempts recorded by this process after which the planner's statistics are refreshed: see the first migration."""
+
+_REFRESH = text("SELECT proctor.refresh_statistics()")
 
 _log = structlog.get_logger(__name__)
 
@@ -38,6 +44,7 @@ class Settler:
         self._waiting: queues.SimpleQueue[Finished | None] = queues.SimpleQueue()
         self._rng = random.Random()  # noqa: S311  jitter, not a secret
         self._thread = threading.Thread(target=self._loop, name="settler", daemon=True)
+        self._recorded = 0
         self.failure: BaseException | None = None
 
     def start(self) -> None:
@@ -84,5 +91,11 @@ class Settler:
             written = self._database.as_tenant(tenant, lambda c, t=tenant, d=decided: record_batch(c, t, d))  # type: ignore[misc]
             self._on_done([one.finished.assignment.token for one in decided])
             self._on_settled(written)
+            self._count(tenant, len(written))
             if len(written) < len(decided):
                 _log.warning("attempts.discarded", count=len(decided) - len(written), reason="lease lost")
+
+    def _count(self, tenant: UUID, recorded: int) -> None:
+        before, self._recorded = self._recorded, self._recorded + recorded
+        if any(before < mark <= self._recorded for mark in STATISTICS_AFTER):
+            self._database.as_tenant(tenant, lambda connection: connection.execute(_REFRESH))

@@ -233,7 +233,7 @@ CREATE TABLE proctor.attempt (
     CONSTRAINT fk_attempt_tenant_id_cell_id FOREIGN KEY(tenant_id, cell_id) REFERENCES proctor.cell (tenant_id, id),
     CONSTRAINT fk_attempt_tenant_id_run_set_id FOREIGN KEY(tenant_id, run_set_id) REFERENCES proctor.run_set (tenant_id, id)
 );
-CREATE INDEX ix_attempt_tenant_id_run_set_id_ended_at ON proctor.attempt (tenant_id, run_set_id, ended_at);
+CREATE INDEX ix_attempt_running ON proctor.attempt (tenant_id, run_set_id) WHERE ended_at IS NULL;
 COMMENT ON COLUMN proctor.attempt.run_set_id IS 'the run set that pays';
 COMMENT ON COLUMN proctor.attempt.usage IS 'NULL: unknown';
 
@@ -480,3 +480,11 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON proctor.queue_item, proctor.queue_lane, 
 GRANT SELECT, INSERT, UPDATE, DELETE ON proctor.worker TO proctor_scheduler;
 GRANT USAGE ON SEQUENCE proctor.queue_token TO proctor_app, proctor_scheduler;
 GRANT SELECT ON proctor.alembic_version TO proctor_app, proctor_scheduler;
+
+-- Tables that grow from nothing to thousands of rows in a minute: until the planner has statistics, every index that
+-- begins with the tenant looks alike to it, and it was seen to check foreign keys by reading all of a tenant's
+-- attempts. Autovacuum comes too late for the first minute of the first run, so a worker asks for statistics itself.
+CREATE FUNCTION proctor.refresh_statistics() RETURNS void LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path = pg_catalog
+    AS $$ BEGIN ANALYZE proctor.attempt, proctor.cell, proctor.expected_cell, proctor.evidence; END $$;
+GRANT EXECUTE ON FUNCTION proctor.refresh_statistics() TO proctor_app, proctor_scheduler;
