@@ -14,8 +14,6 @@ from uuid import UUID
 from proctor.database.engine import Database
 from proctor.database.errors import SchemaMissing, SchemaOlder
 from proctor.database.upgrade import check_schema, upgrade
-from proctor.engine.attempts import RunnerParts
-from proctor.engine.library import CachedLibrary
 from proctor.engine.service import EngineService
 from proctor.identity.service import ensure_tenant
 from proctor.kernel.clock import SystemClock
@@ -26,6 +24,7 @@ from proctor.settings import Settings
 from proctor.suites.service import SuiteService
 
 if TYPE_CHECKING:
+    from proctor.engine.attempts import RunnerParts
     from proctor.database.embedded import Connections, EmbeddedServer
 
 __all__ = ["BackendUnknown", "Platform", "TenantMissing", "embedded_server", "local_backend", "open_platform"]
@@ -67,6 +66,9 @@ class Platform:
 
     def runner_parts(self, backend: SandboxBackend, owner: str, secrets: Mapping[str, str]) -> RunnerParts:
         """What the attempts of one worker share."""
+        from proctor.engine.attempts import RunnerParts
+        from proctor.engine.library import CachedLibrary
+
         scratch = Path(tempfile.mkdtemp(prefix="attempts-", dir=_private(self.settings.home / "tmp")))
         return RunnerParts(
             backend=backend,

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import UUID
 
 from sqlalchemy import Connection
@@ -30,10 +30,12 @@ from proctor.engine.service import OnMoved, Opened, Selection, task_digests
 from proctor.engine.spec import Profile, RunSetSpec, read_spec, spec_document
 from proctor.kernel.canonical import digest
 from proctor.sandboxes.interfaces import SandboxBackend
-from proctor.sdk.running import RunSession
 from proctor.settings import Settings, secret_values
 from proctor.suites.loading import load_suite
 from proctor.suites.service import Alias, StoredTask, SuiteDetail, SuiteRow
+
+if TYPE_CHECKING:
+    from proctor.sdk.running import RunSession
 
 __all__ = ["Client", "Leaderboard", "Prepared"]
 
@@ -136,10 +138,14 @@ class Client:
 
     def session(self, prepared: Prepared, run_set: RunSetRow) -> RunSession:
         """A worker in this process for a run set."""
+        from proctor.sdk.running import RunSession
+
         return RunSession(self._platform, run_set, prepared.spec, prepared.backend, prepared.secrets)
 
     def resume(self, reference: str | None) -> tuple[RunSession, int]:
         """Queue a run set's owed cells again, dead letters too, with a worker in this process."""
+        from proctor.sdk.running import RunSession
+
         row = self.find(reference)
         spec = self._platform.engine.stored_spec(row.id)
         secrets, missing = secret_values(spec.secrets.names)

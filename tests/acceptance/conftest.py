@@ -1,0 +1,79 @@
+"""The CLI as a user has it: a subprocess, a data folder of its own, real sandboxes."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+@dataclass
+class Cli:
+    """Runs ``proctor`` in a folder; keeps its data there too."""
+
+    folder: Path
+
+    @property
+    def home(self) -> Path:
+        return self.folder / "home"
+
+    def environment(self, **more: str) -> dict[str, str]:
+        kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG", "TMPDIR") if name in os.environ}
+        return {**kept, "PROCTOR_HOME": str(self.home), "COLUMNS": "200", **more}
+
+    def __call__(self, *arguments: str, code: int = 0, **environment: str) -> subprocess.CompletedProcess[str]:
+        done = subprocess.run(
+            [sys.executable, "-m", "proctor", *arguments],
+            cwd=self.folder,
+            env=self.environment(**environment),
+            capture_output=True,
+            text=True,
+            timeout=110,
+            check=False,
+        )
+        assert done.returncode == code, f"{arguments}: exit {done.returncode}\n{done.stdout}\n{done.stderr}"
+        assert "Traceback" not in done.stderr
+        return done
+
+    def json(self, *arguments: str, code: int = 0) -> Any:
+        return json.loads(self(*arguments, "--json", code=code).stdout)
+
+    def write(self, name: str, text: str) -> Path:
+        path = self.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        return path
+
+
+@pytest.fixture
+def cli() -> Iterator[Cli]:
+    folder = Path(tempfile.mkdtemp(prefix="proctor-acceptance-"))
+    folder.chmod(0o755)
+    made = Cli(folder)
+    yield made
+    made("down")
+    shutil.rmtree(folder)
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cli]:
+    """A run of the bundled tasks with three agents, for tests that only read."""
+    folder = Path(tempfile.mkdtemp(prefix="proctor-acceptance-"))
+    folder.chmod(0o755)
+    made = Cli(folder)
+    shutil.copytree(ROOT / "examples" / "basics", folder / "basics")
+    made("run", "basics", "--agent", "oracle,noop", "--concurrency", "4")
+    yield made
+    made("down")
+    shutil.rmtree(folder)

@@ -1,0 +1,189 @@
+"""Run-set files from `init` on: dry runs, gates, edits, gaps, pauses, exit codes."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+from tests.acceptance.conftest import ROOT, Cli
+
+SLOW = """
+name = "slow"
+suite = "tasks"
+trials = {trials}
+[[profiles]]
+name = "sleeper"
+agent = "command"
+command = "sleep {sleep}; echo hello"
+[execution]
+concurrency = 2
+"""
+TASK = """
+schema_version = "1.4"
+[agent]
+timeout_sec = {timeout}
+[environment]
+network_mode = "no-network"
+[metadata.proctor]
+verification = "snapshot"
+"""
+
+
+def basics(cli: Cli, *names: str) -> None:
+    for name in names:
+        shutil.copytree(ROOT / "examples" / "basics" / name, cli.folder / "tasks" / name)
+
+
+def small_task(cli: Cli, name: str, *, timeout: float = 20, passes: bool = True) -> None:
+    cli.write(f"tasks/{name}/task.toml", TASK.format(timeout=timeout))
+    cli.write(f"tasks/{name}/instruction.md", "Do it.\n")
+    cli.write(f"tasks/{name}/tests/test.sh", f"echo {int(passes)} > /logs/verifier/reward.txt\n")
+    cli.write(f"tasks/{name}/solution/solve.sh", "true\n")
+
+
+def test_init_dry_run_run_and_edit(cli: Cli) -> None:
+    basics(cli, "orders-summary", "proxy-config")
+    cli("init")
+    told = cli("init", code=2).stderr
+    assert "file-exists" in told
+    dry = cli.json("run", "proctor.toml", "--dry-run")
+    assert (dry["expected"], dry["new"], dry["comparable"], dry["worst_case_nano"]) == (4, 4, True, 0)
+    assert cli.json("status")["run_sets"] == []
+    cli("run", "proctor.toml")
+    assert cli.json("run", "proctor.toml", "--dry-run")["decided"] == 4
+    text = (cli.folder / "proctor.toml").read_text(encoding="utf-8")
+    cli.write("proctor.toml", text.replace("trials = 1", "trials = 2"))
+    edited = cli("run", "proctor.toml").stdout
+    assert "4 of 8 cells decided earlier" in edited
+    assert "new spend 0.00 USD; all results shown cost 0.00 USD" in edited
+    assert "other complete trials" not in edited
+
+
+def test_a_gate_decides_the_exit_code(cli: Cli) -> None:
+    small_task(cli, "yes")
+    small_task(cli, "no", passes=False)
+    gate = "\n[gate]\nstrict = {strict}\n"
+    file = 'name = "g"\nsuite = "tasks"\n[[profiles]]\nname = "p"\nagent = "noop"\n'
+    cli.write("met.toml", file + gate.format(strict=0.5))
+    cli.write("missed.toml", file + gate.format(strict=0.6))
+    cli("run", "met.toml")
+    missed = cli("run", "missed.toml", code=1)
+    assert "gate: p: strict 50.0%, gate 60.0%: missed" in missed.stdout
+
+
+def test_gaps_are_exit_code_3_and_never_stop_the_others(cli: Cli) -> None:
+    small_task(cli, "fine")
+    cli.write("tasks/broken/task.toml", "[agent\n")
+    done = cli("run", "tasks", "--agent", "noop", code=3)
+    assert "malformed task broken" in done.stderr
+    assert "task_invalid 1" in done.stdout
+    again = cli("run", "tasks", "--agent", "noop", code=3)
+    assert "nothing to do" in again.stderr
+
+
+def test_an_agent_at_its_limit_is_verified_all_the_same(cli: Cli) -> None:
+    small_task(cli, "passes", timeout=1)
+    small_task(cli, "fails", timeout=1, passes=False)
+    cli.write("f.toml", SLOW.format(trials=1, sleep=30))
+    cli("run", "f.toml")
+    cells = {cell["outcome"]: cell for cell in cli.json("cells")["cells"]}
+    assert (cells["passed"]["limit"], cells["agent_limit"]["verdict"]) == ("time", False)
+
+
+def test_missing_secrets_are_named_before_anything_starts(cli: Cli) -> None:
+    small_task(cli, "t")
+    text = SLOW.format(trials=1, sleep=0) + '[secrets]\nnames = ["MY_TOKEN"]\n'
+    cli.write("f.toml", text.replace('agent = "command"', 'agent = "command"\nenv = { T = "${MY_TOKEN}" }'))
+    assert "MY_TOKEN" in cli("run", "f.toml", code=2).stderr
+    assert "missing key: MY_TOKEN" in cli("run", "f.toml", "--dry-run", code=2).stdout
+    assert cli.json("status")["run_sets"] == []
+    cli("run", "f.toml", MY_TOKEN="token-0123456789")
+
+
+def test_the_wall_budget_pauses_and_resume_goes_on(cli: Cli) -> None:
+    small_task(cli, "t")
+    cli.write("f.toml", SLOW.format(trials=6, sleep=1) + '[budget]\nwall = "1s"\n')
+    paused = cli("run", "f.toml", code=4)
+    assert "budget.wall of 1s is used up" in paused.stdout
+    left = cli.json("status", "slow")["status"]["progress"]
+    assert 0 < left["decided"] < 6
+
+
+def test_ctrl_c_once_finishes_what_runs_and_says_how_to_go_on(cli: Cli) -> None:
+    small_task(cli, "t")
+    cli.write("f.toml", SLOW.format(trials=8, sleep=1))
+    process = subprocess.Popen(
+        [sys.executable, "-m", "proctor", "run", "f.toml"],
+        cwd=cli.folder,
+        env=cli.environment(),
+        stderr=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    _until_running(cli)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130, out + err
+    assert "To go on: proctor run f.toml" in err
+    progress = cli.json("status", "slow")["status"]["progress"]
+    assert (progress["running"], progress["decided"] > 0, progress["decided"] < 8) == (0, True, True)
+    cli("run", "f.toml")
+    cells = cli.json("cells")["cells"]
+    assert [cell["attempts"] for cell in cells] == [1] * 8
+
+
+def _until_running(cli: Cli) -> None:
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        status = cli.json("status")["run_sets"]
+        if status and cli.json("status", "slow")["running"]:
+            return
+    raise AssertionError("nothing ran within a minute")
+
+
+def test_pause_cancel_and_resume_by_command(cli: Cli) -> None:
+    small_task(cli, "t")
+    cli.write("f.toml", SLOW.format(trials=2, sleep=0))
+    cli("run", "f.toml", "--limit", "1", code=3)
+    cli("pause", "slow")
+    assert cli.json("status")["run_sets"][0]["state"] == "paused"
+    cli("cancel", "slow")
+    cli("resume", "slow")
+    assert cli.json("status")["run_sets"][0]["state"] == "complete"
+
+
+def test_fresh_trials_are_new_cells(cli: Cli) -> None:
+    small_task(cli, "t")
+    cli("run", "tasks", "--agent", "noop")
+    done = cli("run", "tasks", "--agent", "noop", "--fresh").stdout
+    assert "noop: 1 other complete trials of this configuration, mean 100.0%" in done
+
+
+def test_the_authors_loop(cli: Cli) -> None:
+    cli("task", "new", "mine")
+    tried = cli.json("task", "try", "mine")["tried"]
+    assert [(one["solution"], one["as_wanted"]) for one in tried] == [("oracle", True), ("noop", True), ("wrong", True)]
+    cli.write("mine/tests/test.sh", "echo 1 > /logs/verifier/reward.txt\n")
+    assert "NOT as it should be" in cli("task", "try", "mine", code=1).stdout
+    shell = subprocess.run(
+        [sys.executable, "-m", "proctor", "task", "shell", "mine", "--after", "oracle"],
+        cwd=cli.folder,
+        env=cli.environment(),
+        input="cd /tmp\npwd\nls /app\nexit\n",
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    assert shell.stdout.splitlines()[0] == "/tmp"
+    assert "sum.sh" in shell.stdout
+
+
+def test_doctor_and_down(cli: Cli) -> None:
+    report = cli.json("doctor")
+    assert all(check["ok"] for check in report["checks"]), report
+    assert report["limits"]["wall"] == "enforced"
+    assert cli.json("down") == {"stopped": False}
