@@ -17,8 +17,18 @@ def resolve(requirements: list[str]) -> dict[str, tuple[str, list[str]]]:
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.json"
         subprocess.run(
-            [sys.executable, "-m", "pip", "install", "--quiet", "--dry-run", "--ignore-installed", "--report", report,
-             *requirements],
+            [
+                sys.executable,
+                "-m",
+                "pip",
+                "install",
+                "--quiet",
+                "--dry-run",
+                "--ignore-installed",
+                "--report",
+                report,
+                *requirements,
+            ],
             check=True,
         )
         found = json.loads(report.read_text(encoding="utf-8"))["install"]

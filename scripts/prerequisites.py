@@ -7,7 +7,7 @@ import sys
 def missing():
     """Lines to print, one a missing prerequisite."""
     if sys.version_info < (3, 11):
-        yield "Python 3.11 or newer is needed, this is %d.%d: apt-get install python3" % sys.version_info[:2]
+        yield f"Python 3.11 or newer is needed, this is {sys.version.split()[0]}: apt-get install python3"
     try:
         import ensurepip  # noqa: F401
         import venv  # noqa: F401

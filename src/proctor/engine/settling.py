@@ -91,6 +91,8 @@ class Settler:
             written = self._database.as_tenant(tenant, lambda c, t=tenant, d=decided: record_batch(c, t, d))  # type: ignore[misc]
             self._on_done([one.finished.assignment.token for one in decided])
             self._on_settled(written)
+            for one in written:
+                _tell(one)
             self._count(tenant, len(written))
             if len(written) < len(decided):
                 _log.warning("attempts.discarded", count=len(decided) - len(written), reason="lease lost")
@@ -99,3 +101,17 @@ class Settler:
         before, self._recorded = self._recorded, self._recorded + recorded
         if any(before < mark <= self._recorded for mark in STATISTICS_AFTER):
             self._database.as_tenant(tenant, lambda connection: connection.execute(_REFRESH))
+
+
+def _tell(decided: Decided) -> None:
+    assignment, outcome = decided.finished.assignment, decided.outcome
+    _log.info(
+        "attempt.settled",
+        trace_id=assignment.trace_id,
+        tenant=str(assignment.tenant),
+        run_set=str(assignment.run_set),
+        attempt=str(assignment.attempt),
+        outcome=outcome.outcome.value,
+        owner=outcome.owner.value,
+        rule=outcome.rule,
+    )

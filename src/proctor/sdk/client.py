@@ -139,13 +139,17 @@ class Client:
     def session(self, prepared: Prepared, run_set: RunSetRow) -> RunSession:
         """A worker in this process for a run set."""
         from proctor.sdk.running import RunSession
+        from proctor.telemetry import configure_logs
 
+        configure_logs(self._platform.settings.log_level)
         return RunSession(self._platform, run_set, prepared.spec, prepared.backend, prepared.secrets)
 
     def resume(self, reference: str | None) -> tuple[RunSession, int]:
         """Queue a run set's owed cells again, dead letters too, with a worker in this process."""
         from proctor.sdk.running import RunSession
+        from proctor.telemetry import configure_logs
 
+        configure_logs(self._platform.settings.log_level)
         row = self.find(reference)
         spec = self._platform.engine.stored_spec(row.id)
         secrets, missing = secret_values(spec.secrets.names)

@@ -1,0 +1,52 @@
+"""The reference pages say what the code does."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from pathlib import Path
+
+from proctor.engine.spec import RunSetSpec
+from proctor.settings import Settings
+
+ROOT = Path(__file__).parents[2]
+REFERENCE = ROOT / "docs" / "reference"
+
+
+def test_every_error_is_in_the_catalogue_page() -> None:
+    spec = importlib.util.spec_from_file_location("errors_page", ROOT / "scripts" / "errors_page.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    assert (REFERENCE / "errors.md").read_text(encoding="utf-8") == module.page()
+
+
+def test_every_setting_is_on_its_page() -> None:
+    page = (REFERENCE / "settings.md").read_text(encoding="utf-8")
+    documented = set(re.findall(r"`PROCTOR_(\w+)`", page))
+    assert documented == {name.upper() for name in Settings.model_fields}
+
+
+def test_every_key_of_the_run_set_file_is_on_its_page() -> None:
+    page = (REFERENCE / "run-set-file.md").read_text(encoding="utf-8")
+    documented = set(re.findall(r"^\| `([\w.\[\]]+)`", page, re.MULTILINE))
+    assert documented == set(_keys(RunSetSpec.model_json_schema()))
+
+
+def _keys(schema: dict) -> list[str]:  # type: ignore[type-arg]
+    found = []
+    for name, field in schema["properties"].items():
+        target = field.get("$ref") or field.get("items", {}).get("$ref")
+        if target is None:
+            found.append(name)
+            continue
+        section = schema["$defs"][target.rsplit("/", 1)[-1]]
+        found.extend(f"{name}.{key}" for key in section["properties"])
+    return found
+
+
+def test_links_of_the_documentation_lead_somewhere() -> None:
+    for page in [ROOT / "README.md", *ROOT.glob("docs/**/*.md")]:
+        for link in re.findall(r"\]\(([^)#]+)", page.read_text(encoding="utf-8")):
+            assert (page.parent / link).exists(), f"{page}: {link}"
