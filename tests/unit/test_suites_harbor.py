@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from proctor.suites import files as suite_files
 from proctor.suites.formats.harbor import load_task
 from proctor.suites.loaded import LoadedTask
-from proctor.suites.tasks import Need, NetworkMode, RewardStrategy, Task, VerificationMode
+from proctor.suites.tasks import Need, NetworkMode, NetworkPolicy, RewardStrategy, Task, VerificationMode
 
 MINIMAL = 'schema_version = "1.4"\n'
 
@@ -122,7 +122,7 @@ def test_every_field_is_read(tmp_path: Path) -> None:
     assert task.verifier.mode is VerificationMode.SNAPSHOT
     environment = task.environment
     assert (environment.cpus, environment.memory_mb, environment.storage_mb) == (2.0, 2048, 10240)
-    assert environment.network.mode is NetworkMode.NONE
+    assert environment.network == NetworkPolicy(mode=NetworkMode.NONE)
     assert environment.healthcheck is not None
     assert (environment.healthcheck.retries, environment.healthcheck.interval_sec) == (5, 5.0)
     assert environment.mcp_servers[0].transport == "streamable-http"
@@ -138,7 +138,7 @@ def test_the_least_there_is_runs_on_the_hosts_userland(tmp_path: Path) -> None:
     task = good(load_task(make(tmp_path / "small")))
     assert task.name == "small"
     assert (task.agent.timeout_sec, task.verifier.timeout_sec) == (None, 600.0)
-    assert task.environment.network.mode is NetworkMode.PUBLIC
+    assert task.environment.network is None
     assert task.verifier.mode is VerificationMode.LIVE
     assert task.userland is not None
     assert dict(task.userland.copy) == {".": "/app"}
@@ -157,7 +157,7 @@ def test_old_schema_keys_mean_what_they_meant(tmp_path: Path) -> None:
     loaded = load_task(make(tmp_path, config))
     task = good(loaded)
     assert (task.environment.memory_mb, task.environment.storage_mb) == (2048, 512)
-    assert task.environment.network.mode is NetworkMode.NONE
+    assert task.environment.network == NetworkPolicy(mode=NetworkMode.NONE)
     assert loaded.notes == ()
 
 

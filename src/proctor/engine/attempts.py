@@ -24,6 +24,7 @@ from proctor.engine.evidence import Evidence, GradingFacts, Phase
 from proctor.engine.logs import LogWriter
 from proctor.engine.phases import PhaseFailed, PhaseRecorder, TaskUnsupported, exec_detail
 from proctor.engine.secrets import holds_secret, scrub_document
+from proctor.engine.terms import Terms, refuse_unsupported, terms_of
 from proctor.engine.verification import Verification, grade
 from proctor.kernel.canonical import Json
 from proctor.kernel.clock import Clock
@@ -31,14 +32,12 @@ from proctor.objects.store import ObjectStore, StoredObject
 from proctor.sandboxes.interfaces import (
     ExecRequest,
     Labels,
-    Limits,
-    Network,
     Sandbox,
     SandboxBackend,
     SandboxSpec,
     Snapshot,
 )
-from proctor.suites.tasks import NetworkMode, Task, VerificationMode
+from proctor.suites.tasks import Task, VerificationMode
 from proctor.suites.variables import resolve_variables
 
 __all__ = ["AttemptRunner", "RunnerParts"]
@@ -83,6 +82,7 @@ class AttemptRunner:
         self._gradings: list[GradingFacts] = []
         self._artifacts: dict[str, StoredObject] = {}
         self._limits: dict[str, Json] = {}
+        self._terms: Terms
 
     @property
     def evidence_so_far(self) -> tuple[Evidence, ...]:
@@ -135,7 +135,8 @@ class AttemptRunner:
             detail["task"] = loaded.name
             if loaded.task is None or loaded.folder is None:
                 raise TaskUnsupported(str(loaded.problem), where=loaded.name)
-            self._check_support(loaded.task)
+            refuse_unsupported(loaded.task, self.assignment.configuration, self._parts.backend)
+            self._terms = terms_of(loaded.task, self.assignment.configuration)
             options = self.assignment.configuration.get("options")
             agent_name = self.assignment.configuration["agent"]
             assert isinstance(options, Mapping)
@@ -143,22 +144,6 @@ class AttemptRunner:
             self._agent = build_agent(str(agent_name["name"]), options)
             return loaded, loaded.task, self._agent
         raise AssertionError("unreachable: a phase either returns or raises")
-
-    def _check_support(self, task: Task) -> None:
-        capabilities = self._parts.backend.capabilities()
-        if task.needs_image:
-            raise TaskUnsupported(
-                f"needs an image, which the {self._parts.backend.name} sandbox does not have",
-                where=f"{task.name}: environment",
-            )
-        if task.steps:
-            raise TaskUnsupported("multi-step tasks can't be run by this release", where=f"{task.name}: steps")
-        network = self._network(task)
-        if network not in capabilities.networks:
-            raise TaskUnsupported(
-                f"network_mode {network.value!r} is not available in the {self._parts.backend.name} sandbox",
-                where=f"{task.name}: environment.network_mode",
-            )
 
     async def _start(self, task: Task, loaded: LoadedTask) -> Sandbox:
         sandbox = await self._create(task, base=None)
@@ -186,8 +171,8 @@ class AttemptRunner:
             ),
             workdir=task.workdir,
             env=resolve_variables(task.environment.env, self._parts.secrets),
-            network=self._network(task),
-            limits=self._resources(task),
+            network=self._terms.network,
+            limits=self._terms.limits,
             base=base,
             restore_system=base is not None and not task.changes_system,
         )
@@ -221,7 +206,7 @@ class AttemptRunner:
             instruction=task.instruction,
             sandbox=sandbox,
             workdir=task.workdir,
-            timeout_sec=self._timeout("agent_timeout", task.agent.timeout_sec),
+            timeout_sec=self._terms.agent_timeout_sec,
             env=resolve_variables(_strings(options.get("env")), self._parts.secrets),
             solution=loaded.folder / "solution" if is_oracle else None,
             solution_env=resolve_variables(task.solution_env, self._parts.secrets) if is_oracle else {},
@@ -250,7 +235,7 @@ class AttemptRunner:
     async def _collect(self, sandbox: Sandbox, task: Task, detail: dict[str, Json]) -> Snapshot | None:
         """The final state, kept as an artifact; in ``live`` only the agent's session is dead by now."""
         await sandbox.kill_session("agent")
-        mode = self._mode(task)
+        mode = self._terms.mode
         detail["mode"] = mode.value
         if mode is VerificationMode.LIVE:
             return None
@@ -280,7 +265,7 @@ class AttemptRunner:
     async def _verify(
         self, agents: Sandbox, state: Snapshot | None, task: Task, loaded: LoadedTask, detail: dict[str, Json]
     ) -> None:
-        mode = self._mode(task)
+        mode = self._terms.mode
         for number in range(1, GRADINGS + 1):
             sandbox = await self._verifier_sandbox(agents, state, task, mode)
             facts = await grade(sandbox, self._verification(task, loaded, mode, number), self._parts.clock)
@@ -310,7 +295,6 @@ class AttemptRunner:
 
     def _verification(self, task: Task, loaded: LoadedTask, mode: VerificationMode, number: int) -> Verification:
         assert loaded.folder is not None
-        timeout = self._timeout("verifier_timeout", task.verifier.timeout_sec)
         return Verification(
             task=task,
             folder=loaded.folder,
@@ -319,7 +303,7 @@ class AttemptRunner:
             backend=self._parts.backend.name,
             number=number,
             env=resolve_variables(task.verifier.env, self._parts.secrets),
-            timeout_sec=task.verifier.timeout_sec if timeout is None else timeout,
+            timeout_sec=self._terms.verifier_timeout_sec,
             on_output=self._log.sink(Phase.VERIFY.value),
         )
 
@@ -385,39 +369,6 @@ class AttemptRunner:
             "cost_nano": usage.cost_nano,
         }
         return None if all(value is None for value in fields.values()) else dict(fields)
-
-    # --- policies: "task" or the override ---------------------------------------------------------------------------
-
-    def _policy(self, name: str) -> Json:
-        policies = self.assignment.configuration["policies"]
-        assert isinstance(policies, Mapping)
-        return policies[name]
-
-    def _timeout(self, name: str, of_task: float | None) -> float | None:
-        override = self._policy(name)
-        return float(override) if isinstance(override, int | float) else of_task
-
-    def _mode(self, task: Task) -> VerificationMode:
-        override = self._policy("verification")
-        return task.verifier.mode if override == "task" else VerificationMode(str(override))
-
-    def _network(self, task: Task) -> Network:
-        override = self._policy("network")
-        mode = task.environment.network.mode if override == "task" else NetworkMode(str(override))
-        return Network(mode.value)
-
-    def _resources(self, task: Task) -> Limits:
-        override = self._policy("resources")
-        chosen = dict(override) if isinstance(override, Mapping) else {}
-        environment = task.environment
-        memory = chosen.get("memory_mb", environment.memory_mb)
-        storage = chosen.get("storage_mb", environment.storage_mb)
-        cpus = chosen.get("cpus", environment.cpus)
-        return Limits(
-            memory_mb=int(memory) if isinstance(memory, int | float) else None,
-            disk_mb=int(storage) if isinstance(storage, int | float) else None,
-            cpus=float(cpus) if isinstance(cpus, int | float) else None,
-        )
 
 
 def _strings(value: Json) -> dict[str, str]:

@@ -12,7 +12,6 @@ from sqlalchemy import (
     DateTime,
     Float,
     ForeignKeyConstraint,
-    Identity,
     Index,
     Integer,
     Table,
@@ -30,7 +29,6 @@ __all__ = [
     "attempt",
     "cell",
     "configuration",
-    "event",
     "evidence",
     "expected_cell",
     "grading",
@@ -252,21 +250,4 @@ ledger = Table(
     _when("created_at"),
     _refers(["tenant_id", "attempt_id"], "attempt", ["tenant_id", "id"]),
     Index(None, "tenant_id", "run_set_id"),
-)
-
-event = Table(
-    "event",
-    metadata,
-    _tenant(),
-    Column("seq", BigInteger, Identity(always=True), primary_key=True),
-    Column("id", Uuid, nullable=False),
-    Column("txid", BigInteger, nullable=False, server_default=text("pg_current_xact_id()::text::bigint")),
-    Column("name", Text, nullable=False),
-    Column("subject", Uuid, nullable=False),
-    Column("trace_id", Text, nullable=False),
-    Column("payload", JSONB, nullable=False),
-    _when("created_at"),
-    _when("published_at", nullable=True),
-    UniqueConstraint("tenant_id", "id"),
-    Index(None, "txid", "seq", postgresql_where=text("published_at IS NULL")),
 )

@@ -159,7 +159,8 @@ class Environment:
     tpu: str | None = None
     env: Mapping[str, str] = field(default_factory=dict)
     workdir: str | None = None
-    network: NetworkPolicy = field(default_factory=NetworkPolicy)
+    network: NetworkPolicy | None = None
+    """``None``: the task says nothing. The field reads that as public; a sandbox may be stricter."""
     healthcheck: Healthcheck | None = None
     mcp_servers: tuple[McpServer, ...] = ()
     skills_dir: str | None = None

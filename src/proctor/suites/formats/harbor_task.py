@@ -206,7 +206,7 @@ def _environment(table: EnvironmentTable, paths: frozenset[str], folder: str) ->
         tpu=None if table.tpu is None else f"{table.tpu.type}:{table.tpu.topology}",
         env=table.env,
         workdir=table.workdir,
-        network=_override(table.network_mode, table.allowed_hosts) or NetworkPolicy(),
+        network=_override(table.network_mode, table.allowed_hosts),
         healthcheck=_healthcheck(table.healthcheck),
         mcp_servers=tuple(_mcp_server(entry) for entry in table.mcp_servers),
         skills_dir=table.skills_dir,

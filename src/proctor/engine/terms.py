@@ -1,0 +1,132 @@
+"""The terms an attempt runs under: what its task says, or the run set's override; and what can't be had here.
+
+A task whose terms this release or backend can't keep is refused by name before a sandbox is asked for. Nothing is
+dropped in silence: a task that ran under other terms than it asked for would have a verdict that means nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from proctor.engine.phases import TaskUnsupported
+from proctor.kernel.canonical import Json
+from proctor.sandboxes.interfaces import Limits, Network, SandboxBackend
+from proctor.suites.tasks import NetworkPolicy, Task, VerificationMode
+
+__all__ = ["Terms", "refuse_unsupported", "terms_of"]
+
+_OURS: frozenset[str | None] = frozenset({None, "agent"})
+"""Users that every backend has."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Terms:
+    """Timeouts in seconds (``None``: no limit), limits, network and verification mode of one attempt."""
+
+    agent_timeout_sec: float | None
+    verifier_timeout_sec: float
+    limits: Limits
+    network: Network
+    mode: VerificationMode
+
+
+def terms_of(task: Task, configuration: Mapping[str, Json]) -> Terms:
+    """The task's own terms, each overridden where the configuration's policies say something else than ``task``."""
+    policies = configuration["policies"]
+    assert isinstance(policies, Mapping)
+    verifier = _timeout(policies["verifier_timeout"], task.verifier.timeout_sec)
+    return Terms(
+        agent_timeout_sec=_timeout(policies["agent_timeout"], task.agent.timeout_sec),
+        verifier_timeout_sec=task.verifier.timeout_sec if verifier is None else verifier,
+        limits=_limits(policies["resources"], task),
+        network=_network(policies["network"], task),
+        mode=_mode(policies["verification"], task),
+    )
+
+
+def _timeout(override: Json, of_task: float | None) -> float | None:
+    return float(override) if isinstance(override, int | float) else of_task
+
+
+def _mode(override: Json, task: Task) -> VerificationMode:
+    return task.verifier.mode if override == "task" else VerificationMode(str(override))
+
+
+def _network(override: Json, task: Task) -> Network:
+    """A task that says nothing gets no network: the safe reading of the field's default, which is public."""
+    if override != "task":
+        return Network(str(override))
+    asked = task.environment.network
+    return Network.NONE if asked is None else Network(asked.mode.value)
+
+
+def _limits(override: Json, task: Task) -> Limits:
+    chosen = dict(override) if isinstance(override, Mapping) else {}
+    memory = chosen.get("memory_mb", task.environment.memory_mb)
+    storage = chosen.get("storage_mb", task.environment.storage_mb)
+    cpus = chosen.get("cpus", task.environment.cpus)
+    return Limits(
+        memory_mb=int(memory) if isinstance(memory, int | float) else None,
+        disk_mb=int(storage) if isinstance(storage, int | float) else None,
+        cpus=float(cpus) if isinstance(cpus, int | float) else None,
+    )
+
+
+def refuse_unsupported(task: Task, configuration: Mapping[str, Json], backend: SandboxBackend) -> None:
+    """Raise ``TaskUnsupported`` naming the first term that can't be kept."""
+    for field, reason in _refusals(task, terms_of(task, configuration), configuration, backend):
+        raise TaskUnsupported(reason, where=f"{task.name}: {field}")
+
+
+def _refusals(
+    task: Task, terms: Terms, configuration: Mapping[str, Json], backend: SandboxBackend
+) -> Iterator[tuple[str, str]]:
+    name = backend.name
+    if task.steps:
+        yield "steps", "multi-step tasks can't be run by this release"
+    if task.needs_image:
+        yield "environment", f"needs an image, which the {name} sandbox does not have"
+    if task.environment.gpus or task.environment.tpu:
+        yield "environment.gpus", f"the {name} sandbox has no accelerator"
+    if terms.network not in backend.capabilities().networks:
+        yield "environment.network_mode", f"{terms.network.value!r} is not available in the {name} sandbox"
+    if terms.network is Network.PUBLIC and not _allowed(configuration):
+        yield (
+            "environment.network_mode",
+            f"'public' shares this machine's network with the {name} sandbox; policy.network = 'public' allows it",
+        )
+    yield from _phase_refusals(task)
+    yield from _extras(task)
+
+
+def _allowed(configuration: Mapping[str, Json]) -> bool:
+    policies = configuration["policies"]
+    return isinstance(policies, Mapping) and policies["network"] == Network.PUBLIC.value
+
+
+def _phase_refusals(task: Task) -> Iterator[tuple[str, str]]:
+    """Users and networks of single phases."""
+    for phase, user, network in (
+        ("agent", task.agent.user, task.agent.network),
+        ("verifier", task.verifier.user, task.verifier.network),
+    ):
+        if user not in _OURS:
+            yield f"{phase}.user", f"user {user!r} can't be had in this sandbox"
+        if network is not None and not _same(network, task.environment.network):
+            yield f"{phase}.network_mode", "a network of its own for one phase can't be had by this release"
+
+
+def _same(one: NetworkPolicy, other: NetworkPolicy | None) -> bool:
+    return other is not None and one == other
+
+
+def _extras(task: Task) -> Iterator[tuple[str, str]]:
+    if task.environment.mcp_servers:
+        yield "environment.mcp_servers", "MCP servers can't be had by this release"
+    if task.environment.skills_dir:
+        yield "environment.skills_dir", "skills can't be had by this release"
+    if task.verifier.collect:
+        yield "verifier.collect", "collect hooks can't be run by this release"
+    if task.verifier.environment is not None and task.verifier.environment.has_image:
+        yield "verifier.environment", "needs an image, which this sandbox does not have"

@@ -1,0 +1,114 @@
+"""Terms: what a task says or the run set overrides, and what is refused by name instead of dropped in silence."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from proctor.engine.phases import TaskUnsupported
+from proctor.engine.spec import Policy
+from proctor.engine.terms import refuse_unsupported, terms_of
+from proctor.kernel.canonical import Json
+from proctor.sandboxes.fake import FakeBackend
+from proctor.sandboxes.interfaces import Capabilities, Limits, Network
+from proctor.suites.tasks import (
+    AgentSettings,
+    CollectHook,
+    Environment,
+    McpServer,
+    NetworkMode,
+    NetworkPolicy,
+    Step,
+    Task,
+    Userland,
+    VerificationMode,
+    Verifier,
+)
+
+PUBLIC = NetworkPolicy(mode=NetworkMode.PUBLIC)
+VERIFIER = Verifier(mode=VerificationMode.SNAPSHOT)
+TASK = Task(
+    name="t",
+    instruction="Do.",
+    agent=AgentSettings(timeout_sec=30.0),
+    environment=Environment(memory_mb=512, storage_mb=100, cpus=1.0),
+    verifier=VERIFIER,
+    userland=Userland(),
+)
+
+
+def configuration(**policies: object) -> dict[str, Json]:
+    return {"policies": Policy.model_validate(policies).model_dump(mode="json")}
+
+
+def test_a_tasks_own_terms() -> None:
+    terms = terms_of(TASK, configuration())
+    assert (terms.agent_timeout_sec, terms.verifier_timeout_sec, terms.network) == (30.0, 600.0, Network.NONE)
+    assert terms.limits == Limits(memory_mb=512, disk_mb=100, cpus=1.0)
+    assert terms.mode is VerificationMode.SNAPSHOT
+
+
+def test_overrides() -> None:
+    terms = terms_of(
+        TASK,
+        configuration(
+            agent_timeout=5,
+            verifier_timeout=6,
+            resources={"memory_mb": 64},
+            network="public",
+            verification="live",
+        ),
+    )
+    assert (terms.agent_timeout_sec, terms.verifier_timeout_sec, terms.network) == (5.0, 6.0, Network.PUBLIC)
+    assert terms.limits == Limits(memory_mb=64, disk_mb=100, cpus=1.0)
+    assert terms.mode is VerificationMode.LIVE
+
+
+STEP = Step(name="s", instruction="Do.", agent=AgentSettings(), verifier=VERIFIER)
+REFUSED: list[tuple[Task, str]] = [
+    (replace(TASK, steps=(STEP,)), "steps"),
+    (replace(TASK, userland=None), "environment"),
+    (replace(TASK, environment=Environment(gpus=1)), "environment.gpus"),
+    (replace(TASK, environment=Environment(network=PUBLIC)), "environment.network_mode"),
+    (replace(TASK, agent=AgentSettings(user="root")), "agent.user"),
+    (replace(TASK, verifier=replace(VERIFIER, user="1000")), "verifier.user"),
+    (replace(TASK, agent=AgentSettings(network=PUBLIC)), "agent.network_mode"),
+    (replace(TASK, verifier=replace(VERIFIER, network=PUBLIC)), "verifier.network_mode"),
+    (
+        replace(TASK, environment=Environment(mcp_servers=(McpServer(name="m", transport="stdio"),))),
+        "environment.mcp_servers",
+    ),
+    (replace(TASK, environment=Environment(skills_dir="/s")), "environment.skills_dir"),
+    (
+        replace(TASK, verifier=replace(VERIFIER, collect=(CollectHook(command="c", service="main", timeout_sec=1),))),
+        "verifier.collect",
+    ),
+    (
+        replace(TASK, verifier=replace(VERIFIER, environment=Environment(docker_image="i"))),
+        "verifier.environment",
+    ),
+]
+
+
+@pytest.mark.parametrize(("task", "field"), REFUSED, ids=[field for _, field in REFUSED])
+def test_what_can_t_be_had_is_refused_by_name(task: Task, field: str) -> None:
+    with pytest.raises(TaskUnsupported) as caught:
+        refuse_unsupported(task, configuration(), FakeBackend())
+    assert caught.value.where == f"t: {field}"
+
+
+def test_a_plain_task_is_taken_and_an_allowed_network_too() -> None:
+    refuse_unsupported(TASK, configuration(), FakeBackend())
+    refuse_unsupported(TASK, configuration(network="public"), FakeBackend())
+    assert terms_of(TASK, configuration(network="public")).network is Network.PUBLIC
+
+
+def test_an_allowlist_needs_a_backend_that_has_one() -> None:
+    class Plain(FakeBackend):
+        def capabilities(self) -> Capabilities:
+            return replace(super().capabilities(), networks=frozenset({Network.NONE}))
+
+    allowlist = NetworkPolicy(mode=NetworkMode.ALLOWLIST, allowed_hosts=("a.b",))
+    with pytest.raises(TaskUnsupported, match="allowlist"):
+        refuse_unsupported(replace(TASK, environment=Environment(network=allowlist)), configuration(), Plain())
