@@ -91,13 +91,13 @@ def objects(tmp_path: Path) -> ObjectStore:
 
 
 @pytest.fixture
-def clean_queue(urls: Urls) -> Iterator[None]:
+def clean_queue(urls: Urls) -> None:
     """Claims look at every tenant's rows: tests of the queue itself begin with none."""
     engine = create_engine(urls.owner)
     with engine.begin() as connection:
-        connection.execute(text("TRUNCATE proctor.queue_item, proctor.queue_lane, proctor.queue_share, proctor.worker"))
+        tables = ", ".join(f"proctor.{name}" for name in ("queue_item", "queue_lane", "queue_share", "queue_service"))
+        connection.execute(text(f"TRUNCATE {tables}, proctor.worker"))
     engine.dispose()
-    yield
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -28,7 +28,7 @@ from sqlalchemy.dialects.postgresql import JSONB
 
 from proctor.database.schema import metadata
 
-__all__ = ["KINDS", "queue_item", "queue_lane", "queue_share", "worker"]
+__all__ = ["KINDS", "queue_item", "queue_lane", "queue_service", "queue_share", "worker"]
 
 KINDS: tuple[str, ...] = ("cell", "chunk", "delivery", "step")
 """One partition each; every kind has its own share of workers."""
@@ -45,7 +45,7 @@ queue_item = Table(
     Column("provider", Text, nullable=False, server_default=""),
     Column("band", SmallInteger, nullable=False, comment="0 critical, 1 high, 2 normal, 3 low"),
     Column("state", Text, nullable=False, server_default="pending"),
-    Column("holders", JSONB, nullable=False, comment="who wants it: {holder id: band}"),
+    Column("holders", JSONB, nullable=False, comment="who wants it: {holder id: band, null: not now}"),
     Column("expected_sec", Float, nullable=False, server_default="0"),
     Column("run_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
     Column("enqueued_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
@@ -57,9 +57,10 @@ queue_item = Table(
     Column("losses", Integer, nullable=False, server_default="0"),
     Column("losses_alone", Integer, nullable=False, server_default="0"),
     Column("alone", Boolean, nullable=False, server_default=text("false")),
-    Column("worker_id", Uuid),
+    Column("worker_id", Uuid, comment="who runs it; on a pending suspect, who is to run it alone"),
     Column("token", BigInteger),
     Column("lease_until", DateTime(timezone=True)),
+    Column("served_band", SmallInteger, comment="the effective band it was claimed in"),
     Column("reason", Text, nullable=False, server_default=""),
     CheckConstraint("state IN ('pending', 'waiting', 'claimed', 'paused', 'dead')", name="state"),
     CheckConstraint("band BETWEEN 0 AND 3", name="band"),
@@ -68,9 +69,14 @@ queue_item = Table(
     Index(None, "tenant_id", "kind", "provider", "band", "enqueued_at", postgresql_where=_PENDING),
     Index(None, "kind", "run_at", postgresql_where=text("state = 'waiting'")),
     Index(None, "kind", "enqueued_at", postgresql_where=text("state = 'pending' AND losses >= 2")),
+    Index(
+        None,
+        "kind",
+        "deadline",
+        postgresql_where=text("state IN ('pending', 'waiting') AND deadline IS NOT NULL"),
+    ),
     Index(None, "tenant_id", "kind", "id", postgresql_where=text("state = 'dead'")),
     Index(None, "worker_id", postgresql_where=_CLAIMED),
-    Index(None, "lease_until", postgresql_where=_CLAIMED),
     postgresql_partition_by="LIST (kind)",
 )
 
@@ -93,9 +99,19 @@ queue_share = Table(
     Column("tenant_id", Uuid, primary_key=True),
     Column("kind", Text, primary_key=True),
     Column("weight", Float, nullable=False, server_default="1"),
-    Column("served", Float, nullable=False, server_default="0", comment="service received per weight"),
     Column("over_quota", Boolean, nullable=False, server_default=text("false")),
     CheckConstraint("weight > 0", name="weight"),
+)
+
+queue_service = Table(
+    "queue_service",
+    metadata,
+    Column("tenant_id", Uuid, primary_key=True),
+    Column("kind", Text, primary_key=True),
+    Column("band", SmallInteger, primary_key=True),
+    Column("served", Float, nullable=False, comment="service received per weight: virtual time of its next row"),
+    Column("started", Float, nullable=False, comment="virtual time its last row was served at"),
+    CheckConstraint("band BETWEEN 0 AND 3", name="band"),
 )
 
 worker = Table(
@@ -105,7 +121,7 @@ worker = Table(
     Column("host", Text, nullable=False),
     Column("boot_id", Text, nullable=False),
     Column("pid", Integer, nullable=False),
-    Column("process_started", Float, nullable=False, comment="seconds since the epoch, so a reused pid is not it"),
+    Column("process_started", BigInteger, nullable=False, comment="clock ticks since boot: a reused pid has others"),
     Column("slots", Integer, nullable=False),
     Column("seen_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
 )

@@ -1,127 +1,222 @@
--- The queue's statements. Every one that changes a claimed row carries its id and its fencing token.
+-- The queue's statements. Every one that changes a claimed row carries its id and its fencing token. ``holders`` is
+-- {holder id: band}, with null for a holder that does not want the row now: '$.* ? (@ != null)' says whether any does.
 
 -- name: lock_claims
 -- Claims of a kind are taken one at a time: the claimer is the planner, so counts it sees under READ COMMITTED
--- (statements after the lock) are exact and limits hold.
-SELECT pg_advisory_xact_lock(hashtextextended('proctor.queue.' || :kind, 0));
+-- (statements after the lock) are exact and limits hold. Planning the claim anew would take longer than running it.
+SELECT pg_advisory_xact_lock(hashtextextended('proctor.queue.' || :kind, 0)),
+       set_config('plan_cache_mode', 'force_generic_plan', true);
 
--- name: promote
--- Rows whose time has come join the window of their lane.
-UPDATE proctor.queue_item q SET state = 'pending'
-FROM (SELECT tenant_id, id FROM proctor.queue_item
-      WHERE kind = :kind AND state = 'waiting' AND run_at <= now()
-      ORDER BY run_at LIMIT 1000 FOR UPDATE SKIP LOCKED) due
-WHERE q.kind = :kind AND q.tenant_id = due.tenant_id AND q.id = due.id AND q.state = 'waiting';
+-- name: standing
+-- Rows whose time has come join the window of their lane; rows whose deadline has passed are dead. Then what the
+-- worker may take: nothing beside a suspect, and a suspect only when it holds nothing.
+WITH promoted AS (
+    UPDATE proctor.queue_item q SET state = 'pending'
+    FROM (SELECT tenant_id, id FROM proctor.queue_item
+          WHERE kind = :kind AND state = 'waiting' AND run_at <= now() AND (deadline IS NULL OR deadline >= now())
+          ORDER BY run_at LIMIT 1000 FOR UPDATE SKIP LOCKED) due
+    WHERE q.kind = :kind AND q.tenant_id = due.tenant_id AND q.id = due.id AND q.state = 'waiting'
+), buried AS (
+    UPDATE proctor.queue_item q SET state = 'dead', reason = 'deadline passed'
+    FROM (SELECT tenant_id, id FROM proctor.queue_item
+          WHERE kind = :kind AND state IN ('pending', 'waiting') AND deadline IS NOT NULL AND deadline < now()
+          ORDER BY deadline LIMIT 1000 FOR UPDATE SKIP LOCKED) late
+    WHERE q.kind = :kind AND q.tenant_id = late.tenant_id AND q.id = late.id AND q.state IN ('pending', 'waiting')
+)
+SELECT EXISTS (SELECT FROM proctor.queue_item WHERE worker_id = :worker AND state = 'claimed' AND alone) AS alone,
+       NOT EXISTS (SELECT FROM proctor.queue_item WHERE worker_id = :worker AND state = 'claimed') AS idle,
+       EXISTS (SELECT FROM proctor.queue_item
+               WHERE kind = :kind AND state = 'pending' AND losses >= 2) AS suspects;
+
+-- name: find_suspect
+-- The row lost twice that this worker is to run alone: one it put itself down for, else one that no live worker did,
+-- else, for an idle worker, any. Its lane must be open and have room.
+SELECT s.tenant_id, s.id FROM proctor.queue_item s
+JOIN proctor.queue_lane l ON l.tenant_id = s.tenant_id AND l.kind = s.kind AND l.provider = s.provider
+CROSS JOIN LATERAL (
+    SELECT count(*) AS rows FROM proctor.queue_item r
+    WHERE r.kind = :kind AND r.state = 'claimed' AND r.tenant_id = l.tenant_id AND r.provider = l.provider
+) running
+CROSS JOIN LATERAL (
+    SELECT s.worker_id IS NOT NULL AND EXISTS (
+        SELECT FROM proctor.worker w
+        WHERE w.id = s.worker_id AND w.seen_at > now() - make_interval(secs => :lease)) AS taken
+) other
+WHERE s.kind = :kind AND s.state = 'pending' AND s.losses >= 2
+  AND (CAST(:scope AS text) IS NULL OR s.holders ->> CAST(:scope AS text) IS NOT NULL)
+  AND NOT l.paused AND (l.closed_until IS NULL OR l.closed_until <= now())
+  AND least(CASE WHEN l.failures > 0 THEN 1 END, l.max_running, running.rows + 1) > running.rows
+  AND (:idle OR s.worker_id = :worker OR NOT other.taken)
+ORDER BY s.worker_id IS DISTINCT FROM :worker, other.taken, s.enqueued_at, s.id LIMIT 1
+FOR UPDATE OF s SKIP LOCKED;
+
+-- name: mark_suspect
+-- A busy worker puts itself down for a suspect and takes nothing more, so that it comes to be idle: on a fleet that
+-- is never idle a suspect would wait for ever.
+UPDATE proctor.queue_item SET worker_id = :worker
+WHERE kind = :kind AND tenant_id = :tenant AND id = :id AND worker_id IS DISTINCT FROM :worker;
 
 -- name: claim_suspect
--- A row lost twice is a suspect: it runs alone on an idle worker, before anything else does.
-UPDATE proctor.queue_item q
+UPDATE proctor.queue_item
 SET state = 'claimed', worker_id = :worker, token = nextval('proctor.queue_token'), picks = picks + 1, alone = true,
-    lease_until = now() + make_interval(secs => :lease)
-FROM (SELECT s.tenant_id, s.id FROM proctor.queue_item s
-      JOIN proctor.queue_lane l ON (l.tenant_id, l.kind, l.provider) = (s.tenant_id, s.kind, s.provider)
-      WHERE s.kind = :kind AND s.state = 'pending' AND s.losses >= 2
-        AND (CAST(:scope AS text) IS NULL OR s.holders ? :scope)
-        AND NOT l.paused AND (l.closed_until IS NULL OR l.closed_until <= now())
-      ORDER BY s.enqueued_at LIMIT 1 FOR UPDATE OF s SKIP LOCKED) suspect
-WHERE q.kind = :kind AND q.tenant_id = suspect.tenant_id AND q.id = suspect.id AND q.state = 'pending'
-RETURNING q.tenant_id, q.id, q.provider, q.band, q.token, q.payload, q.tries, q.picks, q.holders;
+    served_band = band, lease_until = now() + make_interval(secs => :lease)
+WHERE kind = :kind AND tenant_id = :tenant AND id = :id
+RETURNING tenant_id, id, provider, band, token, payload, tries, picks, holders;
 
 -- name: claim
 -- Window first, lock second. Order of service: effective band (one lower when the tenant is over quota, one higher
 -- when past its target wait, critical held to a share per tenant); inside a band the tenant with the least service
--- per weight (deficit round robin kept as virtual time; a tenant that was idle rejoins at the level of the busy
--- ones); inside a tenant longest expected first, then run_at. A closed lane is not read at all.
+-- per weight; inside a tenant longest expected first, then run_at. A closed lane is not read at all.
+--
+-- Deficit round robin is kept as virtual time for each tenant and band (start-time fair queueing): a tenant's next
+-- row starts where its last ended, but never before the row that was served last, so that one which had nothing to
+-- do can't save service up. A claim within a scope is of capacity that is not shared, and moves no virtual time.
+--
+-- A lane is read from its highest band down until it has given its window: the branches of UNION ALL are run in their
+-- order and only while the LIMIT around them is not reached. Windows are a few times (:spread) the lane's even part
+-- of the batch, so that a batch from many lanes reads hundreds of rows, not thousands. What a lane holds beyond its
+-- window comes after the last row in it; so rows up to the first of these last rows are in their right place, and
+-- later ones are left to another round with wider windows.
 WITH running AS MATERIALIZED (
-    SELECT tenant_id, provider, count(*) AS rows, count(*) FILTER (WHERE band = 0) AS critical
+    SELECT tenant_id, provider, count(*) AS rows, count(*) FILTER (WHERE served_band = 0) AS critical
     FROM proctor.queue_item WHERE kind = :kind AND state = 'claimed' GROUP BY tenant_id, provider
-), busy AS MATERIALIZED (
-    SELECT r.tenant_id, sum(r.critical) AS critical, min(coalesce(s.served, 0)) AS served
-    FROM running r LEFT JOIN proctor.queue_share s ON s.tenant_id = r.tenant_id AND s.kind = :kind
-    GROUP BY r.tenant_id
+), critical AS MATERIALIZED (
+    SELECT tenant_id, sum(critical)::bigint AS rows FROM running GROUP BY tenant_id
 ), lane AS MATERIALIZED (
-    SELECT l.tenant_id, l.provider,
-           least(:limit, CASE WHEN l.failures > 0 THEN 1 - coalesce(r.rows, 0)
-                              WHEN l.max_running IS NULL THEN :limit
-                              ELSE l.max_running - coalesce(r.rows, 0) END) AS room
-    FROM proctor.queue_lane l LEFT JOIN running r USING (tenant_id, provider)
+    SELECT l.tenant_id, l.provider, coalesce(s.weight, 1) AS weight, coalesce(s.over_quota, false)::int AS over_quota,
+           least(:limit, CASE WHEN l.failures > 0 THEN 1 - coalesce(r.rows, 0) END,
+                 l.max_running - coalesce(r.rows, 0)) AS room,
+           ceil(CAST(:spread AS float) * :limit / count(*) OVER ())::bigint AS share,
+           coalesce(c.rows, 0) AS critical, first.band AS first
+    FROM proctor.queue_lane l
+    LEFT JOIN running r ON r.tenant_id = l.tenant_id AND r.provider = l.provider
+    LEFT JOIN critical c ON c.tenant_id = l.tenant_id
+    LEFT JOIN proctor.queue_share s ON s.tenant_id = l.tenant_id AND s.kind = :kind
+    CROSS JOIN LATERAL (
+        SELECT q.band FROM proctor.queue_item q
+        WHERE q.kind = :kind AND q.tenant_id = l.tenant_id AND q.provider = l.provider AND q.state = 'pending'
+        ORDER BY q.band, q.expected_sec DESC, q.run_at LIMIT 1
+    ) first
     WHERE l.kind = :kind AND NOT l.paused AND (l.closed_until IS NULL OR l.closed_until <= now())
 ), windowed AS MATERIALIZED (
-    SELECT l.tenant_id, l.provider, l.room, q.id, q.band, q.expected_sec, q.run_at, q.overdue
-    FROM lane l
-    CROSS JOIN (VALUES (0, interval '0'), (1, interval '1 hour'), (2, interval '8 hours'), (3, NULL)) b (band, target)
-    CROSS JOIN LATERAL (
-        (SELECT id, band, expected_sec, run_at, enqueued_at < now() - b.target AND b.band > 0 AS overdue
-         FROM proctor.queue_item
-         WHERE kind = :kind AND tenant_id = l.tenant_id AND provider = l.provider AND band = b.band
-           AND state = 'pending' AND losses < 2 AND (CAST(:scope AS text) IS NULL OR holders ? :scope)
-         ORDER BY expected_sec DESC, run_at LIMIT greatest(l.room, 0))
-        UNION
-        (SELECT id, band, expected_sec, run_at, true
-         FROM proctor.queue_item
-         WHERE kind = :kind AND tenant_id = l.tenant_id AND provider = l.provider AND band = b.band AND b.band > 0
-           AND state = 'pending' AND losses < 2 AND (CAST(:scope AS text) IS NULL OR holders ? :scope)
-           AND enqueued_at < now() - b.target
-         ORDER BY enqueued_at LIMIT greatest(l.room, 0))
-    ) q
-), banded AS (
-    SELECT w.*, coalesce(s.weight, 1) AS weight,
-           greatest(coalesce(s.served, 0), CASE WHEN own.tenant_id IS NULL THEN (SELECT min(served) FROM busy)
-                                           END) AS served,
-           least(3, greatest(0, w.band + coalesce(s.over_quota, false)::int - w.overdue::int)) AS wanted,
-           greatest(w.expected_sec, 1) AS cost, coalesce(own.critical, 0) AS critical
-    FROM windowed w
-    LEFT JOIN proctor.queue_share s ON s.tenant_id = w.tenant_id AND s.kind = :kind
-    LEFT JOIN busy own ON own.tenant_id = w.tenant_id
+    SELECT l.tenant_id, l.weight, l.critical, q.id, q.band, q.expected_sec, q.run_at,
+           least(3, q.target + l.over_quota) AS wanted,
+           l.share < l.room AND row_number() OVER (
+               PARTITION BY l.tenant_id, l.provider
+               ORDER BY q.target, q.band, q.expected_sec DESC, q.run_at, q.id) = l.share AS is_last
+    FROM lane l CROSS JOIN LATERAL (
+        SELECT w.* FROM (
+            (SELECT id, band, expected_sec, run_at, 0 AS target FROM proctor.queue_item
+             WHERE kind = :kind AND tenant_id = l.tenant_id AND provider = l.provider AND band = 0 AND l.first <= 0
+               AND state = 'pending' AND losses < 2
+               AND (CAST(:scope AS text) IS NULL OR holders ->> CAST(:scope AS text) IS NOT NULL)
+             ORDER BY expected_sec DESC, run_at LIMIT least(l.room, l.share))
+            UNION ALL
+            (SELECT id, band, expected_sec, run_at, 0 FROM proctor.queue_item
+             WHERE kind = :kind AND tenant_id = l.tenant_id AND provider = l.provider AND band = 1 AND l.first <= 1
+               AND state = 'pending' AND losses < 2 AND enqueued_at < now() - interval '1 hour'
+               AND (CAST(:scope AS text) IS NULL OR holders ->> CAST(:scope AS text) IS NOT NULL)
+             ORDER BY enqueued_at LIMIT least(l.room, l.share))
+            UNION ALL
+            (SELECT id, band, expected_sec, run_at, 1 FROM proctor.queue_item
+             WHERE kind = :kind AND tenant_id = l.tenant_id AND provider = l.provider AND band = 1 AND l.first <= 1
+               AND state = 'pending' AND losses < 2 AND enqueued_at >= now() - interval '1 hour'
+               AND (CAST(:scope AS text) IS NULL OR holders ->> CAST(:scope AS text) IS NOT NULL)
+             ORDER BY expected_sec DESC, run_at LIMIT least(l.room, l.share))
+            UNION ALL
+            (SELECT id, band, expected_sec, run_at, 1 FROM proctor.queue_item
+             WHERE kind = :kind AND tenant_id = l.tenant_id AND provider = l.provider AND band = 2 AND l.first <= 2
+               AND state = 'pending' AND losses < 2 AND enqueued_at < now() - interval '8 hours'
+               AND (CAST(:scope AS text) IS NULL OR holders ->> CAST(:scope AS text) IS NOT NULL)
+             ORDER BY enqueued_at LIMIT least(l.room, l.share))
+            UNION ALL
+            (SELECT id, band, expected_sec, run_at, 2 FROM proctor.queue_item
+             WHERE kind = :kind AND tenant_id = l.tenant_id AND provider = l.provider AND band = 2 AND l.first <= 2
+               AND state = 'pending' AND losses < 2 AND enqueued_at >= now() - interval '8 hours'
+               AND (CAST(:scope AS text) IS NULL OR holders ->> CAST(:scope AS text) IS NOT NULL)
+             ORDER BY expected_sec DESC, run_at LIMIT least(l.room, l.share))
+            UNION ALL
+            (SELECT id, band, expected_sec, run_at, 3 FROM proctor.queue_item
+             WHERE kind = :kind AND tenant_id = l.tenant_id AND provider = l.provider AND band = 3
+               AND state = 'pending' AND losses < 2
+               AND (CAST(:scope AS text) IS NULL OR holders ->> CAST(:scope AS text) IS NOT NULL)
+             ORDER BY expected_sec DESC, run_at LIMIT least(l.room, l.share))
+        ) w LIMIT least(l.room, l.share)
+    ) q WHERE l.room > 0
+), allowed AS MATERIALIZED (
+    SELECT greatest(1, floor(:critical_share * greatest(:slots, (
+        SELECT coalesce(sum(slots), 0) FROM proctor.worker
+        WHERE seen_at > now() - make_interval(secs => :lease)))))::bigint AS rows
 ), capped AS (
-    SELECT b.*, CASE WHEN wanted = 0 AND critical + row_number() OVER (
-                              PARTITION BY tenant_id, wanted ORDER BY expected_sec DESC, run_at, id)
-                              > greatest(1, floor(:critical_share * :slots)) THEN 1 ELSE wanted END AS effective
-    FROM banded b
-), ordered AS (
-    SELECT c.*,
-           served + (sum(cost) OVER turn - cost) / weight AS virtual_start,
-           row_number() OVER (PARTITION BY tenant_id, provider ORDER BY effective, expected_sec DESC, run_at, id) AS nth
-    FROM capped c WINDOW turn AS (PARTITION BY tenant_id ORDER BY effective, expected_sec DESC, run_at, id)
+    SELECT w.*, CASE WHEN w.wanted = 0 AND row_number() OVER (
+                              PARTITION BY w.tenant_id, w.wanted ORDER BY w.band, w.expected_sec DESC, w.run_at, w.id)
+                          + w.critical > (SELECT rows FROM allowed)
+                     THEN 1 ELSE w.wanted END AS effective
+    FROM windowed w
+), level AS MATERIALIZED (
+    SELECT band, max(started) AS started FROM proctor.queue_service WHERE kind = :kind GROUP BY band
+), turned AS (
+    SELECT c.*, greatest(c.expected_sec, 1) / c.weight AS service,
+           greatest(coalesce(v.served, 0), coalesce(level.started, 0))
+               + sum(greatest(c.expected_sec, 1) / c.weight) OVER turn - greatest(c.expected_sec, 1) / c.weight AS start
+    FROM capped c
+    LEFT JOIN proctor.queue_service v ON v.tenant_id = c.tenant_id AND v.kind = :kind AND v.band = c.effective
+    LEFT JOIN level ON level.band = c.effective
+    WINDOW turn AS (PARTITION BY c.tenant_id, c.effective
+                    ORDER BY c.wanted, c.band, c.expected_sec DESC, c.run_at, c.id)
+), placed AS MATERIALIZED (
+    SELECT tenant_id, id, effective, start, service, is_last,
+           row_number() OVER (ORDER BY effective, start, wanted, band, expected_sec DESC, run_at, id) AS place
+    FROM turned ORDER BY place LIMIT :limit
 ), chosen AS MATERIALIZED (
-    SELECT tenant_id, id, cost / weight AS service, served,
-           row_number() OVER (ORDER BY effective, virtual_start, expected_sec DESC, run_at, id) AS place
-    FROM ordered WHERE nth <= room
-    ORDER BY effective, virtual_start, expected_sec DESC, run_at, id LIMIT :limit
+    SELECT * FROM placed WHERE place <= coalesce((SELECT min(place) FROM placed WHERE is_last), :limit)
 ), locked AS MATERIALIZED (
-    SELECT q.tenant_id, q.id, c.service, c.served, c.place FROM proctor.queue_item q
+    SELECT q.tenant_id, q.id, c.effective, c.start, c.service, c.place FROM proctor.queue_item q
     JOIN chosen c ON c.tenant_id = q.tenant_id AND c.id = q.id
     WHERE q.kind = :kind AND q.state = 'pending' FOR UPDATE OF q SKIP LOCKED
 ), charged AS (
-    INSERT INTO proctor.queue_share AS s (tenant_id, kind, served)
-    SELECT tenant_id, :kind, min(served) + sum(service) FROM locked GROUP BY tenant_id
-    ON CONFLICT (tenant_id, kind) DO UPDATE SET served = EXCLUDED.served
+    INSERT INTO proctor.queue_service AS s (tenant_id, kind, band, served, started)
+    SELECT tenant_id, :kind, effective, max(start + service), max(start) FROM locked
+    WHERE CAST(:scope AS text) IS NULL GROUP BY tenant_id, effective
+    ON CONFLICT (tenant_id, kind, band) DO UPDATE SET served = EXCLUDED.served, started = EXCLUDED.started
 ), claimed AS (
     UPDATE proctor.queue_item q
     SET state = 'claimed', worker_id = :worker, token = nextval('proctor.queue_token'), picks = picks + 1,
-        alone = false, lease_until = now() + make_interval(secs => :lease)
+        alone = false, served_band = c.effective, lease_until = now() + make_interval(secs => :lease)
     FROM locked c WHERE q.kind = :kind AND q.tenant_id = c.tenant_id AND q.id = c.id
     RETURNING q.tenant_id, q.id, q.provider, q.band, q.token, q.payload, q.tries, q.picks, q.holders, c.place
 )
 SELECT tenant_id, id, provider, band, token, payload, tries, picks, holders FROM claimed ORDER BY place;
 
--- name: runs_alone
--- Whether the worker holds a suspect, beside which it takes nothing else.
-SELECT EXISTS (SELECT FROM proctor.queue_item WHERE worker_id = :worker AND state = 'claimed' AND alone) AS alone,
-       NOT EXISTS (SELECT FROM proctor.queue_item WHERE worker_id = :worker AND state = 'claimed') AS idle;
-
 -- name: enqueue
--- Wanted again by another holder: the row stays one row, at the highest band among its holders. A paused row wakes.
+-- Wanted again by another holder: the row stays one row, at the highest band among its holders, with the last of
+-- their deadlines. A paused row wakes as the newcomer describes it, but not before the time it has to wait for.
 INSERT INTO proctor.queue_item AS q
-    (tenant_id, kind, id, provider, band, holders, expected_sec, payload, deadline)
-SELECT :tenant, :kind, r.id, r.provider, r.band, jsonb_build_object(CAST(:holder AS text), r.band), r.expected_sec,
+    (tenant_id, kind, id, provider, band, state, holders, expected_sec, run_at, payload, deadline)
+SELECT :tenant, :kind, r.id, r.provider, r.band, CASE WHEN r.delay > 0 THEN 'waiting' ELSE 'pending' END,
+       jsonb_build_object(CAST(:holder AS text), r.band), r.expected_sec, now() + make_interval(secs => r.delay),
        r.payload, r.deadline
 FROM jsonb_to_recordset(CAST(:rows AS jsonb))
-    AS r (id uuid, provider text, band smallint, expected_sec float, payload text, deadline timestamptz)
+    AS r (id uuid, provider text, band smallint, expected_sec float, payload text, deadline timestamptz, delay float)
+ORDER BY r.id
 ON CONFLICT (tenant_id, kind, id) DO UPDATE
 SET holders = q.holders || EXCLUDED.holders,
-    band = least(q.band, EXCLUDED.band),
-    state = CASE WHEN q.state = 'paused' OR (q.state = 'dead' AND :revive) THEN 'pending' ELSE q.state END,
+    band = (SELECT min(value::smallint) FROM jsonb_each_text(q.holders || EXCLUDED.holders)),
+    state = CASE WHEN q.state = 'paused' AND greatest(q.run_at, EXCLUDED.run_at) > now() THEN 'waiting'
+                 WHEN q.state = 'dead' AND :revive THEN EXCLUDED.state
+                 WHEN q.state = 'paused' THEN 'pending' ELSE q.state END,
+    run_at = CASE WHEN q.state = 'paused' THEN greatest(q.run_at, EXCLUDED.run_at)
+                  WHEN q.state = 'dead' AND :revive THEN EXCLUDED.run_at ELSE q.run_at END,
+    enqueued_at = CASE WHEN q.state = 'paused' OR (q.state = 'dead' AND :revive) THEN now() ELSE q.enqueued_at END,
+    provider = CASE WHEN q.state = 'paused' OR (q.state = 'dead' AND :revive) THEN EXCLUDED.provider
+                    ELSE q.provider END,
+    expected_sec = CASE WHEN q.state = 'paused' OR (q.state = 'dead' AND :revive) THEN EXCLUDED.expected_sec
+                        ELSE q.expected_sec END,
+    payload = CASE WHEN q.state = 'paused' OR (q.state = 'dead' AND :revive) THEN EXCLUDED.payload ELSE q.payload END,
+    deadline = CASE WHEN q.state = 'paused' OR (q.state = 'dead' AND :revive) THEN EXCLUDED.deadline
+                    WHEN q.deadline IS NULL OR EXCLUDED.deadline IS NULL THEN NULL
+                    ELSE greatest(q.deadline, EXCLUDED.deadline) END,
+    worker_id = CASE WHEN q.state = 'claimed' THEN q.worker_id END,
     tries = CASE WHEN q.state = 'dead' AND :revive THEN 0 ELSE q.tries END,
     losses = CASE WHEN q.state = 'dead' AND :revive THEN 0 ELSE q.losses END,
     losses_alone = CASE WHEN q.state = 'dead' AND :revive THEN 0 ELSE q.losses_alone END,
@@ -148,18 +243,39 @@ USING unnest(CAST(:ids AS uuid[]), CAST(:tokens AS bigint[])) AS r (id, token)
 WHERE q.tenant_id = :tenant AND q.kind = :kind AND q.id = r.id AND q.token = r.token AND q.state = 'claimed'
 RETURNING q.id;
 
+-- name: complete_all
+-- The same for claims of any tenants, by the scheduler.
+DELETE FROM proctor.queue_item q
+USING unnest(CAST(:tenants AS uuid[]), CAST(:ids AS uuid[]), CAST(:tokens AS bigint[])) AS r (tenant_id, id, token)
+WHERE q.kind = :kind AND q.tenant_id = r.tenant_id AND q.id = r.id AND q.token = r.token AND q.state = 'claimed'
+RETURNING q.token;
+
 -- name: put_back
--- A claim that goes back: to wait, to the dead letters, or to its lane, with or without a try used up.
-UPDATE proctor.queue_item q
-SET state = CASE WHEN r.dead THEN 'dead' WHEN q.holders = '{}' THEN 'paused'
-                 WHEN r.delay > 0 THEN 'waiting' ELSE 'pending' END,
-    run_at = CASE WHEN r.delay > 0 THEN now() + make_interval(secs => r.delay) ELSE q.run_at END,
-    tries = q.tries + r.used, reason = r.reason, losses = 0, losses_alone = 0,
-    worker_id = NULL, token = NULL, lease_until = NULL, alone = false
-FROM jsonb_to_recordset(CAST(:rows AS jsonb))
-    AS r (id uuid, token bigint, dead boolean, delay float, used int, reason text)
-WHERE q.tenant_id = :tenant AND q.kind = :kind AND q.id = r.id AND q.token = r.token AND q.state = 'claimed'
-RETURNING q.id;
+-- A claim that goes back: to wait, to the dead letters, or to its lane, with or without a try used up. A row that
+-- every holder gave up while it ran is gone.
+WITH given AS MATERIALIZED (
+    SELECT r.*, q.holders = '{}' AND NOT r.dead AS unwanted FROM proctor.queue_item q
+    JOIN jsonb_to_recordset(CAST(:rows AS jsonb))
+        AS r (id uuid, token bigint, dead boolean, delay float, used int, reason text)
+      ON q.id = r.id AND q.token = r.token
+    WHERE q.tenant_id = :tenant AND q.kind = :kind AND q.state = 'claimed'
+    ORDER BY q.id FOR UPDATE OF q
+), dropped AS (
+    DELETE FROM proctor.queue_item q USING given r
+    WHERE r.unwanted AND q.tenant_id = :tenant AND q.kind = :kind AND q.id = r.id AND q.token = r.token
+    RETURNING q.id
+), kept AS (
+    UPDATE proctor.queue_item q
+    SET state = CASE WHEN r.dead THEN 'dead' WHEN NOT q.holders @? '$.* ? (@ != null)' THEN 'paused'
+                     WHEN r.delay > 0 THEN 'waiting' ELSE 'pending' END,
+        run_at = CASE WHEN r.delay > 0 THEN now() + make_interval(secs => r.delay) ELSE q.run_at END,
+        tries = q.tries + r.used, reason = r.reason, losses = 0, losses_alone = 0,
+        worker_id = NULL, token = NULL, lease_until = NULL, alone = false, served_band = NULL
+    FROM given r
+    WHERE NOT r.unwanted AND q.tenant_id = :tenant AND q.kind = :kind AND q.id = r.id AND q.token = r.token
+    RETURNING q.id
+)
+SELECT id FROM dropped UNION ALL SELECT id FROM kept;
 
 -- name: heartbeat
 -- Every claim of the worker at once; a token that does not come back was lost.
@@ -167,16 +283,25 @@ UPDATE proctor.queue_item SET lease_until = now() + make_interval(secs => :lease
 WHERE worker_id = :worker AND state = 'claimed' AND token = ANY(CAST(:tokens AS bigint[]))
 RETURNING token;
 
+-- name: held_by
+-- Claims of a worker beyond those it knows: a claim was committed and its answer lost on the way.
+SELECT tenant_id, id, provider, band, token, payload, tries, picks, holders FROM proctor.queue_item
+WHERE kind = :kind AND worker_id = :worker AND state = 'claimed' AND NOT token = ANY(CAST(:known AS bigint[]))
+ORDER BY token;
+
 -- name: register_worker
 INSERT INTO proctor.worker (id, host, boot_id, pid, process_started, slots)
-VALUES (:worker, :host, :boot_id, :pid, :process_started, :slots);
+VALUES (:worker, :host, :boot_id, :pid, :process_started, :slots)
+ON CONFLICT (id) DO UPDATE SET slots = EXCLUDED.slots, seen_at = now();
 
 -- name: see_worker
 UPDATE proctor.worker SET seen_at = now() WHERE id = :worker;
 
 -- name: forget_worker
-DELETE FROM proctor.worker w WHERE id = ANY(CAST(:workers AS uuid[]))
-AND NOT EXISTS (SELECT FROM proctor.queue_item q WHERE q.worker_id = w.id AND q.state = 'claimed');
+-- Also those of other hosts that nobody heard of for a day: their hosts may never come back to say so.
+DELETE FROM proctor.worker w
+WHERE (id = ANY(CAST(:workers AS uuid[])) OR seen_at < now() - interval '1 day')
+  AND NOT EXISTS (SELECT FROM proctor.queue_item q WHERE q.worker_id = w.id AND q.state = 'claimed');
 
 -- name: local_workers
 SELECT id, pid, process_started FROM proctor.worker WHERE host = :host AND boot_id = :boot_id;
@@ -185,44 +310,57 @@ SELECT id, pid, process_started FROM proctor.worker WHERE host = :host AND boot_
 SELECT id FROM proctor.worker WHERE host = :host AND boot_id <> :boot_id;
 
 -- name: reap
--- Leases that ended, or whose worker is known dead, go back; the whole predicate is repeated at the update, so a
--- heartbeat in between saves the row. The third loss alone makes it poison. Recovery ignores limits and pauses.
-UPDATE proctor.queue_item q
-SET state = CASE WHEN q.losses_alone + q.alone::int >= 3 THEN 'dead' WHEN q.holders = '{}' THEN 'paused'
-                 ELSE 'pending' END,
-    reason = CASE WHEN q.losses_alone + q.alone::int >= 3 THEN 'poison: lost 3 times while alone' ELSE q.reason END,
-    losses = q.losses + 1, losses_alone = q.losses_alone + q.alone::int,
-    worker_id = NULL, token = NULL, lease_until = NULL, alone = false
-FROM (SELECT tenant_id, kind, id, token, worker_id FROM proctor.queue_item
-      WHERE state = 'claimed' AND (lease_until < now() OR worker_id = ANY(CAST(:dead AS uuid[])))
-      ORDER BY lease_until LIMIT :page FOR UPDATE SKIP LOCKED) lost
-WHERE q.tenant_id = lost.tenant_id AND q.kind = lost.kind AND q.id = lost.id AND q.token = lost.token
-  AND q.state = 'claimed' AND (q.lease_until < now() OR q.worker_id = ANY(CAST(:dead AS uuid[])))
-RETURNING q.tenant_id, q.kind, q.id, lost.token, lost.worker_id, q.state, q.reason;
-
--- name: pass_deadline
--- Rows that nobody needs any more after their deadline.
-UPDATE proctor.queue_item SET state = 'dead', reason = 'deadline passed'
-WHERE kind = :kind AND state IN ('pending', 'waiting') AND deadline < now();
+-- A page of leases that ended, or whose worker is known dead, go back; the whole predicate is repeated at the update,
+-- so a heartbeat in between saves the row. The third loss alone makes it poison. Recovery ignores limits and pauses.
+WITH lost AS MATERIALIZED (
+    SELECT tenant_id, kind, id, token, worker_id, losses_alone + alone::int >= 3 AS poison,
+           holders = '{}' AND losses_alone + alone::int < 3 AS unwanted
+    FROM proctor.queue_item
+    WHERE state = 'claimed' AND (lease_until < now() OR worker_id = ANY(CAST(:dead AS uuid[])))
+    ORDER BY lease_until LIMIT :page FOR UPDATE SKIP LOCKED
+), dropped AS (
+    DELETE FROM proctor.queue_item q USING lost l
+    WHERE l.unwanted AND q.tenant_id = l.tenant_id AND q.kind = l.kind AND q.id = l.id AND q.token = l.token
+      AND q.state = 'claimed' AND (q.lease_until < now() OR q.worker_id = ANY(CAST(:dead AS uuid[])))
+    RETURNING q.tenant_id, q.kind, q.id, q.token, q.worker_id, 'dropped' AS state, 'lease ended' AS reason
+), kept AS (
+    UPDATE proctor.queue_item q
+    SET state = CASE WHEN l.poison THEN 'dead' WHEN NOT q.holders @? '$.* ? (@ != null)' THEN 'paused'
+                     ELSE 'pending' END,
+        reason = CASE WHEN l.poison THEN 'poison: lost 3 times while alone' ELSE q.reason END,
+        losses = q.losses + 1, losses_alone = q.losses_alone + q.alone::int,
+        worker_id = NULL, token = NULL, lease_until = NULL, alone = false, served_band = NULL
+    FROM lost l
+    WHERE NOT l.unwanted AND q.tenant_id = l.tenant_id AND q.kind = l.kind AND q.id = l.id AND q.token = l.token
+      AND q.state = 'claimed' AND (q.lease_until < now() OR q.worker_id = ANY(CAST(:dead AS uuid[])))
+    RETURNING q.tenant_id, q.kind, q.id, l.token, l.worker_id, q.state, q.reason
+)
+SELECT * FROM dropped UNION ALL SELECT * FROM kept;
 
 -- name: let_go
--- A holder no longer wants its rows: those nobody else wants are paused; the band is the highest of the rest.
+-- A holder wants none of its rows now (:gone: and never will): those nobody else wants are paused, and the band is
+-- the highest of the rest.
 UPDATE proctor.queue_item q
-SET holders = q.holders - CAST(:holder AS text),
-    state = CASE WHEN q.holders - CAST(:holder AS text) = '{}' AND q.state IN ('pending', 'waiting') THEN 'paused'
+SET holders = CASE WHEN :gone THEN q.holders - CAST(:holder AS text)
+                   ELSE jsonb_set(q.holders, ARRAY[CAST(:holder AS text)], 'null') END,
+    state = CASE WHEN q.state IN ('pending', 'waiting')
+                      AND NOT (q.holders - CAST(:holder AS text)) @? '$.* ? (@ != null)' THEN 'paused'
                  ELSE q.state END,
     band = coalesce((SELECT min(value::smallint) FROM jsonb_each_text(q.holders - CAST(:holder AS text))), q.band)
-WHERE q.tenant_id = :tenant AND q.kind = :kind AND q.holders ? CAST(:holder AS text);
+WHERE q.tenant_id = :tenant AND q.kind = :kind AND q.holders ? CAST(:holder AS text)
+  AND (:gone OR q.holders ->> CAST(:holder AS text) IS NOT NULL);
 
 -- name: drop_unwanted
--- Rows of a cancelled holder that nobody else wants and nobody runs.
-DELETE FROM proctor.queue_item q
-WHERE q.tenant_id = :tenant AND q.kind = :kind AND q.state = 'paused' AND q.holders = '{}';
+-- Rows that every holder gave up and nobody runs; dead letters stay as evidence.
+DELETE FROM proctor.queue_item
+WHERE tenant_id = :tenant AND kind = :kind AND state = 'paused' AND holders = '{}';
 
 -- name: counts
--- How many rows of a holder are in each state.
-SELECT state, count(*) AS rows FROM proctor.queue_item
-WHERE tenant_id = :tenant AND kind = :kind AND holders ? CAST(:holder AS text) GROUP BY state;
+-- How many rows of a holder are in each state; paused for it is what it does not want now, whoever else does.
+SELECT CASE WHEN holders ->> CAST(:holder AS text) IS NULL AND state <> 'dead' THEN 'paused' ELSE state END AS state,
+       count(*) AS rows
+FROM proctor.queue_item
+WHERE tenant_id = :tenant AND kind = :kind AND holders ? CAST(:holder AS text) GROUP BY 1;
 
 -- name: lane_failed
 -- A provider's failure opens the lane's breaker: until retry-after, else 30 s doubling to 15 min. A failure that
@@ -230,41 +368,54 @@ WHERE tenant_id = :tenant AND kind = :kind AND holders ? CAST(:holder AS text) G
 UPDATE proctor.queue_lane
 SET failures = CASE WHEN closed_until > now() THEN failures ELSE failures + 1 END,
     closed_until = CASE WHEN closed_until > now() AND CAST(:retry_after AS float) IS NULL THEN closed_until
-                   ELSE now() + make_interval(secs => coalesce(
-                       CAST(:retry_after AS float), least(900, 30 * power(2, least(failures, 10))))) END,
-    reason = :reason
+                   ELSE greatest(closed_until, now() + make_interval(secs => coalesce(
+                       CAST(:retry_after AS float), least(900, 30 * power(2, least(failures, 10)))))) END,
+    reason = CASE WHEN paused THEN reason ELSE :reason END
 WHERE tenant_id = :tenant AND kind = :kind AND provider = :provider;
 
 -- name: lane_worked
-UPDATE proctor.queue_lane SET failures = 0, closed_until = NULL, reason = ''
+UPDATE proctor.queue_lane
+SET failures = 0, closed_until = NULL, reason = CASE WHEN paused THEN reason ELSE '' END
 WHERE tenant_id = :tenant AND kind = :kind AND provider = :provider AND failures > 0;
 
--- name: set_lane
-UPDATE proctor.queue_lane SET paused = :paused, reason = :reason, max_running = :max_running
+-- name: pause_lane
+INSERT INTO proctor.queue_lane (tenant_id, kind, provider, paused, reason)
+VALUES (:tenant, :kind, :provider, true, :reason)
+ON CONFLICT (tenant_id, kind, provider) DO UPDATE SET paused = true, reason = EXCLUDED.reason;
+
+-- name: open_lane
+UPDATE proctor.queue_lane SET paused = false, failures = 0, closed_until = NULL, reason = ''
 WHERE tenant_id = :tenant AND kind = :kind AND provider = :provider;
+
+-- name: limit_lane
+INSERT INTO proctor.queue_lane (tenant_id, kind, provider, max_running)
+VALUES (:tenant, :kind, :provider, :max_running)
+ON CONFLICT (tenant_id, kind, provider) DO UPDATE SET max_running = EXCLUDED.max_running;
 
 -- name: lanes
 SELECT provider, paused, reason, closed_until, failures, max_running FROM proctor.queue_lane
 WHERE tenant_id = :tenant AND kind = :kind ORDER BY provider;
 
+-- name: set_share
+INSERT INTO proctor.queue_share (tenant_id, kind, weight, over_quota) VALUES (:tenant, :kind, :weight, :over_quota)
+ON CONFLICT (tenant_id, kind) DO UPDATE SET weight = EXCLUDED.weight, over_quota = EXCLUDED.over_quota;
+
 -- name: dead_letters
 SELECT id, provider, reason, picks, tries, losses, enqueued_at, payload FROM proctor.queue_item
-WHERE tenant_id = :tenant AND kind = :kind AND state = 'dead' AND (CAST(:holder AS text) IS NULL OR holders ? :holder)
+WHERE tenant_id = :tenant AND kind = :kind AND state = 'dead'
+  AND (CAST(:holder AS text) IS NULL OR holders ? CAST(:holder AS text))
 ORDER BY id LIMIT :limit;
 
 -- name: requeue_dead
-UPDATE proctor.queue_item SET state = 'pending', tries = 0, losses = 0, losses_alone = 0, reason = '', run_at = now()
-WHERE tenant_id = :tenant AND kind = :kind AND state = 'dead'
-  AND (CAST(:holder AS text) IS NULL OR holders ? :holder)
-  AND (CAST(:ids AS uuid[]) IS NULL OR id = ANY(CAST(:ids AS uuid[])))
-RETURNING id;
+-- A row of a paused holder comes back paused. A row that nobody will ever want again stays where it is.
+UPDATE proctor.queue_item q
+SET state = CASE WHEN q.holders @? '$.* ? (@ != null)' THEN 'pending' ELSE 'paused' END,
+    tries = 0, losses = 0, losses_alone = 0, reason = '', run_at = now(), enqueued_at = now(), deadline = NULL
+WHERE q.tenant_id = :tenant AND q.kind = :kind AND q.state = 'dead' AND q.holders <> '{}'
+  AND (CAST(:holder AS text) IS NULL OR q.holders ? CAST(:holder AS text))
+  AND (CAST(:ids AS uuid[]) IS NULL OR q.id = ANY(CAST(:ids AS uuid[])))
+RETURNING q.id;
 
 -- name: purge_dead
 DELETE FROM proctor.queue_item WHERE tenant_id = :tenant AND kind = :kind AND state = 'dead'
   AND (CAST(:ids AS uuid[]) IS NULL OR id = ANY(CAST(:ids AS uuid[]))) RETURNING id;
-
--- name: held_by
--- Claims of a worker beyond those it knows: a claim was committed and its answer lost on the way.
-SELECT tenant_id, id, provider, band, token, payload, tries, picks, holders FROM proctor.queue_item
-WHERE kind = :kind AND worker_id = :worker AND state = 'claimed' AND NOT token = ANY(CAST(:known AS bigint[]))
-ORDER BY token;

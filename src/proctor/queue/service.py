@@ -28,6 +28,7 @@ __all__ = [
     "PutBack",
     "claim",
     "complete",
+    "complete_all",
     "count_states",
     "dead_letters",
     "enqueue",
@@ -38,20 +39,24 @@ __all__ = [
     "lane_worked",
     "lanes",
     "let_go",
-    "pass_deadlines",
+    "limit_lane",
+    "open_lane",
+    "pause_lane",
     "purge_dead",
     "put_back",
     "reap",
     "requeue_dead",
-    "set_lane",
+    "set_share",
 ]
 
 LEASE_SEC: float = 60.0
 """Four heartbeats of 15 s: three may be lost before a lease is."""
 CRITICAL_SHARE: float = 0.2
 """Of all slots, what one tenant's critical rows may take before they queue as high ones."""
+_SPREAD: int = 4
+"""A lane's first window over its even part of the batch: chance makes lanes of equal rank differ by less than this."""
 _PAGE: int = 500
-"""Leases ended per statement, so that recovery never holds thousands of row locks at once."""
+"""Leases ended per statement: each stays far below the statement timeout, however many were lost at once."""
 
 
 class Band(IntEnum):
@@ -73,6 +78,9 @@ class Item:
     expected_sec: float = 0.0
     payload: str = ""
     deadline: datetime | None = None
+    """After it nobody needs the row any more, and it is a dead letter."""
+    delay: float = 0.0
+    """Seconds before it may be served, by the database's clock."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,7 +96,7 @@ class Claim:
     payload: str
     tries: int
     picks: int
-    holders: Mapping[str, int]
+    holders: Mapping[str, int | None]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -155,7 +163,8 @@ def enqueue(
     """Queue work for a holder. ``revive`` also takes dead letters back, with their tries restored."""
     base = {"tenant": tenant_id, "kind": kind}
     _run(connection, "open_lanes", **base, providers=sorted({item.provider for item in items}))
-    rows = json.dumps([asdict(item) for item in items], default=str)
+    once = {item.id: asdict(item) for item in items}
+    rows = json.dumps(list(once.values()), default=str)
     _run(connection, "enqueue", **base, holder=str(holder), rows=rows, revive=revive)
 
 
@@ -169,17 +178,45 @@ def claim(
     scope: UUID | None = None,
     lease_sec: float = LEASE_SEC,
 ) -> list[Claim]:
-    """Take up to ``limit`` rows in the order of service, of one holder where ``scope`` names it."""
+    """Take up to ``limit`` rows in the order of service, of one holder where ``scope`` names it.
+
+    ``slots`` are the worker's own; the critical share is of those of all live workers.
+    """
     _run(connection, "lock_claims", kind=kind)
-    _run(connection, "promote", kind=kind)
-    alone = _run(connection, "runs_alone", worker=worker_id).one()
-    if alone.alone:
+    standing = _run(connection, "standing", kind=kind, worker=worker_id).one()
+    if standing.alone:
         return []
     wanted = {"kind": kind, "worker": worker_id, "lease": lease_sec, "scope": str(scope) if scope else None}
-    if alone.idle and (suspects := _run(connection, "claim_suspect", **wanted).all()):
-        return _claims(kind, suspects)
-    rows = _run(connection, "claim", **wanted, limit=limit, slots=slots, critical_share=CRITICAL_SHARE).all()
-    return _claims(kind, rows)
+    if standing.suspects:
+        found = _run(connection, "find_suspect", **wanted, idle=standing.idle).one_or_none()
+        if found is not None:
+            return _suspect(connection, kind, worker_id, found, idle=standing.idle, lease_sec=lease_sec)
+    return _in_order(connection, wanted, limit=limit, slots=slots)
+
+
+def _in_order(connection: Connection, wanted: Mapping[str, Any], *, limit: int, slots: int) -> list[Claim]:
+    """Rows in their order, in rounds of wider windows until there are enough or none is left."""
+    claims: list[Claim] = []
+    spread = _SPREAD
+    rules = {"slots": slots, "critical_share": CRITICAL_SHARE}
+    while len(claims) < limit:
+        rows = _run(connection, "claim", **wanted, **rules, limit=limit - len(claims), spread=spread).all()
+        claims.extend(_claims(wanted["kind"], rows))
+        if not rows:
+            break
+        spread *= _SPREAD
+    return claims
+
+
+def _suspect(
+    connection: Connection, kind: str, worker_id: UUID, found: Row[Any], *, idle: bool, lease_sec: float
+) -> list[Claim]:
+    """A row lost twice, alone; a busy worker is put down for it and takes nothing until it is idle."""
+    key = {"kind": kind, "worker": worker_id, "tenant": found.tenant_id, "id": found.id}
+    if not idle:
+        _run(connection, "mark_suspect", **key)
+        return []
+    return _claims(kind, _run(connection, "claim_suspect", **key, lease=lease_sec))
 
 
 def held_by(connection: Connection, kind: str, worker_id: UUID, *, known: Sequence[int]) -> list[Claim]:
@@ -201,6 +238,13 @@ def complete(connection: Connection, tenant_id: UUID, kind: str, claims: Sequenc
     """Remove finished rows by (id, token); returns the ids that were still ours."""
     rows = _run(connection, "complete", tenant=tenant_id, kind=kind, **_pairs(claims))
     return {row.id for row in rows}
+
+
+def complete_all(connection: Connection, kind: str, claims: Sequence[Claim]) -> set[int]:
+    """Remove finished rows of any tenants, as the scheduler; returns the tokens that were still ours."""
+    tenants = [claim.tenant_id for claim in claims]
+    rows = _run(connection, "complete_all", kind=kind, tenants=tenants, **_pairs([(c.id, c.token) for c in claims]))
+    return {row.token for row in rows}
 
 
 def put_back(connection: Connection, tenant_id: UUID, kind: str, rows: Sequence[PutBack]) -> set[UUID]:
@@ -231,20 +275,15 @@ def _lost(row: Row[Any]) -> Lost:
     return Lost(dead=fields.pop("state") == "dead", **fields)
 
 
-def pass_deadlines(connection: Connection, kind: str) -> int:
-    """Bury rows whose deadline passed before anybody ran them; returns how many."""
-    return _run(connection, "pass_deadline", kind=kind).rowcount
-
-
 def let_go(connection: Connection, tenant_id: UUID, kind: str, holder: UUID, *, drop: bool) -> None:
-    """A holder wants none of its rows now; ``drop`` also removes those that nobody else wants."""
-    _run(connection, "let_go", tenant=tenant_id, kind=kind, holder=str(holder))
+    """A holder wants none of its rows now. ``drop``: nor ever will, and those that nobody else holds are removed."""
+    _run(connection, "let_go", tenant=tenant_id, kind=kind, holder=str(holder), gone=drop)
     if drop:
         _run(connection, "drop_unwanted", tenant=tenant_id, kind=kind)
 
 
 def count_states(connection: Connection, tenant_id: UUID, kind: str, holder: UUID) -> dict[str, int]:
-    """Rows of a holder by state."""
+    """Rows of a holder by state; those it does not want now are paused, whoever else does."""
     rows = _run(connection, "counts", tenant=tenant_id, kind=kind, holder=str(holder))
     return {row.state: row.rows for row in rows}
 
@@ -269,27 +308,26 @@ def lane_worked(connection: Connection, tenant_id: UUID, kind: str, provider: st
     _run(connection, "lane_worked", tenant=tenant_id, kind=kind, provider=provider)
 
 
-def set_lane(
-    connection: Connection,
-    tenant_id: UUID,
-    kind: str,
-    provider: str,
-    *,
-    paused: bool,
-    reason: str = "",
-    max_running: int | None = None,
+def pause_lane(connection: Connection, tenant_id: UUID, kind: str, provider: str, *, reason: str) -> None:
+    """Serve nothing from a lane until it is opened."""
+    _run(connection, "pause_lane", tenant=tenant_id, kind=kind, provider=provider, reason=reason)
+
+
+def open_lane(connection: Connection, tenant_id: UUID, kind: str, provider: str) -> None:
+    """Open a lane that was paused, or whose breaker is open, at once."""
+    _run(connection, "open_lane", tenant=tenant_id, kind=kind, provider=provider)
+
+
+def limit_lane(connection: Connection, tenant_id: UUID, kind: str, provider: str, *, max_running: int | None) -> None:
+    """Limit what runs from a lane at once; ``None``: no limit."""
+    _run(connection, "limit_lane", tenant=tenant_id, kind=kind, provider=provider, max_running=max_running)
+
+
+def set_share(
+    connection: Connection, tenant_id: UUID, kind: str, *, weight: float = 1.0, over_quota: bool = False
 ) -> None:
-    """Pause or open a lane by hand, or limit what runs from it at once."""
-    _run(
-        connection,
-        "set_lane",
-        tenant=tenant_id,
-        kind=kind,
-        provider=provider,
-        paused=paused,
-        reason=reason,
-        max_running=max_running,
-    )
+    """A tenant's share of service beside the others' in each band; over its quota it is served one band lower."""
+    _run(connection, "set_share", tenant=tenant_id, kind=kind, weight=weight, over_quota=over_quota)
 
 
 def lanes(connection: Connection, tenant_id: UUID, kind: str) -> list[Lane]:

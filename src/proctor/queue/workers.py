@@ -16,8 +16,7 @@ from proctor.kernel.ids import new_id
 
 __all__ = ["WorkerIdentity", "dead_local_workers", "forget", "register"]
 
-_SAME_START_SEC: float = 0.05
-"""Process start times are read in clock ticks; two readings of one process agree to less than this."""
+_PROC = Path("/proc/self/stat")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,7 +27,10 @@ class WorkerIdentity:
     host: str
     boot_id: str
     pid: int
-    process_started: float
+    process_started: int
+    """Clock ticks since boot; the wall clock may be set, and then a living process would seem another."""
+    owner: str
+    """``host:pid:start-time``, as sandbox labels carry it."""
 
     @classmethod
     def of_this_process(cls) -> WorkerIdentity:
@@ -36,16 +38,12 @@ class WorkerIdentity:
         process = psutil.Process()
         return cls(
             id=new_id(),
-            host=socket.gethostname(),
+            host=_host(),
             boot_id=_boot_id(),
             pid=process.pid,
-            process_started=process.create_time(),
+            process_started=_started(process.pid) or 0,
+            owner=f"{socket.gethostname()}:{process.pid}:{process.create_time():.2f}",
         )
-
-    @property
-    def owner(self) -> str:
-        """``host:pid:start-time``, as sandbox labels carry it."""
-        return f"{self.host}:{self.pid}:{self.process_started:.2f}"
 
 
 def register(connection: Connection, identity: WorkerIdentity, *, slots: int) -> None:
@@ -65,26 +63,44 @@ def register(connection: Connection, identity: WorkerIdentity, *, slots: int) ->
 
 
 def forget(connection: Connection, workers: Sequence[UUID]) -> None:
-    """Drop workers that hold nothing any more."""
+    """Drop those workers that hold nothing any more, and any that nobody heard of for a day."""
     connection.execute(load_queries("proctor.queue")["forget_worker"], {"workers": list(workers)})
 
 
 def dead_local_workers(connection: Connection) -> list[UUID]:
     """Workers of this host whose process is gone, or that lived before its last boot."""
     queries = load_queries("proctor.queue")
-    here = {"host": socket.gethostname(), "boot_id": _boot_id()}
+    here = {"host": _host(), "boot_id": _boot_id()}
     rows = connection.execute(queries["local_workers"], here).all()
-    gone = [row.id for row in rows if not _runs(row.pid, row.process_started)]
+    gone = [row.id for row in rows if _started(row.pid) != row.process_started]
     return gone + [row.id for row in connection.execute(queries["rebooted_workers"], here)]
 
 
-def _runs(pid: int, process_started: float) -> bool:
+def _started(pid: int) -> int | None:
+    """When a process began, in clock ticks since boot; ``None`` if it ended, though nobody waited for it yet."""
+    stat = Path(f"/proc/{pid}/stat")
+    if not _PROC.exists():
+        return _started_by_wall_clock(pid)
+    try:
+        fields = stat.read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+    return None if fields[0] in ("Z", "X") else int(fields[19])
+
+
+def _started_by_wall_clock(pid: int) -> int | None:
+    """Where there is no ``/proc``: whole seconds."""
     try:
         process = psutil.Process(pid)
-        same = abs(process.create_time() - process_started) < _SAME_START_SEC
-        return same and process.status() != psutil.STATUS_ZOMBIE
+        return None if process.status() == psutil.STATUS_ZOMBIE else int(process.create_time())
     except psutil.NoSuchProcess:
-        return False
+        return None
+
+
+def _host(namespaces: Path = Path("/proc/self/ns/pid")) -> str:
+    """The machine as its pids are counted: two containers may share a host name and a kernel, but no pids."""
+    name = socket.gethostname()
+    return f"{name}/{namespaces.readlink()}" if namespaces.is_symlink() else name
 
 
 def _boot_id() -> str:

@@ -42,6 +42,7 @@ CREATE TABLE proctor.event (
     CONSTRAINT pk_event PRIMARY KEY (tenant_id, seq),
     CONSTRAINT uq_event_tenant_id_id UNIQUE (tenant_id, id)
 );
+CREATE INDEX ix_event_published_at ON proctor.event (published_at) WHERE published_at IS NOT NULL;
 CREATE INDEX ix_event_txid_seq ON proctor.event (txid, seq) WHERE published_at IS NULL;
 
 CREATE TABLE proctor.queue_item (
@@ -66,6 +67,7 @@ CREATE TABLE proctor.queue_item (
     worker_id UUID,
     token BIGINT,
     lease_until TIMESTAMP WITH TIME ZONE,
+    served_band SMALLINT,
     reason TEXT DEFAULT '' NOT NULL,
     CONSTRAINT pk_queue_item PRIMARY KEY (tenant_id, kind, id),
     CONSTRAINT ck_queue_item_state CHECK (state IN ('pending', 'waiting', 'claimed', 'paused', 'dead')),
@@ -73,17 +75,19 @@ CREATE TABLE proctor.queue_item (
     CONSTRAINT ck_queue_item_claimed_has_token CHECK ((state = 'claimed') = (token IS NOT NULL))
 )
  PARTITION BY LIST (kind);
+CREATE INDEX ix_queue_item_kind_deadline ON proctor.queue_item (kind, deadline) WHERE state IN ('pending', 'waiting') AND deadline IS NOT NULL;
 CREATE INDEX ix_queue_item_kind_enqueued_at ON proctor.queue_item (kind, enqueued_at) WHERE state = 'pending' AND losses >= 2;
 CREATE INDEX ix_queue_item_kind_run_at ON proctor.queue_item (kind, run_at) WHERE state = 'waiting';
-CREATE INDEX ix_queue_item_lease_until ON proctor.queue_item (lease_until) WHERE state = 'claimed';
 CREATE INDEX ix_queue_item_tenant_id_kind_id ON proctor.queue_item (tenant_id, kind, id) WHERE state = 'dead';
 CREATE INDEX ix_queue_item_tenant_id_kind_provider_band_enqueued_at ON proctor.queue_item (tenant_id, kind, provider, band, enqueued_at) WHERE state = 'pending';
 CREATE INDEX ix_queue_item_tenant_id_kind_provider_band_run_at ON proctor.queue_item (tenant_id, kind, provider, band, expected_sec DESC, run_at) WHERE state = 'pending';
 CREATE INDEX ix_queue_item_worker_id ON proctor.queue_item (worker_id) WHERE state = 'claimed';
 COMMENT ON COLUMN proctor.queue_item.id IS 'derived from what it is about, so it is also the dedupe key';
 COMMENT ON COLUMN proctor.queue_item.band IS '0 critical, 1 high, 2 normal, 3 low';
-COMMENT ON COLUMN proctor.queue_item.holders IS 'who wants it: {holder id: band}';
+COMMENT ON COLUMN proctor.queue_item.holders IS 'who wants it: {holder id: band, null: not now}';
 COMMENT ON COLUMN proctor.queue_item.tries IS 'faults of its own so far';
+COMMENT ON COLUMN proctor.queue_item.worker_id IS 'who runs it; on a pending suspect, who is to run it alone';
+COMMENT ON COLUMN proctor.queue_item.served_band IS 'the effective band it was claimed in';
 
 CREATE TABLE proctor.queue_lane (
     tenant_id UUID NOT NULL,
@@ -104,12 +108,22 @@ CREATE TABLE proctor.queue_share (
     tenant_id UUID NOT NULL,
     kind TEXT NOT NULL,
     weight FLOAT DEFAULT '1' NOT NULL,
-    served FLOAT DEFAULT '0' NOT NULL,
     over_quota BOOLEAN DEFAULT false NOT NULL,
     CONSTRAINT pk_queue_share PRIMARY KEY (tenant_id, kind),
     CONSTRAINT ck_queue_share_weight CHECK (weight > 0)
 );
-COMMENT ON COLUMN proctor.queue_share.served IS 'service received per weight';
+
+CREATE TABLE proctor.queue_service (
+    tenant_id UUID NOT NULL,
+    kind TEXT NOT NULL,
+    band SMALLINT NOT NULL,
+    served FLOAT NOT NULL,
+    started FLOAT NOT NULL,
+    CONSTRAINT pk_queue_service PRIMARY KEY (tenant_id, kind, band),
+    CONSTRAINT ck_queue_service_band CHECK (band BETWEEN 0 AND 3)
+) WITH (fillfactor = 50);
+COMMENT ON COLUMN proctor.queue_service.served IS 'service received per weight: virtual time of its next row';
+COMMENT ON COLUMN proctor.queue_service.started IS 'virtual time its last row was served at';
 
 CREATE TABLE proctor.suite (
     tenant_id UUID NOT NULL,
@@ -156,12 +170,12 @@ CREATE TABLE proctor.worker (
     host TEXT NOT NULL,
     boot_id TEXT NOT NULL,
     pid INTEGER NOT NULL,
-    process_started FLOAT NOT NULL,
+    process_started BIGINT NOT NULL,
     slots INTEGER NOT NULL,
     seen_at TIMESTAMP WITH TIME ZONE DEFAULT now() NOT NULL,
     CONSTRAINT pk_worker PRIMARY KEY (id)
 );
-COMMENT ON COLUMN proctor.worker.process_started IS 'seconds since the epoch, so a reused pid is not it';
+COMMENT ON COLUMN proctor.worker.process_started IS 'clock ticks since boot: a reused pid has others';
 
 CREATE TABLE proctor.cell (
     tenant_id UUID NOT NULL,
@@ -396,6 +410,10 @@ ALTER TABLE proctor.queue_share ENABLE ROW LEVEL SECURITY;
 ALTER TABLE proctor.queue_share FORCE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON proctor.queue_share USING (tenant_id = nullif(current_setting('proctor.tenant', true), '')::uuid)
     WITH CHECK (tenant_id = nullif(current_setting('proctor.tenant', true), '')::uuid);
+ALTER TABLE proctor.queue_service ENABLE ROW LEVEL SECURITY;
+ALTER TABLE proctor.queue_service FORCE ROW LEVEL SECURITY;
+CREATE POLICY tenant ON proctor.queue_service USING (tenant_id = nullif(current_setting('proctor.tenant', true), '')::uuid)
+    WITH CHECK (tenant_id = nullif(current_setting('proctor.tenant', true), '')::uuid);
 ALTER TABLE proctor.suite ENABLE ROW LEVEL SECURITY;
 ALTER TABLE proctor.suite FORCE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON proctor.suite USING (tenant_id = nullif(current_setting('proctor.tenant', true), '')::uuid)
@@ -469,13 +487,20 @@ ALTER TABLE proctor.queue_item_step FORCE ROW LEVEL SECURITY;
 CREATE POLICY scheduler ON proctor.queue_item TO proctor_scheduler USING (true) WITH CHECK (true);
 CREATE POLICY scheduler ON proctor.queue_lane TO proctor_scheduler USING (true) WITH CHECK (true);
 CREATE POLICY scheduler ON proctor.queue_share TO proctor_scheduler USING (true) WITH CHECK (true);
+CREATE POLICY scheduler ON proctor.queue_service TO proctor_scheduler USING (true) WITH CHECK (true);
+-- The outbox is a queue too: relays read, mark and prune it for all tenants, and write one as a tenant only.
+CREATE POLICY relay_reads ON proctor.event FOR SELECT TO proctor_scheduler USING (true);
+CREATE POLICY relay_marks ON proctor.event FOR UPDATE TO proctor_scheduler USING (true) WITH CHECK (true);
+CREATE POLICY relay_prunes ON proctor.event FOR DELETE TO proctor_scheduler USING (published_at IS NOT NULL);
 
 -- Facts are only ever added to.
 GRANT SELECT, INSERT ON proctor.alias, proctor.configuration, proctor.suite, proctor.task, proctor.suite_task, proctor.run_set_profile, proctor.cell, proctor.evidence, proctor.grading, proctor.outcome, proctor.result, proctor.leaderboard_entry, proctor.ledger
     TO proctor_app, proctor_scheduler;
-GRANT SELECT, INSERT, UPDATE ON proctor.run_set, proctor.expected_cell, proctor.attempt, proctor.event, proctor.tenant
+GRANT SELECT, INSERT, UPDATE ON proctor.run_set, proctor.expected_cell, proctor.attempt, proctor.tenant
     TO proctor_app, proctor_scheduler;
-GRANT SELECT, INSERT, UPDATE, DELETE ON proctor.queue_item, proctor.queue_lane, proctor.queue_share
+GRANT SELECT, INSERT ON proctor.event TO proctor_app, proctor_scheduler;
+GRANT UPDATE (published_at), DELETE ON proctor.event TO proctor_scheduler;
+GRANT SELECT, INSERT, UPDATE, DELETE ON proctor.queue_item, proctor.queue_lane, proctor.queue_share, proctor.queue_service
     TO proctor_app, proctor_scheduler;
 GRANT SELECT, INSERT, UPDATE, DELETE ON proctor.worker TO proctor_scheduler;
 GRANT USAGE ON SEQUENCE proctor.queue_token TO proctor_app, proctor_scheduler;
