@@ -187,3 +187,16 @@ def test_doctor_and_down(cli: Cli) -> None:
     assert all(check["ok"] for check in report["checks"]), report
     assert report["limits"]["wall"] == "enforced"
     assert cli.json("down") == {"stopped": False}
+
+
+def test_logs_can_be_followed_while_the_attempt_runs(cli: Cli) -> None:
+    small_task(cli, "t")
+    text = SLOW.format(trials=1, sleep=2).replace("sleep 2; echo hello", "echo first; sleep 10; echo last")
+    cli.write("f.toml", text)
+    command = [sys.executable, "-m", "proctor"]
+    process = subprocess.Popen([*command, "run", "f.toml"], cwd=cli.folder, env=cli.environment())
+    _until_running(cli)
+    attempt = cli.json("status", "slow")["running"][0]["id"]
+    followed = cli("attempt", "logs", "-f", attempt).stdout
+    assert process.wait(timeout=60) == 0
+    assert followed.splitlines() == ["first", "last"]
