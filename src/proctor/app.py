@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -24,8 +23,8 @@ from proctor.settings import Settings
 from proctor.suites.service import SuiteService
 
 if TYPE_CHECKING:
-    from proctor.engine.attempts import RunnerParts
     from proctor.database.embedded import Connections, EmbeddedServer
+    from proctor.engine.attempts import RunnerParts
 
 __all__ = ["BackendUnknown", "Platform", "TenantMissing", "embedded_server", "local_backend", "open_platform"]
 
@@ -68,15 +67,15 @@ class Platform:
         """What the attempts of one worker share."""
         from proctor.engine.attempts import RunnerParts
         from proctor.engine.library import CachedLibrary
+        from proctor.engine.scratch import make_scratch
 
-        scratch = Path(tempfile.mkdtemp(prefix="attempts-", dir=_private(self.settings.home / "tmp")))
         return RunnerParts(
             backend=backend,
             objects=self.objects,
             library=CachedLibrary(self.suites, _private(self.settings.home / "cache" / "tasks")),
             clock=SystemClock(),
             owner=owner,
-            scratch=scratch,
+            scratch=make_scratch(_private(self.settings.home / "tmp")),
             secrets=secrets,
         )
 

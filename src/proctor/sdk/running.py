@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import shutil
 import threading
 import time
 from collections import Counter
@@ -13,6 +12,7 @@ from proctor.app import Platform
 from proctor.engine import reading
 from proctor.engine.planning import RunSetRow
 from proctor.engine.recording import Decided
+from proctor.engine.scratch import remove_scratch
 from proctor.engine.spec import RunSetSpec, parse_duration
 from proctor.engine.worker import Worker, WorkerSettings
 from proctor.kernel.money import parse_usd
@@ -86,7 +86,7 @@ class RunSession:
         """Say how it ended. Raises what the worker raised."""
         if not self.nothing_to_do:
             self._thread.join()
-        shutil.rmtree(self._parts.scratch, ignore_errors=True)
+        remove_scratch(self._parts.scratch)
         if self._failure is not None:
             raise self._failure
         return self._platform.engine.finish(self.run_set.id, paused_reason=self.paused_reason)

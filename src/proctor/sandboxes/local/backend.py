@@ -31,6 +31,7 @@ from proctor.sandboxes.local.cgroups import ControlGroup, control_group
 from proctor.sandboxes.local.confined import descriptor
 from proctor.sandboxes.local.launch import launch_keeper, run_once
 from proctor.sandboxes.local.records import (
+    RECORD,
     Record,
     is_running,
     kill_keeper,
@@ -40,7 +41,7 @@ from proctor.sandboxes.local.records import (
     write_record,
 )
 from proctor.sandboxes.local.sandbox import LocalSandbox, Place
-from proctor.sandboxes.local.trees import Copier, remove_tree
+from proctor.sandboxes.local.trees import Copier, remove_tree, remove_tree_but_last
 from proctor.sandboxes.local.userland import (
     AGENT,
     Userland,
@@ -57,6 +58,7 @@ __all__ = ["LocalBackend"]
 
 _START_SECONDS = 30.0
 """A start takes some 20 ms; a machine under heavy load may need a thousand times that."""
+_DRAFT = ".new-"
 _FOLDER = os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC
 _UNCAPPED = TransferLimits(entries=10**9, total_bytes=1 << 62, file_bytes=1 << 62, ratio=float("inf"))
 """For a snapshot that already passed its caps when it was written: the digest says it is that one."""
@@ -100,7 +102,7 @@ class LocalBackend:
     async def create(self, spec: SandboxSpec) -> Sandbox:
         """Start a sandbox. Raises ``UnsupportedByBackend`` before launch or ``SandboxStartError``."""
         userland = self._validate(spec)
-        place = self._new_place(userland)
+        place = self._new_place(userland, spec.labels)
         try:
             await self._fill(place, spec)
             return await self._start(place, spec)
@@ -111,6 +113,7 @@ class LocalBackend:
     async def reap(self, is_live: Callable[[Labels], Awaitable[bool]]) -> int:
         """Remove sandboxes whose expiry passed or whose owner is dead and not live; returns how many."""
         removed = 0
+        _remove_unborn(self._place())
         for folder in sorted(self._place().glob(f"{homes.PREFIX}*")):
             if await self._outlived(folder, is_live):
                 known = self._open.get(folder.name)
@@ -120,9 +123,9 @@ class LocalBackend:
 
     async def _outlived(self, folder: Path, is_live: Callable[[Labels], Awaitable[bool]]) -> bool:
         record = read_record(folder)
-        if record is None:  # not labelled yet, or torn by a crash: its making takes milliseconds
+        if record is None:  # its removal was cut off at the very end, or is just there
             with suppress(FileNotFoundError):
-                return time.time() - folder.stat().st_mtime > _START_SECONDS
+                return not any(folder.iterdir()) or time.time() - folder.stat().st_mtime > _START_SECONDS
             return False
         expired = datetime.now(UTC) >= record.labels.expires_at
         dead = owner_is_dead(record.labels) or not is_running(record.maker)
@@ -157,18 +160,22 @@ class LocalBackend:
             raise UnsupportedByBackend(f"{image} has no /usr/bin/python3 for its first process", where="image")
         return image_userland(image)
 
-    def _new_place(self, userland: Userland) -> Place:
+    def _new_place(self, userland: Userland, labels: Labels) -> Place:
+        """Its folder appears with its labels in it: whoever is killed meanwhile leaves a draft that names him."""
         sandbox_id = homes.new_id()
         owner = homes.owner_of(sandbox_id)
         folder = self._place() / sandbox_id
-        folder.mkdir(mode=0o700)
+        maker = started_at(os.getpid()) or ""
+        draft = self._place() / f"{_DRAFT}{maker}-{sandbox_id}"
+        draft.mkdir(mode=0o700)
         if owner is not None:  # its own user may pass through, nobody else
-            os.chown(folder, 0, owner)
-            folder.chmod(0o710)
+            os.chown(draft, 0, owner)
+            draft.chmod(0o710)
+        write_record(draft, Record(labels=labels, maker=maker))
+        draft.rename(folder)
         return Place(id=sandbox_id, folder=folder, owner=owner, userland=userland)
 
     async def _fill(self, place: Place, spec: SandboxSpec) -> None:
-        write_record(place.folder, Record(labels=spec.labels, maker=started_at(os.getpid()) or ""))
         place.root.mkdir(mode=0o755)
         make_root(place.root, place.userland, place.owner, spec.workdir)
         if spec.base is not None:
@@ -274,8 +281,15 @@ def _unpack(base: Snapshot, place: Place, restore_system: bool) -> None:
 
 
 def _remove(folder: Path) -> None:
-    if folder.exists():
-        remove_tree(folder)
+    remove_tree_but_last(folder, RECORD)
+
+
+def _remove_unborn(home: Path) -> None:
+    """Drafts of sandboxes whose maker was killed before they had a name."""
+    for draft in home.glob(f"{_DRAFT}*"):
+        if not is_running(draft.name.removeprefix(_DRAFT).partition("-")[0]):
+            with suppress(OSError):  # another process does the same
+                remove_tree(draft)
 
 
 def _reap(folder: Path) -> None:
@@ -285,4 +299,5 @@ def _reap(folder: Path) -> None:
     group = control_group(folder.name)
     if group is not None:
         group.remove()
-    remove_tree(folder)
+    with suppress(OSError):  # another process reaps it as well, and one of the two gets to the end
+        _remove(folder)

@@ -16,9 +16,19 @@ import psutil
 
 from proctor.sandboxes.interfaces import Labels
 
-__all__ = ["Record", "is_running", "kill_keeper", "owner_is_dead", "read_record", "started_at", "write_record"]
+__all__ = [
+    "RECORD",
+    "Record",
+    "is_running",
+    "kill_keeper",
+    "owner_is_dead",
+    "read_record",
+    "started_at",
+    "write_record",
+]
 
-_NAME = "labels.json"
+RECORD = "labels.json"
+"""Its name: the first file of a sandbox's folder to be there and the last to go."""
 _SAME_START_SEC = 2.0
 """Start times are read in clock ticks and against a boot time that drifts; one process's agree to this."""
 
@@ -47,16 +57,16 @@ def write_record(folder: Path, record: Record) -> None:
             "keeper": record.keeper,
         }
     )
-    draft = folder / f"{_NAME}.new"
+    draft = folder / f"{RECORD}.new"
     draft.write_text(text)
     draft.chmod(0o600)
-    draft.rename(folder / _NAME)
+    draft.rename(folder / RECORD)
 
 
 def read_record(folder: Path) -> Record | None:
     """``None`` where there is none or it can't be read."""
     try:
-        raw = json.loads((folder / _NAME).read_text())
+        raw = json.loads((folder / RECORD).read_text())
         labels = Labels(
             tenant=UUID(raw["tenant"]),
             run_set=UUID(raw["run_set"]),

@@ -37,7 +37,8 @@ from proctor.sandboxes.local.cgroups import ControlGroup
 from proctor.sandboxes.local.channel import Channel
 from proctor.sandboxes.local.launch import Launched, memory_file
 from proctor.sandboxes.local.meters import Meter, descendants
-from proctor.sandboxes.local.trees import remove_tree, tree_use
+from proctor.sandboxes.local.records import RECORD
+from proctor.sandboxes.local.trees import remove_tree_but_last, tree_use
 from proctor.sandboxes.local.userland import AGENT, Userland, agent_environment
 
 __all__ = ["LocalSandbox", "Place"]
@@ -239,7 +240,7 @@ class LocalSandbox:
     def _remove_traces(self) -> None:
         if self._group is not None:
             self._group.remove()
-        remove_tree(self._place.folder)
+        remove_tree_but_last(self._place.folder, RECORD)
 
     async def _end_of(
         self, number: int, done: asyncio.Future[int], timeout: float | None, oom_kills: int

@@ -5,13 +5,24 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from proctor.sandboxes.errors import TransferRefused
 from proctor.sandboxes.interfaces import TransferLimits
 from proctor.sandboxes.local.confined import descriptor, open_in_root, opened_folder, reopen
 
-__all__ = ["MAX_DEPTH", "Budget", "Copier", "TreeUse", "data_ranges", "remove_entry", "remove_tree", "tree_use"]
+__all__ = [
+    "MAX_DEPTH",
+    "Budget",
+    "Copier",
+    "TreeUse",
+    "data_ranges",
+    "remove_entry",
+    "remove_tree",
+    "remove_tree_but_last",
+    "tree_use",
+]
 
 MAX_DEPTH = 128
 """Levels below a root that are walked: twice what the deepest package trees have; each holds a descriptor."""
@@ -233,6 +244,21 @@ def remove_tree(path: str | os.PathLike[str]) -> None:
     parent = os.path.dirname(os.fspath(path)) or "."
     with descriptor(os.open(parent, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)) as fd:
         remove_entry(fd, os.path.basename(path))
+
+
+def remove_tree_but_last(path: str | os.PathLike[str], last: str) -> None:
+    """As ``remove_tree``, with the file ``last`` at the very end: by it a removal that was cut off is found again.
+
+    Nothing leaves the folder on the way. Safe to repeat, and beside another process that does the same.
+    """
+    with suppress(FileNotFoundError), descriptor(os.open(path, _FOLDER)) as own:
+        _open_up(own)
+        with opened_folder(own) as fd:
+            for name in os.listdir(fd):
+                if name != last:
+                    remove_entry(fd, name)
+            remove_entry(fd, last)
+        os.rmdir(path)
 
 
 @dataclass
