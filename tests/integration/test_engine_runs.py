@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import stat
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -16,7 +17,7 @@ from proctor.engine import reading
 from proctor.engine.errors import RunSetMoved, RunSetUnknown
 from proctor.engine.service import OnMoved, Selection
 from proctor.sandboxes.errors import SandboxStartError
-from proctor.sandboxes.fake import FakeBackend, FakeSandbox, exits, rewards
+from proctor.sandboxes.fake import FakeBackend, FakeFile, FakeSandbox, exits, rewards
 from proctor.sandboxes.interfaces import ExecRequest, ExecResult, LimitKind, Sandbox, SandboxSpec
 from tests.bench import TASK, Bench, write_tasks
 
@@ -308,6 +309,28 @@ def test_pause_resume_and_cancel(bench: Bench) -> None:
     assert bench.sql("SELECT count(*) FROM proctor.queue_item") == [(0,)]
     assert bench.engine.resume(opened.run_set.id) == 3
     assert bench.work(opened.run_set.id).state == "complete"
+
+
+def test_a_run_set_cancelled_from_elsewhere_stays_cancelled(bench: Bench) -> None:
+    write_tasks(bench.folder / "suite", 2)
+    opened = bench.open(file())
+    bench.engine.cancel(opened.run_set.id, "enough")
+    row = bench.work(opened.run_set.id)
+    assert (row.state, row.reason, bench.settled) == ("cancelled", "enough", {})
+
+
+def test_a_reward_behind_a_link_is_no_reward(bench: Bench) -> None:
+    write_tasks(bench.folder / "suite", 1)
+
+    def handler(sandbox: FakeSandbox, request: ExecRequest) -> ExecResult:
+        if request.session == "verifier":
+            sandbox.files["/logs/verifier/reward.txt"] = FakeFile(b"/etc/hostname", stat.S_IFLNK | 0o777)
+        return ExecResult(exit_code=0, signal=None)
+
+    bench.backend = FakeBackend(handler)
+    row = bench.run(file())
+    assert bench.cells(row)[0].outcome == "verifier_error"
+    assert bench.sql("SELECT detail->>'problem' FROM proctor.grading") == [("reward_unparsable",)] * 2
 
 
 def test_a_cell_that_two_run_sets_want_runs_once_and_stops_only_when_both_do(bench: Bench) -> None:

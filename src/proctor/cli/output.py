@@ -74,6 +74,12 @@ def told(*, as_json: bool) -> Iterator[None]:
         else:
             _show_error(error.code, error.where, error.message, error.fix)
         raise typer.Exit(error.exit_code) from error
+    except typer.BadParameter as error:
+        if not as_json:
+            raise
+        told = {"code": "usage", "message": error.message, "where": error.param_hint, "remedy": None}
+        typer.echo(json.dumps({"error": told}, indent=2))
+        raise typer.Exit(ExitCode.USAGE) from error
     except BrokenPipeError:
         raise typer.Exit(ExitCode.DONE) from None  # the reader closed early, as head does
 

@@ -9,11 +9,11 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Connection, CursorResult, select
+from sqlalchemy import Connection, CursorResult, func, select
 
 from proctor.database.queries import load_queries
 from proctor.engine.errors import AttemptUnknown, RunSetUnknown
-from proctor.engine.models import attempt, evidence, grading, outcome, run_set
+from proctor.engine.models import attempt, evidence, grading, ledger, outcome, run_set
 from proctor.engine.numbers import Rates, TaskTally, rank_intervals, rates
 from proctor.engine.planning import RunSetRow
 from proctor.engine.recording import KIND
@@ -420,6 +420,13 @@ def reused(connection: Connection, tenant: UUID, row: RunSetRow) -> tuple[int, d
 def history(connection: Connection, tenant: UUID, series: str) -> list[Mapping[str, Any]]:
     """Every leaderboard revision of a series, oldest first."""
     return [dict(row._mapping) for row in _run(connection, "history", tenant=tenant, series=series)]
+
+
+def spent(connection: Connection, tenant: UUID, run_set_id: UUID) -> int:
+    """What a run set has paid so far, in nano-dollars: the sum of its ledger."""
+    query = select(func.coalesce(func.sum(ledger.c.nano), 0))
+    of_run_set = query.where(ledger.c.tenant_id == tenant, ledger.c.run_set_id == run_set_id)
+    return int(connection.execute(of_run_set).scalar_one())
 
 
 def mean_seconds(connection: Connection, tenant: UUID, configurations: Sequence[str]) -> float | None:

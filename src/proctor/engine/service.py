@@ -133,7 +133,7 @@ class EngineService:
         def work(connection: Connection) -> RunSetRow:
             row = reading.find_run_set(connection, self.tenant, str(identity))
             progress = reading.progress(connection, self.tenant, row)
-            state, reason = _ending(progress, paused_reason)
+            state, reason = _ending(row, progress, paused_reason)
             if (state, reason) != (row.state, row.reason):
                 planning.set_state(connection, self.tenant, identity, state, reason)
                 self._emit(connection, row, f"run_set.{state}")
@@ -234,9 +234,11 @@ class EngineService:
         _run(connection, "insert_events", tenant=self.tenant, rows=json.dumps([event]))
 
 
-def _ending(progress: reading.Progress, paused_reason: str | None) -> tuple[str, str]:
+def _ending(row: RunSetRow, progress: reading.Progress, paused_reason: str | None) -> tuple[str, str]:
     if progress.decided == progress.expected:
         return "complete", ""
+    if row.state in ("paused", "cancelled"):
+        return row.state, row.reason  # somebody said so while it ran
     if paused_reason is not None:
         return "paused", paused_reason
     if progress.live:

@@ -15,6 +15,7 @@ from proctor.engine.phases import exec_detail
 from proctor.engine.rewards import MAX_REWARD_BYTES, parse_rewards
 from proctor.kernel.canonical import Json
 from proctor.kernel.clock import Clock
+from proctor.sandboxes.errors import TransferRefused
 from proctor.sandboxes.interfaces import ExecRequest, ExecResult, LimitKind, Sandbox
 from proctor.suites.tasks import Task, VerificationMode
 
@@ -63,9 +64,17 @@ async def grade(sandbox: Sandbox, verification: Verification, clock: Clock) -> G
     await sandbox.kill_session("verifier")
     if result.limit is LimitKind.WALL:
         return _facts(verification, clock, result, VerifierProblem.TIMEOUT, stage="test")
-    json_file = await sandbox.read(f"{_LOGS}/reward.json", MAX_REWARD_BYTES)
-    text_file = await sandbox.read(f"{_LOGS}/reward.txt", MAX_REWARD_BYTES)
-    return _facts(verification, clock, result, parse_rewards(json_file, text_file), stage="test")
+    return _facts(verification, clock, result, await _read_rewards(sandbox), stage="test")
+
+
+async def _read_rewards(sandbox: Sandbox) -> Mapping[str, float] | VerifierProblem:
+    """The reward files, through no link and no longer than a reward is."""
+    try:
+        json_file = await sandbox.read(f"{_LOGS}/reward.json", MAX_REWARD_BYTES)
+        text_file = await sandbox.read(f"{_LOGS}/reward.txt", MAX_REWARD_BYTES)
+    except TransferRefused:
+        return VerifierProblem.UNPARSABLE
+    return parse_rewards(json_file, text_file)
 
 
 def _facts(

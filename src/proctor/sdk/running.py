@@ -44,7 +44,7 @@ class RunSession:
         self._thread = threading.Thread(target=self._main, name="worker")
         self._failure: BaseException | None = None
         self._started = time.monotonic()
-        self._cost_nano = 0
+        self._cost_nano = platform.engine.read(lambda c: reading.spent(c, platform.tenant, run_set.id))
         self.classes: Counter[str] = Counter()
         self.paused_reason: str | None = None
         self.nothing_to_do = False
