@@ -49,7 +49,7 @@ test-chaos: $(VENV)/dev ## kill -9 at random moments; SEED=n repeats one
 	$(BIN)/pytest tests/chaos $(if $(SEED),--seed $(SEED))
 
 .PHONY: test-foreign
-test-foreign: ## Foreign tools as judges, in environments of their own
+test-foreign: $(VENV)/dev ## Foreign tools as judges, in environments of their own
 	$(BIN)/pytest tests/foreign
 
 .PHONY: test-external-postgres

@@ -1,0 +1,50 @@
+"""The judges as fixtures; a judge whose Python is not on this machine is skipped, and says so."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.foreign.environments import HARBOR, JCS, JSONSCHEMA, STATSMODELS, Foreign, PythonMissing
+
+JUDGES = Path(__file__).parent / "judges"
+COLD_SEC: int = 360
+"""A test that comes first may have to install its judge."""
+
+Ask = Callable[[Foreign, str, object], Any]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.path.is_relative_to(JUDGES.parent):
+            item.add_marker(pytest.mark.timeout(COLD_SEC))
+
+
+@pytest.fixture(scope="session")
+def made() -> None:
+    """All judges installed, side by side: one after the other would take twice as long on an empty cache."""
+
+    def make(foreign: Foreign) -> None:
+        with suppress(PythonMissing):  # the test that asks says so
+            foreign.interpreter()
+
+    with ThreadPoolExecutor() as pool:
+        list(pool.map(make, (HARBOR, STATSMODELS, JSONSCHEMA, JCS)))
+
+
+@pytest.fixture(scope="session")
+def ask(made: None) -> Ask:
+    """Put a question to a judge."""
+
+    def put(foreign: Foreign, judge: str, question: object) -> Any:
+        try:
+            return foreign.ask(JUDGES / f"{judge}.py", question)
+        except PythonMissing as missing:
+            pytest.skip(f"{foreign.name} {missing}")
+
+    return put

@@ -1,0 +1,110 @@
+"""Environments of foreign tools, made once with pip under the user's cache and used again; never our own ``.venv``."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+__all__ = ["HARBOR", "INSPECT", "JCS", "JSONSCHEMA", "STATSMODELS", "Foreign", "PythonMissing"]
+
+CACHE: Path = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "proctor-foreign"
+_NEWER: tuple[str, ...] = ("python3.12", "python3.13", "python3.14")
+"""Looked for on the path, where our own Python is too old for a tool."""
+
+
+class PythonMissing(Exception):
+    """No Python on this machine is new enough for a tool."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Foreign:
+    """A tool from PyPI, pinned. ``python``: the oldest Python it runs on."""
+
+    name: str
+    version: str
+    python: tuple[int, int] = (3, 11)
+
+    @property
+    def folder(self) -> Path:
+        """Where its environment is kept."""
+        return CACHE / f"{self.name}-{self.version}"
+
+    def interpreter(self) -> Path:
+        """Its environment's Python; the environment is made first if need be. Raises ``PythonMissing``."""
+        python = self.folder / "bin" / "python"
+        with _alone(self.folder):
+            if not (self.folder / "made").exists() or _version(str(python)) is None:
+                self._make()
+        return python
+
+    def _make(self) -> None:
+        base = _find(self.python)
+        shutil.rmtree(self.folder, ignore_errors=True)
+        _checked([base, "-m", "venv", str(self.folder)])
+        pip = [str(self.folder / "bin" / "python"), "-m", "pip", "install", "--quiet"]
+        _checked([*pip, "--no-compile", "--disable-pip-version-check", f"{self.name}=={self.version}"])
+        (self.folder / "made").touch()
+
+    def ask(self, script: Path, question: object) -> Any:
+        """Run a script of ours in the environment: the question as JSON in, its answer as JSON out."""
+        return json.loads(_checked([str(self.interpreter()), str(script)], json.dumps(question)))
+
+
+HARBOR = Foreign(name="harbor", version="0.26.0", python=(3, 12))
+INSPECT = Foreign(name="inspect-ai", version="0.3.285")
+JCS = Foreign(name="jcs", version="0.2.1")
+JSONSCHEMA = Foreign(name="jsonschema", version="4.26.0")
+STATSMODELS = Foreign(name="statsmodels", version="0.15.0")
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """One process at a time makes an environment."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with folder.with_name(f"{folder.name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _checked(command: Sequence[str], given: str = "") -> str:
+    done = subprocess.run(command, input=given, capture_output=True, text=True, check=False, env=_environment())
+    if done.returncode:
+        raise RuntimeError(f"{' '.join(command)} ended with {done.returncode}:\n{done.stderr[-4000:]}")
+    return done.stdout
+
+
+def _environment() -> dict[str, str]:
+    """The caller's, without what points Python at our own environment."""
+    return {name: value for name, value in os.environ.items() if name not in ("VIRTUAL_ENV", "PYTHONPATH")}
+
+
+@lru_cache
+def _find(oldest: tuple[int, int]) -> str:
+    kept = Path.home() / ".pyenv" / "versions"
+    candidates = [sys.executable, *_NEWER, *(str(path) for path in sorted(kept.glob("3.1[2-9]*/bin/python")))]
+    for candidate in candidates:
+        version = _version(candidate)
+        if version is not None and version >= oldest:
+            return candidate
+    raise PythonMissing(f"needs Python {oldest[0]}.{oldest[1]} or newer, which is not on this machine")
+
+
+def _version(python: str) -> tuple[int, int] | None:
+    """Of a Python that starts; ``None`` where there is none by this name."""
+    command = [python, "-c", "import sys; print(*sys.version_info[:2])"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    major, minor = done.stdout.split()
+    return int(major), int(minor)
