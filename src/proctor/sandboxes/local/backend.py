@@ -30,6 +30,7 @@ from proctor.sandboxes.local.archives import extract
 from proctor.sandboxes.local.cgroups import ControlGroup, control_group
 from proctor.sandboxes.local.confined import descriptor
 from proctor.sandboxes.local.launch import launch_keeper, run_once
+from proctor.sandboxes.local.orphans import kill_orphans
 from proctor.sandboxes.local.records import (
     RECORD,
     Record,
@@ -114,6 +115,7 @@ class LocalBackend:
         """Remove sandboxes whose expiry passed or whose owner is dead and not live; returns how many."""
         removed = 0
         _remove_unborn(self._place())
+        await asyncio.to_thread(kill_orphans)
         for folder in sorted(self._place().glob(f"{homes.PREFIX}*")):
             if await self._outlived(folder, is_live):
                 known = self._open.get(folder.name)

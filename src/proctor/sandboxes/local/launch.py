@@ -148,6 +148,7 @@ def _spawn(argv: list[str], owner: int | None, fds: Sequence[int], stdin: int, l
             cwd="/",
             pass_fds=fds,
             close_fds=True,
+            process_group=0,  # Ctrl-C is for Proctor alone: it lets what runs come to its end
             **identity_of(owner),
         )
     except OSError as error:

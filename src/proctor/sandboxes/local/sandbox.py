@@ -37,6 +37,7 @@ from proctor.sandboxes.local.cgroups import ControlGroup
 from proctor.sandboxes.local.channel import Channel
 from proctor.sandboxes.local.launch import Launched, memory_file
 from proctor.sandboxes.local.meters import Meter, descendants
+from proctor.sandboxes.local.orphans import kill_unborn
 from proctor.sandboxes.local.records import RECORD
 from proctor.sandboxes.local.trees import remove_tree_but_last, tree_use
 from proctor.sandboxes.local.userland import AGENT, Userland, agent_environment
@@ -236,6 +237,8 @@ class LocalSandbox:
             await _readable(handle)
             os.close(handle)
         process.wait()
+        if self._keeper_handle < 0:
+            await asyncio.to_thread(kill_unborn, self._place.root)
 
     def _remove_traces(self) -> None:
         if self._group is not None:
