@@ -134,11 +134,10 @@ def _engine(url: URL) -> Engine:
         nonlocal checked
         if checked:
             return
-        checked = True
         row = connection.execute(_ROLE_CHECK).one()
         connection.rollback()
         if any(row):
-            checked = False
             raise UnsafeRole(f"role {url.username!r}: superuser={row[0]}, bypassrls={row[1]}, owner={row[2]}")
+        checked = True  # only now: a connection that broke on the way has not been looked at
 
     return engine

@@ -153,6 +153,11 @@ FROM proctor.attempt a JOIN proctor.run_set s ON s.tenant_id = a.tenant_id AND s
 WHERE a.tenant_id = :tenant AND a.token = ANY(CAST(:tokens AS bigint[])) AND a.cell_id = ANY(CAST(:cells AS uuid[]))
   AND a.ended_at IS NULL;
 
+-- name: recorded_attempts
+-- Which of these attempts ended in an outcome of their own: that a lease was lost is said by another worker.
+SELECT DISTINCT o.attempt_id FROM proctor.outcome o
+WHERE o.tenant_id = :tenant AND o.attempt_id = ANY(CAST(:ids AS uuid[])) AND o.rule <> 'lease-lost';
+
 -- name: run_set_context
 -- What every attempt of a run set's profile shares.
 SELECT p.position, p.name, p.series, p.configuration, p.routing, c.document

@@ -24,7 +24,7 @@ from proctor.kernel.errors import IntegrityError
 from proctor.kernel.ids import derived_id
 from proctor.queue import service as queue
 
-__all__ = ["KIND", "Decided", "decide", "record_batch", "record_lost", "record_progress"]
+__all__ = ["KIND", "Decided", "decide", "record_batch", "record_lost", "record_progress", "recorded_before"]
 
 KIND: str = "cell"
 """The kind of queue rows that cells are."""
@@ -72,6 +72,13 @@ def record_batch(connection: Connection, tenant: UUID, batch: Sequence[Decided])
     _record_verdicts(connection, tenant, written)
     _record_queue(connection, tenant, written)
     return written
+
+
+def recorded_before(connection: Connection, tenant: UUID, batch: Sequence[Decided]) -> list[Decided]:
+    """Those that an earlier try recorded, whose commit's answer was lost with the connection; not the lost leases."""
+    parameters = {"tenant": tenant, "ids": [d.finished.assignment.attempt for d in batch]}
+    found = set(connection.execute(load_queries("proctor.engine")["recorded_attempts"], parameters).scalars())
+    return [d for d in batch if d.finished.assignment.attempt in found]
 
 
 def _record_attempts(connection: Connection, tenant: UUID, written: Sequence[Decided]) -> None:

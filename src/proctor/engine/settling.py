@@ -10,11 +10,11 @@ from collections.abc import Callable, Sequence
 from uuid import UUID
 
 import structlog
-from sqlalchemy import text
+from sqlalchemy import Connection, text
 
 from proctor.database.engine import Database
 from proctor.engine.assignments import Finished
-from proctor.engine.recording import Decided, decide, record_batch
+from proctor.engine.recording import Decided, decide, record_batch, recorded_before
 
 __all__ = ["Settler"]
 
@@ -88,7 +88,7 @@ class Settler:
         for finished in batch:
             by_tenant[finished.assignment.tenant].append(decide(finished, self._rng))
         for tenant, decided in by_tenant.items():
-            written = self._database.as_tenant(tenant, lambda c, t=tenant, d=decided: record_batch(c, t, d))  # type: ignore[misc]
+            written = self._write(tenant, decided)
             self._on_done([one.finished.assignment.token for one in decided])
             self._on_settled(written)
             for one in written:
@@ -96,6 +96,22 @@ class Settler:
             self._count(tenant, len(written))
             if len(written) < len(decided):
                 _log.warning("attempts.discarded", count=len(decided) - len(written), reason="lease lost")
+
+    def _write(self, tenant: UUID, decided: Sequence[Decided]) -> list[Decided]:
+        """What is on record now because of us, at this try or at one whose answer was lost."""
+        tries = 0
+
+        def work(connection: Connection) -> list[Decided]:
+            nonlocal tries
+            tries += 1
+            written = record_batch(connection, tenant, decided)
+            if tries == 1:
+                return written
+            now = {one.finished.assignment.token for one in written}
+            rest = [one for one in decided if one.finished.assignment.token not in now]
+            return written + recorded_before(connection, tenant, rest)
+
+        return self._database.as_tenant(tenant, work)
 
     def _count(self, tenant: UUID, recorded: int) -> None:
         before, self._recorded = self._recorded, self._recorded + recorded
