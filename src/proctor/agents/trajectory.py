@@ -297,9 +297,7 @@ class Trajectory(_Atif):
         """The format lets the two differ when the notes say why; silence is a mistake."""
         total = None if self.final_metrics is None else self.final_metrics.total_steps
         if total is not None and total != len(self.steps) and not self.notes:
-            raise ValueError(
-                f"final_metrics.total_steps is {total} of {len(self.steps)} steps, and no notes say why"
-            )
+            raise ValueError(f"final_metrics.total_steps is {total} of {len(self.steps)} steps, and no notes say why")
         return self
 
     @model_validator(mode="after")
