@@ -101,8 +101,9 @@ def open_platform(settings: Settings) -> Iterator[Platform]:
         yield from _external(settings)
         return
     _private(settings.home)
-    with embedded_server(settings) as connections:
-        database = Database(connections.app, connections.scheduler)
+    server = embedded_server(settings)
+    with server as connections:
+        database = Database(connections.app, connections.scheduler, revive=server.revive)
         try:
             _migrate_embedded(settings, database, connections)
             yield _wire(settings, database, settings.tenant or EMBEDDED_TENANT)

@@ -8,12 +8,14 @@ from typing import TypeVar
 from uuid import UUID
 
 import stamina
+import structlog
 from psycopg import errors
 from sqlalchemy import Connection, Engine, create_engine, event, text
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import DBAPIError, OperationalError
 
 from proctor.database.errors import DatabaseUnavailable, UnsafeRole
+from proctor.kernel.errors import ProctorError
 
 __all__ = ["Database"]
 
@@ -31,6 +33,8 @@ RECONNECT_SEC: float = 45.0
 
 T = TypeVar("T")
 
+_log = structlog.get_logger(__name__)
+
 _ROLE_CHECK = text("""
     SELECT r.rolsuper, r.rolbypassrls,
            EXISTS (SELECT FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
@@ -46,7 +50,9 @@ class Database:
     Both roles are checked at the first connection and refused if they could pass by row-level security.
     """
 
-    def __init__(self, app: URL, scheduler: URL) -> None:
+    def __init__(self, app: URL, scheduler: URL, *, revive: Callable[[], None] | None = None) -> None:
+        """``revive`` is called before work is tried again: it may bring a server back that is ours to start."""
+        self._revive = revive
         self._app = _engine(app)
         self._scheduler = _engine(scheduler)
 
@@ -71,6 +77,7 @@ class Database:
     def as_tenant(self, tenant_id: UUID, work: Callable[[Connection], T]) -> T:
         """Do work that is safe to repeat in a tenant's transaction, again if the connection breaks."""
         for attempt in _reconnecting():
+            self._before(attempt)
             with attempt, self.tenant(tenant_id) as connection:
                 return work(connection)
         raise AssertionError("unreachable: the last attempt raises")
@@ -78,9 +85,18 @@ class Database:
     def as_scheduler(self, work: Callable[[Connection], T]) -> T:
         """Do work that is safe to repeat in a scheduler's transaction, again if the connection breaks."""
         for attempt in _reconnecting():
+            self._before(attempt)
             with attempt, self.scheduler() as connection:
                 return work(connection)
         raise AssertionError("unreachable: the last attempt raises")
+
+    def _before(self, attempt: stamina.Attempt) -> None:
+        if attempt.num == 1 or self._revive is None:
+            return
+        try:
+            self._revive()
+        except ProctorError as error:
+            _log.warning("database.not_revived", reason=str(error))
 
     def close(self) -> None:
         """Close every pooled connection."""

@@ -20,7 +20,17 @@ from proctor.database.embedded.account import Account
 from proctor.database.embedded.errors import DiskFull, ServerElsewhere, StartFailed, StopFailed, says_disk_full
 from proctor.database.embedded.folder import Folder, KeeperId
 
-__all__ = ["answers", "check_place", "connect", "launch", "postmaster", "start_failure", "stop"]
+__all__ = [
+    "ANSWER_POLL_SEC",
+    "ENDING_SEC",
+    "answers",
+    "check_place",
+    "connect",
+    "launch",
+    "postmaster",
+    "start_failure",
+    "stop",
+]
 
 NO_PROGRESS_SEC: float = 60.0
 """How long a starting server may neither write to its log nor read nor write a byte."""
@@ -28,6 +38,8 @@ STOP_SEC: float = 100.0
 """Longer than the keeper's own patience, after which it kills."""
 FINAL: tuple[str, ...] = ("authentication failed", "does not exist", "no pg_hba.conf entry", "ermission denied")
 """Refusals that waiting does not change; a server that starts or crashes has many other ways to say no."""
+ENDING_SEC: float = 5.0
+"""A keeper whose server has ended takes milliseconds to end itself; a busy machine may stretch that."""
 ANSWER_POLL_SEC: float = 0.01
 PROGRESS_POLL_SEC: float = 1.0
 
@@ -58,13 +70,21 @@ def launch(folder: Folder, command: list[str], sockets: Path, who: Account | Non
 
 
 def check_place(living: KeeperId, folder: Folder) -> None:
-    """Refuse a server whose pids and socket belong to another container, mount or machine."""
+    """Refuse a server whose pids and socket belong to another container, mount or machine.
+
+    A keeper on its way out has removed the socket folder too; it is waited for.
+    """
     if living.place != keeper.place(str(folder.path)):
         raise ServerElsewhere(
             f"Its keeper is pid {living.pid} of another container, mount or machine.", where=str(folder.path)
         )
-    if not Path(folder.read("sockets")).is_dir():
-        raise ServerElsewhere(f"Its socket folder {folder.read('sockets')} is not to be seen.", where=str(folder.path))
+    deadline = time.monotonic() + ENDING_SEC
+    while living.alive() and not Path(folder.read("sockets")).is_dir():
+        if time.monotonic() > deadline:
+            raise ServerElsewhere(
+                f"Its socket folder {folder.read('sockets')} is not to be seen.", where=str(folder.path)
+            )
+        time.sleep(ANSWER_POLL_SEC)
 
 
 def answers(folder: Folder, superuser: URL) -> bool:

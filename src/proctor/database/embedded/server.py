@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -17,8 +18,6 @@ from proctor.database.embedded.folder import Folder, translated
 
 __all__ = ["Connections", "EmbeddedServer", "Status"]
 
-START_TRIES: int = 3
-"""A server may be found on its way down more than once; one that was started and ended is a failure at once."""
 ALL_ROLES: tuple[str, ...] = (cluster.SUPERUSER, *roles.ROLES)
 
 
@@ -96,6 +95,13 @@ class EmbeddedServer:
                 if not self._folder.live_clients():
                     self._stop_keeper()
 
+    def revive(self) -> None:
+        """Start the server again for a client that lost it, its keeper having been killed; nothing while it runs."""
+        with self._thread, translated(self._folder.path):
+            self._forget_parent()
+            if self._entries:
+                self._start()
+
     def stop(self) -> bool:
         """Stop the server whoever uses it; False when none ran."""
         with self._thread, translated(self._folder.path):
@@ -146,8 +152,10 @@ class EmbeddedServer:
         self._folder.unregister(entry)
 
     def _start(self) -> None:
-        """A server answers when this returns. One that was found, but was on its way down, is waited for first."""
-        for _ in range(START_TRIES):
+        """A server answers when this returns. One that was found, but was on its way down, is waited for first; one
+        that was started here and ended is a failure at once."""
+        deadline = time.monotonic() + control.ENDING_SEC
+        while True:
             offset = self._folder.log_size()
             with self._folder.locked():
                 found = self._folder.keeper()
@@ -157,9 +165,9 @@ class EmbeddedServer:
                     control.check_place(found, self._folder)
             if control.answers(self._folder, self._url(cluster.SUPERUSER, database="postgres")):
                 return
-            if found is None:
-                break
-        raise control.start_failure(self._folder, offset)
+            if found is None or time.monotonic() > deadline:
+                raise control.start_failure(self._folder, offset)
+            time.sleep(control.ANSWER_POLL_SEC)
 
     def _launch(self) -> None:
         """Under the lock: start a keeper, and with it the server; make the data first if there are none."""
