@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from itertools import chain, islice
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from sqlalchemy import Connection, CursorResult, insert, select, update
@@ -140,8 +141,7 @@ def create(connection: Connection, plan: Plan) -> UUID:
     _insert_run_set(connection, plan, identity, continued)
     for position, profile in enumerate(plan.profiles):
         _insert_profile(connection, plan, identity, position, profile)
-        for task in plan.tasks:
-            _expect(connection, plan, identity, position, profile, task)
+        _expect(connection, plan, identity, position, profile)
     enqueue_undecided(connection, plan, identity)
     return identity
 
@@ -180,70 +180,87 @@ def _insert_profile(connection: Connection, plan: Plan, identity: UUID, position
     )
 
 
-def _expect(
-    connection: Connection, plan: Plan, identity: UUID, position: int, profile: PlannedProfile, task: PlannedTask
-) -> None:
-    """Existing trials first, in the order of their numbers, then new ones after the last there is."""
-    existing = _existing(connection, plan, profile, task)
-    for chunk in _chunks(existing):
-        _insert_expected(connection, plan, identity, position, task, chunk)
-    missing = plan.trials - len(existing)
-    if missing <= 0:
-        return
-    key = _task_key(plan, profile, task)
-    last = int(_run(connection, "last_trial", **key).scalar_one())
-    for first in range(last + 1, last + missing + 1, _CHUNK):
-        trials = list(range(first, min(first + _CHUNK, last + missing + 1)))
-        ids = [
-            cell_id(plan.tenant, profile.configuration, task.agent_digest, task.verifier_digest, trial)
-            for trial in trials
-        ]
-        _run(connection, "insert_cells", **key, ids=ids, trials=trials)
-        _insert_expected(connection, plan, identity, position, task, [(id_, False) for id_ in ids])
+class _Cell(NamedTuple):
+    """A cell that a run set expects; ``trial`` is set where it is new."""
+
+    task: PlannedTask
+    id: UUID
+    reused: bool = False
+    trial: int | None = None
 
 
-def _existing(
-    connection: Connection, plan: Plan, profile: PlannedProfile, task: PlannedTask
-) -> list[tuple[UUID, bool]]:
+def _expect(connection: Connection, plan: Plan, identity: UUID, position: int, profile: PlannedProfile) -> None:
+    """Existing trials first, in the order of their numbers, then new ones after the last there is.
+
+    A profile's tasks take the same few statements however many there are; no two of a suite make the same cells.
+    """
+    existing = _existing(connection, plan, profile)
+    lasts = _run(connection, "last_trials", **_tasks_key(plan, profile, plan.tasks)).scalars().all()
+    cells = (
+        cell
+        for task, found, last in zip(plan.tasks, existing, lasts, strict=True)
+        for cell in chain(found, _new_cells(plan, profile, task, int(last), plan.trials - len(found)))
+    )
+    while chunk := list(islice(cells, _CHUNK)):
+        _insert_cells(connection, plan, profile, [cell for cell in chunk if cell.trial is not None])
+        _insert_expected(connection, plan, identity, position, chunk)
+
+
+def _new_cells(plan: Plan, profile: PlannedProfile, task: PlannedTask, last: int, missing: int) -> Iterator[_Cell]:
+    for trial in range(last + 1, last + missing + 1):
+        identity = cell_id(plan.tenant, profile.configuration, task.agent_digest, task.verifier_digest, trial)
+        yield _Cell(task, identity, trial=trial)
+
+
+def _existing(connection: Connection, plan: Plan, profile: PlannedProfile) -> list[list[_Cell]]:
+    """Of each task the cells there are."""
+    found: list[list[_Cell]] = [[] for _ in plan.tasks]
     if plan.reuse_sec is None:
-        return []
+        return found
     rows = _run(
         connection,
         "existing_trials",
-        **_task_key(plan, profile, task),
+        **_tasks_key(plan, profile, plan.tasks),
         policy=plan.policy_version,
         reuse=plan.reuse_sec,
         trials=plan.trials,
     )
-    return [(row.id, row.decided) for row in rows]
+    for row in rows:
+        found[row.place - 1].append(_Cell(plan.tasks[row.place - 1], row.id, reused=row.decided))
+    return found
 
 
-def _insert_expected(
-    connection: Connection,
-    plan: Plan,
-    identity: UUID,
-    position: int,
-    task: PlannedTask,
-    cells: Sequence[tuple[UUID, bool]],
-) -> None:
+def _insert_cells(connection: Connection, plan: Plan, profile: PlannedProfile, cells: Sequence[_Cell]) -> None:
+    if cells:
+        key = _tasks_key(plan, profile, [cell.task for cell in cells])
+        _run(
+            connection,
+            "insert_cells",
+            **key,
+            ids=[cell.id for cell in cells],
+            trials=[cell.trial for cell in cells],
+        )
+
+
+def _insert_expected(connection: Connection, plan: Plan, identity: UUID, position: int, cells: Sequence[_Cell]) -> None:
     _run(
         connection,
         "insert_expected",
         tenant=plan.tenant,
         run_set=identity,
         profile=position,
-        content_digest=task.content_digest,
-        ids=[id_ for id_, _ in cells],
-        reused=[reused for _, reused in cells],
+        content_digests=[cell.task.content_digest for cell in cells],
+        ids=[cell.id for cell in cells],
+        reused=[cell.reused for cell in cells],
     )
 
 
-def _task_key(plan: Plan, profile: PlannedProfile, task: PlannedTask) -> dict[str, Any]:
+def _tasks_key(plan: Plan, profile: PlannedProfile, tasks: Sequence[PlannedTask]) -> dict[str, Any]:
     return {
         "tenant": plan.tenant,
         "configuration": profile.configuration,
-        "agent_digest": task.agent_digest,
-        "verifier_digest": task.verifier_digest,
+        "agent_digests": [task.agent_digest for task in tasks],
+        "verifier_digests": [task.verifier_digest for task in tasks],
     }
 
 
@@ -306,9 +323,8 @@ def preview(connection: Connection, plan: Plan) -> Preview:
     """What ``create`` would find and add, without writing anything."""
     decided = owed = new = 0
     for profile in plan.profiles:
-        for task in plan.tasks:
-            existing = _existing(connection, plan, profile, task)
-            have = sum(1 for _, is_decided in existing if is_decided)
+        for existing in _existing(connection, plan, profile):
+            have = sum(1 for cell in existing if cell.reused)
             decided += have
             owed += len(existing) - have
             new += max(0, plan.trials - len(existing))
@@ -330,11 +346,6 @@ def stored_spec(connection: Connection, tenant: UUID, identity: UUID) -> Mapping
     query = select(run_set.c.spec).where(run_set.c.tenant_id == tenant, run_set.c.id == identity)
     spec: Mapping[str, Json] = connection.execute(query).scalar_one()
     return spec
-
-
-def _chunks(cells: Sequence[tuple[UUID, bool]]) -> Iterator[Sequence[tuple[UUID, bool]]]:
-    for start in range(0, len(cells), _CHUNK):
-        yield cells[start : start + _CHUNK]
 
 
 def _run(connection: Connection, query: str, /, **parameters: Any) -> CursorResult[Any]:

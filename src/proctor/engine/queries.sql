@@ -12,30 +12,40 @@ WHERE tenant_id = :tenant AND name = :name AND spec_digest = :spec_digest AND su
 ORDER BY continued DESC LIMIT 1;
 
 -- name: existing_trials
--- Cells of a configuration on a task that this run set may ask for again, in the order of their trials: undecided
+-- Cells of a configuration on these tasks that this run set may ask for again, in the order of their trials: undecided
 -- ones, and those whose verdict is young enough. What the verdict says is not looked at.
-SELECT c.id, c.trial, r.cell_id IS NOT NULL AS decided
-FROM proctor.cell c
-LEFT JOIN proctor.result r ON r.tenant_id = c.tenant_id AND r.cell_id = c.id AND r.policy_version = :policy
-WHERE c.tenant_id = :tenant AND c.configuration = :configuration AND c.agent_digest = :agent_digest
-  AND c.verifier_digest = :verifier_digest
-  AND (r.cell_id IS NULL OR r.decided_at >= now() - make_interval(secs => :reuse))
-ORDER BY c.trial LIMIT :trials;
+SELECT t.place, c.id, c.decided
+FROM unnest(CAST(:agent_digests AS text[]), CAST(:verifier_digests AS text[]))
+    WITH ORDINALITY AS t (agent_digest, verifier_digest, place)
+CROSS JOIN LATERAL (
+    SELECT c.id, c.trial, r.cell_id IS NOT NULL AS decided
+    FROM proctor.cell c
+    LEFT JOIN proctor.result r ON r.tenant_id = c.tenant_id AND r.cell_id = c.id AND r.policy_version = :policy
+    WHERE c.tenant_id = :tenant AND c.configuration = :configuration AND c.agent_digest = t.agent_digest
+      AND c.verifier_digest = t.verifier_digest
+      AND (r.cell_id IS NULL OR r.decided_at >= now() - make_interval(secs => :reuse))
+    ORDER BY c.trial LIMIT :trials) c
+ORDER BY t.place, c.trial;
 
--- name: last_trial
-SELECT coalesce(max(trial), 0) AS trial FROM proctor.cell
-WHERE tenant_id = :tenant AND configuration = :configuration AND agent_digest = :agent_digest
-  AND verifier_digest = :verifier_digest;
+-- name: last_trials
+SELECT coalesce((SELECT max(c.trial) FROM proctor.cell c
+                 WHERE c.tenant_id = :tenant AND c.configuration = :configuration
+                   AND c.agent_digest = t.agent_digest AND c.verifier_digest = t.verifier_digest), 0) AS trial
+FROM unnest(CAST(:agent_digests AS text[]), CAST(:verifier_digests AS text[]))
+    WITH ORDINALITY AS t (agent_digest, verifier_digest, place)
+ORDER BY t.place;
 
 -- name: insert_cells
 INSERT INTO proctor.cell (tenant_id, id, configuration, agent_digest, verifier_digest, trial)
-SELECT :tenant, r.id, :configuration, :agent_digest, :verifier_digest, r.trial
-FROM unnest(CAST(:ids AS uuid[]), CAST(:trials AS int[])) AS r (id, trial) ON CONFLICT DO NOTHING;
+SELECT :tenant, r.id, :configuration, r.agent_digest, r.verifier_digest, r.trial
+FROM unnest(CAST(:ids AS uuid[]), CAST(:agent_digests AS text[]), CAST(:verifier_digests AS text[]),
+            CAST(:trials AS int[])) AS r (id, agent_digest, verifier_digest, trial) ON CONFLICT DO NOTHING;
 
 -- name: insert_expected
 INSERT INTO proctor.expected_cell (tenant_id, run_set_id, cell_id, profile, content_digest, reused)
-SELECT :tenant, :run_set, r.id, :profile, :content_digest, r.reused
-FROM unnest(CAST(:ids AS uuid[]), CAST(:reused AS boolean[])) AS r (id, reused) ON CONFLICT DO NOTHING;
+SELECT :tenant, :run_set, r.id, :profile, r.content_digest, r.reused
+FROM unnest(CAST(:ids AS uuid[]), CAST(:content_digests AS text[]), CAST(:reused AS boolean[]))
+    AS r (id, content_digest, reused) ON CONFLICT DO NOTHING;
 
 -- name: undecided
 -- Cells a run set still wants a verdict for, page by page in the order of their ids; not those that ended in a class
