@@ -11,6 +11,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from uuid import UUID
 
+import psutil
 import pytest
 from sqlalchemy import Connection, NullPool, create_engine, text
 from sqlalchemy.engine import URL
@@ -23,7 +24,7 @@ from proctor.sandboxes.fake import FakeBackend, rewards
 from proctor.sandboxes.interfaces import Sandbox, SandboxSpec
 from tests.bench import Bench, write_tasks
 from tests.chaos.invariants import broken, broken_objects, class_counts
-from tests.chaos.rig import RUN_SET, TENANT, Home, fresh_home
+from tests.chaos.rig import RUN_SET, TENANT, Home, fresh_home, wait_for
 from tests.conftest import Urls
 from tests.external.servers import external_server, flaky_proxy, why_not
 
@@ -151,6 +152,20 @@ def test_commits_whose_answer_was_lost_are_found_done_when_they_are_repeated(ben
 def home() -> Iterator[Home]:
     with fresh_home(lease_sec=20.0) as made:
         yield made
+
+
+@pytest.mark.slow
+def test_a_run_whose_database_was_killed_with_its_keeper_starts_it_again(home: Home) -> None:
+    home.write(tasks=4, trials=2)
+    run = home.start()
+    wait_for(home.open_sandboxes, 60, "a sandbox")
+    before = home.server.status().pid
+    keeper = psutil.Process(before).parent()
+    assert keeper is not None
+    keeper.kill()
+    assert run.wait(90) == 0
+    assert home.read(broken) == []
+    assert home.read(class_counts) == {"passed": 16, "failed": 8}
 
 
 @pytest.mark.slow
