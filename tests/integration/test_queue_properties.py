@@ -169,7 +169,7 @@ class QueueMachine(RuleBasedStateMachine):
 
     @rule(
         provider=_provider,
-        what=st.sampled_from(["pause", "open", "open", "limit", "unlimit", "fail", "worked", "time", "half-open"]),
+        what=st.sampled_from(["pause", "open", "open", "unlimit", "fail", "worked", "time"]),
     )
     def change_lane(self, provider: str, what: str) -> None:
         if provider not in self.model.lanes:
@@ -246,19 +246,29 @@ class QueueMachine(RuleBasedStateMachine):
 
     # --- the workers' rules -------------------------------------------------------------------------------------------
 
-    @initialize(losses=st.sampled_from([0, 0, 2, 4]))
-    def begin(self, losses: int) -> None:
-        """Something in each lane, and perhaps a row that was lost before."""
+    @initialize(losses=st.sampled_from([0, 2, 4]), what=st.sampled_from(["open", "limit", "half-open"]))
+    def begin(self, losses: int, what: str) -> None:
+        """Something in each lane, and perhaps a row that was lost before, or a lane with room for one."""
         for number, provider in enumerate(PROVIDERS):
             self.enqueue(list(IDS[number::2]), HOLDERS[0], provider, Band.NORMAL, 0.0, revive=False)
         for _ in range(losses):
             self.claim_and_die(0, 1)
+        self.change_lane(PROVIDERS[0], what)
 
     @rule(number=_worker, limit=st.integers(1, 3))
     def claim_and_die(self, number: int, limit: int) -> None:
         if all(worker.pending is None for worker in self.workers):
             self.claim(number, limit, None, leave_open=False)
             self.reap(1 - number, number, leave_open=False)
+
+    @rule(number=_worker, limit=st.integers(1, 5))
+    def claim_what_is_there(self, number: int, limit: int) -> None:
+        self.claim(number, limit, None, leave_open=False)
+
+    @rule(number=_worker, provider=_provider, what=st.sampled_from(["limit", "half-open"]))
+    def claim_from_a_narrow_lane(self, number: int, provider: str, what: str) -> None:
+        self.change_lane(provider, what)
+        self.claim(number, 5, None, leave_open=False)
 
     @rule(number=_worker, limit=st.integers(1, 5), scope=st.sampled_from([None, None, *HOLDERS]), leave_open=_open)
     def claim(self, number: int, limit: int, scope: UUID | None, leave_open: bool) -> None:
@@ -446,13 +456,14 @@ class QueueMachine(RuleBasedStateMachine):
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(300)
 def test_the_queue_does_what_its_model_does(urls: Urls) -> None:
     engine = create_engine(urls.scheduler, pool_size=3)
     try:
         run_state_machine_as_test(  # type: ignore[no-untyped-call]
             lambda: QueueMachine(engine),
             settings=settings(
-                max_examples=60,
+                max_examples=50,
                 stateful_step_count=60,
                 derandomize=True,
                 deadline=None,

@@ -34,6 +34,9 @@ KINDS: tuple[str, ...] = ("cell", "chunk", "delivery", "step")
 """One partition each; every kind has its own share of workers."""
 
 _PENDING = text("state = 'pending'")
+_SINGLE = {"deduplicate_items": "off"}
+"""Rows of a run set share their times. As one entry of the index they would stay until the last of them is done, and
+each claim would visit all that are gone; as single entries they are marked when the first claim finds them gone."""
 _CLAIMED = text("state = 'claimed'")
 
 queue_item = Table(
@@ -65,8 +68,18 @@ queue_item = Table(
     CheckConstraint("state IN ('pending', 'waiting', 'claimed', 'paused', 'dead')", name="state"),
     CheckConstraint("band BETWEEN 0 AND 3", name="band"),
     CheckConstraint("(state = 'claimed') = (token IS NOT NULL)", name="claimed_has_token"),
-    Index(None, "tenant_id", "kind", "provider", "band", desc("expected_sec"), "run_at", postgresql_where=_PENDING),
-    Index(None, "tenant_id", "kind", "provider", "band", "enqueued_at", postgresql_where=_PENDING),
+    Index(
+        None,
+        *("tenant_id", "kind", "provider", "band", desc("expected_sec"), "run_at"),
+        postgresql_where=_PENDING,
+        postgresql_with=_SINGLE,
+    ),
+    Index(
+        None,
+        *("tenant_id", "kind", "provider", "band", "enqueued_at"),
+        postgresql_where=_PENDING,
+        postgresql_with=_SINGLE,
+    ),
     Index(None, "kind", "run_at", postgresql_where=text("state = 'waiting'")),
     Index(None, "kind", "enqueued_at", postgresql_where=text("state = 'pending' AND losses >= 2")),
     Index(

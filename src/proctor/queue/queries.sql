@@ -72,11 +72,10 @@ RETURNING tenant_id, id, provider, band, token, payload, tries, picks, holders;
 -- row starts where its last ended, but never before the row that was served last, so that one which had nothing to
 -- do can't save service up. A claim within a scope is of capacity that is not shared, and moves no virtual time.
 --
--- A lane is read from its highest band down until it has given its window: the branches of UNION ALL are run in their
--- order and only while the LIMIT around them is not reached. Windows are a few times (:spread) the lane's even part
--- of the batch, so that a batch from many lanes reads hundreds of rows, not thousands. What a lane holds beyond its
--- window comes after the last row in it; so rows up to the first of these last rows are in their right place, and
--- later ones are left to another round with wider windows.
+-- A lane is read from its highest band down, as the steps say, until it has given its window. Windows are a few times
+-- (:spread) what the lane can expect of the batch, so that a batch from many lanes reads hundreds of rows and not
+-- thousands. What a lane holds beyond its window comes after the last row in it; so rows up to the first of these last
+-- rows are in their right place, and later ones are left to another round with wider windows.
 WITH running AS MATERIALIZED (
     SELECT tenant_id, provider, count(*) AS rows, count(*) FILTER (WHERE served_band = 0) AS critical
     FROM proctor.queue_item WHERE kind = :kind AND state = 'claimed' GROUP BY tenant_id, provider
@@ -86,7 +85,10 @@ WITH running AS MATERIALIZED (
     SELECT l.tenant_id, l.provider, coalesce(s.weight, 1) AS weight, coalesce(s.over_quota, false)::int AS over_quota,
            least(:limit, CASE WHEN l.failures > 0 THEN 1 - coalesce(r.rows, 0) END,
                  l.max_running - coalesce(r.rows, 0)) AS room,
-           ceil(CAST(:spread AS float) * :limit / count(*) OVER ())::bigint AS share,
+           CASE WHEN head.wanted = min(head.wanted) OVER ()
+                THEN ceil(CAST(:spread AS float) * :limit * coalesce(s.weight, 1)
+                          / sum(coalesce(s.weight, 1)) OVER (PARTITION BY head.wanted))
+                ELSE ceil(CAST(:spread AS float) * :limit / 4 / count(*) OVER ()) END::bigint AS share,
            coalesce(c.rows, 0) AS critical, first.band AS first
     FROM proctor.queue_lane l
     LEFT JOIN running r ON r.tenant_id = l.tenant_id AND r.provider = l.provider
@@ -97,6 +99,17 @@ WITH running AS MATERIALIZED (
         WHERE q.kind = :kind AND q.tenant_id = l.tenant_id AND q.provider = l.provider AND q.state = 'pending'
         ORDER BY q.band, q.expected_sec DESC, q.run_at LIMIT 1
     ) first
+    CROSS JOIN LATERAL (
+        SELECT least(3, coalesce(s.over_quota, false)::int + least(first.band, (
+            SELECT 0 FROM proctor.queue_item q
+            WHERE q.kind = :kind AND q.tenant_id = l.tenant_id AND q.provider = l.provider AND q.state = 'pending'
+              AND q.band = 1 AND q.enqueued_at < now() - interval '1 hour' LIMIT 1
+        ), (
+            SELECT 1 FROM proctor.queue_item q
+            WHERE q.kind = :kind AND q.tenant_id = l.tenant_id AND q.provider = l.provider AND q.state = 'pending'
+              AND q.band = 2 AND q.enqueued_at < now() - interval '8 hours' LIMIT 1
+        ))) AS wanted OFFSET 0  -- computed once and not at each use
+    ) head
     WHERE l.kind = :kind AND NOT l.paused AND (l.closed_until IS NULL OR l.closed_until <= now())
 ), windowed AS MATERIALIZED (
     SELECT l.tenant_id, l.weight, l.critical, q.id, q.band, q.expected_sec, q.run_at,
@@ -105,43 +118,25 @@ WITH running AS MATERIALIZED (
                PARTITION BY l.tenant_id, l.provider
                ORDER BY q.target, q.band, q.expected_sec DESC, q.run_at, q.id) = l.share AS is_last
     FROM lane l CROSS JOIN LATERAL (
-        SELECT w.* FROM (
-            (SELECT id, band, expected_sec, run_at, 0 AS target FROM proctor.queue_item
-             WHERE kind = :kind AND tenant_id = l.tenant_id AND provider = l.provider AND band = 0 AND l.first <= 0
-               AND state = 'pending' AND losses < 2
-               AND (CAST(:scope AS text) IS NULL OR holders ->> CAST(:scope AS text) IS NOT NULL)
-             ORDER BY expected_sec DESC, run_at LIMIT least(l.room, l.share))
-            UNION ALL
-            (SELECT id, band, expected_sec, run_at, 0 FROM proctor.queue_item
-             WHERE kind = :kind AND tenant_id = l.tenant_id AND provider = l.provider AND band = 1 AND l.first <= 1
-               AND state = 'pending' AND losses < 2 AND enqueued_at < now() - interval '1 hour'
+        SELECT step.target, r.* FROM (
+            VALUES (0, 0, false, NULL), (0, 1, true, interval '1 hour'), (1, 1, false, interval '1 hour'),
+                   (1, 2, true, interval '8 hours'), (2, 2, false, interval '8 hours'), (3, 3, false, NULL)
+        ) step (target, band, overdue, wait)
+        CROSS JOIN LATERAL (
+            (SELECT id, band, expected_sec, run_at FROM proctor.queue_item
+             WHERE kind = :kind AND tenant_id = l.tenant_id AND provider = l.provider AND band = step.band
+               AND step.overdue AND enqueued_at < now() - step.wait AND state = 'pending' AND losses < 2
                AND (CAST(:scope AS text) IS NULL OR holders ->> CAST(:scope AS text) IS NOT NULL)
              ORDER BY enqueued_at LIMIT least(l.room, l.share))
             UNION ALL
-            (SELECT id, band, expected_sec, run_at, 1 FROM proctor.queue_item
-             WHERE kind = :kind AND tenant_id = l.tenant_id AND provider = l.provider AND band = 1 AND l.first <= 1
-               AND state = 'pending' AND losses < 2 AND enqueued_at >= now() - interval '1 hour'
-               AND (CAST(:scope AS text) IS NULL OR holders ->> CAST(:scope AS text) IS NOT NULL)
-             ORDER BY expected_sec DESC, run_at LIMIT least(l.room, l.share))
-            UNION ALL
-            (SELECT id, band, expected_sec, run_at, 1 FROM proctor.queue_item
-             WHERE kind = :kind AND tenant_id = l.tenant_id AND provider = l.provider AND band = 2 AND l.first <= 2
-               AND state = 'pending' AND losses < 2 AND enqueued_at < now() - interval '8 hours'
-               AND (CAST(:scope AS text) IS NULL OR holders ->> CAST(:scope AS text) IS NOT NULL)
-             ORDER BY enqueued_at LIMIT least(l.room, l.share))
-            UNION ALL
-            (SELECT id, band, expected_sec, run_at, 2 FROM proctor.queue_item
-             WHERE kind = :kind AND tenant_id = l.tenant_id AND provider = l.provider AND band = 2 AND l.first <= 2
-               AND state = 'pending' AND losses < 2 AND enqueued_at >= now() - interval '8 hours'
-               AND (CAST(:scope AS text) IS NULL OR holders ->> CAST(:scope AS text) IS NOT NULL)
-             ORDER BY expected_sec DESC, run_at LIMIT least(l.room, l.share))
-            UNION ALL
-            (SELECT id, band, expected_sec, run_at, 3 FROM proctor.queue_item
-             WHERE kind = :kind AND tenant_id = l.tenant_id AND provider = l.provider AND band = 3
+            (SELECT id, band, expected_sec, run_at FROM proctor.queue_item
+             WHERE kind = :kind AND tenant_id = l.tenant_id AND provider = l.provider AND band = step.band
+               AND NOT step.overdue AND (step.wait IS NULL OR enqueued_at >= now() - step.wait)
                AND state = 'pending' AND losses < 2
                AND (CAST(:scope AS text) IS NULL OR holders ->> CAST(:scope AS text) IS NOT NULL)
              ORDER BY expected_sec DESC, run_at LIMIT least(l.room, l.share))
-        ) w LIMIT least(l.room, l.share)
+        ) r
+        WHERE step.band >= l.first LIMIT least(l.room, l.share)
     ) q WHERE l.room > 0
 ), allowed AS MATERIALIZED (
     SELECT greatest(1, floor(:critical_share * greatest(:slots, (

@@ -54,7 +54,7 @@ LEASE_SEC: float = 60.0
 CRITICAL_SHARE: float = 0.2
 """Of all slots, what one tenant's critical rows may take before they queue as high ones."""
 _SPREAD: int = 4
-"""A lane's first window over its even part of the batch: chance makes lanes of equal rank differ by less than this."""
+"""A lane's first window over its part of the batch: chance makes lanes of equal rank differ by less than this."""
 _PAGE: int = 500
 """Leases ended per statement: each stays far below the statement timeout, however many were lost at once."""
 
@@ -225,7 +225,22 @@ def held_by(connection: Connection, kind: str, worker_id: UUID, *, known: Sequen
 
 
 def _claims(kind: str, rows: Iterable[Row[Any]]) -> list[Claim]:
-    return [Claim(kind=kind, **row._mapping) for row in rows]
+    """In the order of the columns that every claiming statement returns."""
+    return [
+        Claim(
+            tenant_id=row[0],
+            kind=kind,
+            id=row[1],
+            provider=row[2],
+            band=row[3],
+            token=row[4],
+            payload=row[5],
+            tries=row[6],
+            picks=row[7],
+            holders=row[8],
+        )
+        for row in rows
+    ]
 
 
 def held(connection: Connection, tenant_id: UUID, kind: str, claims: Sequence[tuple[UUID, int]]) -> set[int]:

@@ -79,8 +79,8 @@ CREATE INDEX ix_queue_item_kind_deadline ON proctor.queue_item (kind, deadline) 
 CREATE INDEX ix_queue_item_kind_enqueued_at ON proctor.queue_item (kind, enqueued_at) WHERE state = 'pending' AND losses >= 2;
 CREATE INDEX ix_queue_item_kind_run_at ON proctor.queue_item (kind, run_at) WHERE state = 'waiting';
 CREATE INDEX ix_queue_item_tenant_id_kind_id ON proctor.queue_item (tenant_id, kind, id) WHERE state = 'dead';
-CREATE INDEX ix_queue_item_tenant_id_kind_provider_band_enqueued_at ON proctor.queue_item (tenant_id, kind, provider, band, enqueued_at) WHERE state = 'pending';
-CREATE INDEX ix_queue_item_tenant_id_kind_provider_band_run_at ON proctor.queue_item (tenant_id, kind, provider, band, expected_sec DESC, run_at) WHERE state = 'pending';
+CREATE INDEX ix_queue_item_tenant_id_kind_provider_band_enqueued_at ON proctor.queue_item (tenant_id, kind, provider, band, enqueued_at) WITH (deduplicate_items = off) WHERE state = 'pending';
+CREATE INDEX ix_queue_item_tenant_id_kind_provider_band_run_at ON proctor.queue_item (tenant_id, kind, provider, band, expected_sec DESC, run_at) WITH (deduplicate_items = off) WHERE state = 'pending';
 CREATE INDEX ix_queue_item_worker_id ON proctor.queue_item (worker_id) WHERE state = 'claimed';
 COMMENT ON COLUMN proctor.queue_item.id IS 'derived from what it is about, so it is also the dedupe key';
 COMMENT ON COLUMN proctor.queue_item.band IS '0 critical, 1 high, 2 normal, 3 low';
