@@ -17,7 +17,7 @@ import psutil
 import pytest
 
 from tests.chaos.invariants import History, broken, broken_objects, class_counts, facts
-from tests.chaos.rig import Home, Run, exit_codes, fresh_home, wait_for
+from tests.chaos.rig import RUN_SET, Home, Run, exit_codes, fresh_home, wait_for
 
 ROUNDS: int = 20
 VICTIMS: tuple[str, ...] = ("run", "startup", "sandbox", "postmaster", "backend", "keeper", "run", "bubblewrap")
@@ -155,6 +155,25 @@ def _children(run: Run) -> list[psutil.Process]:
 def home() -> Iterator[Home]:
     with fresh_home() as made:
         yield made
+
+
+@pytest.mark.parametrize("victim", ["sandbox", "bubblewrap"])
+def test_a_killed_sandbox_is_the_infrastructures_fault_and_tried_again(home: Home, victim: str) -> None:
+    home.write(tasks=1, source=RUN_SET.replace("sleep 0.5", "sleep 2"))
+    run, chaos = home.start(), Chaos(home, seed=1, rounds=1)
+    wait_for(lambda: any(child.name() == "sleep" for child in _below(run)), PATIENCE_SEC, "an agent at work")
+    assert chaos.kill(victim)
+    assert run.wait(PATIENCE_SEC) == 0
+    ended = home.read(class_counts)
+    assert (ended["passed"], ended["failed"], ended["sandbox_error"]) == (2, 1, 1)
+    assert home.read(broken) == []
+
+
+def _below(run: Run) -> list[psutil.Process]:
+    try:
+        return [one for child in _children(run) for one in child.children(recursive=True) if one.is_running()]
+    except psutil.NoSuchProcess:
+        return []
 
 
 @pytest.mark.timeout(1800)

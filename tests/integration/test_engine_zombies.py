@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import signal
-import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from random import Random
@@ -212,8 +211,6 @@ def test_scratch_folders_of_dead_processes_are_removed_and_those_of_living_ones_
 
 # --- real processes ------------------------------------------------------------------------------------------------
 
-MakeHome = Callable[[], AbstractContextManager[Home]]
-
 
 @pytest.fixture
 def home() -> Iterator[Home]:
@@ -260,10 +257,24 @@ def test_two_processes_share_the_cells_of_one_run_set(home: Home) -> None:
 
 
 @pytest.mark.slow
+def test_a_run_cleans_up_after_one_that_died_beside_it(home: Home) -> None:
+    home.write(tasks=4, trials=2)
+    dying, other = home.start(), home.start()
+    for run in (dying, other):
+        wait_for(lambda run=run: "bwrap" in children(run.process.pid), 60, "a sandbox of each")  # type: ignore[misc]
+    home.open_sandboxes()
+    dying.kill()
+    assert other.wait(90) == 0
+    all_decided(home, 24)
+    assert home.left_behind() == []
+    wait_for(lambda: not home.left_running(), 10, "the end of every process")
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("presses", [1, 2])
 def test_ctrl_c_once_lets_running_cells_finish_and_twice_cancels_them(home: Home, presses: int) -> None:
     """In a terminal of its own, where Ctrl-C goes to every process of the foreground group."""
-    source = RUN_SET.replace("sleep 0.5", "sleep 3" if presses == 1 else "sleep 50")
+    source = RUN_SET.replace("sleep 0.5", "sleep 3" if presses == 1 else "sleep 8")
     home.write(tasks=3, source=source)
     terminal = pexpect.spawn(
         home.command()[0], ["run", str(home.file)], env=home.environment, cwd=str(home.folder), timeout=60
@@ -271,7 +282,7 @@ def test_ctrl_c_once_lets_running_cells_finish_and_twice_cancels_them(home: Home
     with (home.folder / "terminal.txt").open("wb") as log:
         terminal.logfile_read = log
         terminal.expect("cells queued")
-        wait_for(lambda: longest_cell_runs(terminal.pid), 60, "the slow agent")
+        wait_for(lambda: "sleep" in children(terminal.pid), 60, "the slow agent")
         terminal.sendintr()
         if presses == 2:
             terminal.expect("Ctrl-C again to cancel")
@@ -284,15 +295,15 @@ def test_ctrl_c_once_lets_running_cells_finish_and_twice_cancels_them(home: Home
     assert ended.keys() <= {"passed", "failed", *(["cancelled"] if presses == 2 else [])}
     assert ("cancelled" in ended) == (presses == 2)
     assert not home.left_running()
-    home.file.write_text(source.format(trials=1))
-    if presses == 1:
-        assert home.start().wait(90) == 0
-        all_decided(home, 9)
+    assert home.start().wait(90) == 0
+    all_decided(home, 9)
 
 
-def longest_cell_runs(pid: int) -> bool:
-    return any("sleep" in child.name() for child in psutil.Process(pid).children(recursive=True) if child.is_running())
-
-
-def test_this_suite_runs_the_installed_command() -> None:
-    assert Path(Home.command()[0]).parent == Path(sys.executable).parent
+def children(pid: int) -> set[str]:
+    """What runs below a process, by name."""
+    names = set()
+    with suppress(psutil.NoSuchProcess):
+        for child in psutil.Process(pid).children(recursive=True):
+            with suppress(psutil.NoSuchProcess):
+                names.add(child.name())
+    return names
