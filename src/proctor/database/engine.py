@@ -150,10 +150,14 @@ def _engine(url: URL) -> Engine:
         nonlocal checked
         if checked:
             return
-        row = connection.execute(_ROLE_CHECK).one()
-        connection.rollback()
-        if any(row):
-            raise UnsafeRole(f"role {url.username!r}: superuser={row[0]}, bypassrls={row[1]}, owner={row[2]}")
+        try:
+            row = connection.execute(_ROLE_CHECK).one()
+            connection.rollback()
+            if any(row):
+                raise UnsafeRole(f"role {url.username!r}: superuser={row[0]}, bypassrls={row[1]}, owner={row[2]}")
+        except BaseException:
+            connection.close()  # whoever asked for it never gets it, and would not close it
+            raise
         checked = True  # only now: a connection that broke on the way has not been looked at
 
     return engine
