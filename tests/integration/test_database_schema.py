@@ -1,0 +1,171 @@
+"""The migrated database is what the models say, and no program works with a schema it does not know."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+from sqlalchemy import Engine, create_engine, text
+from sqlalchemy.engine import URL
+
+import proctor
+from proctor.database import upgrade as upgrading
+from proctor.database.embedded import EmbeddedServer
+from proctor.database.errors import DatabaseUnavailable, SchemaMismatch, SchemaMissing, SchemaNewer, SchemaOlder
+from proctor.database.schema import SCHEMA, metadata
+from proctor.database.upgrade import HEAD, check_schema, current_revision, upgrade
+from tests.conftest import Urls
+
+pytestmark = pytest.mark.database
+
+VERSIONS = Path(upgrading.__file__).parent / "migrations" / "versions"
+
+
+def load_models() -> None:
+    """Every package's tables, whoever imported what before."""
+    for module in pkgutil.walk_packages(proctor.__path__, "proctor."):
+        if module.name.rpartition(".")[2] == "models":
+            importlib.import_module(module.name)
+
+
+def _ours(name: str | None, kind: str, parents: object) -> bool:
+    if kind == "schema":
+        return name == SCHEMA
+    if kind == "table":
+        return name != "alembic_version" and not str(name).startswith("queue_item_")
+    return True
+
+
+def test_the_database_is_what_the_models_say(urls: Urls) -> None:
+    load_models()
+    engine = create_engine(urls.owner)
+    options = {
+        "include_schemas": True,
+        "include_name": _ours,
+        "compare_type": True,
+        "compare_server_default": True,
+        "version_table_schema": SCHEMA,
+    }
+    with engine.connect() as connection:
+        context = MigrationContext.configure(connection, opts=options)
+        differences = compare_metadata(context, metadata)
+    engine.dispose()
+    assert differences == []
+
+
+def test_conditions_of_indexes_and_checks_are_what_the_models_say(urls: Urls) -> None:
+    """Alembic compares neither. The database prints them its own way, so they are compared by what they mention."""
+    load_models()
+    engine = create_engine(urls.owner)
+    query = text("SELECT indexdef FROM pg_indexes WHERE schemaname = 'proctor' AND indexname = :name")
+    with engine.connect() as connection:
+        for table in metadata.tables.values():
+            for index in table.indexes:
+                definition = connection.execute(query, {"name": index.name}).scalar_one()
+                where = index.dialect_options["postgresql"]["where"]
+                assert (" WHERE " in definition) == (where is not None), index.name
+                assert ("deduplicate_items" in definition) == bool(index.dialect_options["postgresql"]["with"])
+    engine.dispose()
+
+
+def test_each_kind_has_its_partition(urls: Urls) -> None:
+    from proctor.queue.models import KINDS
+
+    engine = create_engine(urls.owner)
+    query = (
+        "SELECT inhrelid::regclass::text FROM pg_inherits WHERE inhparent = 'proctor.queue_item'::regclass ORDER BY 1"
+    )
+    with engine.connect() as connection:
+        found = [row[0] for row in connection.execute(text(query))]
+    engine.dispose()
+    assert found == [f"proctor.queue_item_{kind}" for kind in sorted(KINDS)]
+
+
+def test_head_is_the_newest_revision_file() -> None:
+    assert max(path.name.split("_")[0] for path in VERSIONS.glob("[0-9]*.py")) == HEAD
+
+
+# --- upgrades ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def owner(tmp_path_factory: pytest.TempPathFactory) -> Iterator[URL]:
+    """A new database, bootstrapped and never migrated."""
+    with EmbeddedServer(tmp_path_factory.mktemp("schema") / "database") as urls:
+        yield urls.owner
+
+
+@pytest.fixture
+def engine(owner: URL) -> Iterator[Engine]:
+    engine = create_engine(owner)
+    yield engine
+    engine.dispose()
+
+
+def check(engine: Engine) -> None:
+    with engine.connect() as connection:
+        check_schema(connection)
+
+
+def pretend(engine: Engine, revision: str) -> None:
+    with engine.begin() as connection:
+        connection.execute(text("UPDATE proctor.alembic_version SET version_num = :to"), {"to": revision})
+
+
+def test_a_new_database_is_missing_its_schema_and_then_is_not(owner: URL, engine: Engine) -> None:
+    with pytest.raises(SchemaMissing, match="no Proctor schema") as caught:
+        check(engine)
+    assert caught.value.remedy == "Run `proctor database upgrade`."
+    assert upgrade(owner)
+    assert not upgrade(owner)
+    check(engine)
+    with engine.connect() as connection:
+        assert current_revision(connection) == HEAD
+
+
+def test_upgrades_at_once_are_one_upgrade(owner: URL) -> None:
+    with ThreadPoolExecutor(4) as pool:
+        changed = list(pool.map(upgrade, [owner] * 4))
+    assert sorted(changed) == [False, False, False, True]
+
+
+def test_a_newer_schema_is_refused_and_left_alone(owner: URL, engine: Engine) -> None:
+    upgrade(owner)
+    pretend(engine, "9999")
+    for refused in (lambda: check(engine), lambda: upgrade(owner)):
+        with pytest.raises(SchemaNewer, match=f"at revision 9999, this program knows {HEAD}") as caught:
+            refused()
+        assert caught.value.code == "database-schema-newer"
+        assert caught.value.remedy == "Use a newer Proctor."
+    with engine.connect() as connection:
+        assert current_revision(connection) == "9999"
+
+
+def test_an_older_schema_is_refused_until_it_is_upgraded(
+    owner: URL, engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    upgrade(owner)
+    monkeypatch.setattr(upgrading, "HEAD", "0002")
+    with pytest.raises(SchemaOlder, match=f"at revision {HEAD}, this program knows 0002") as caught:
+        check(engine)
+    assert caught.value.exit_code == 2
+    assert "upgrade" in caught.value.remedy
+
+
+def test_a_schema_that_can_not_be_read_is_a_mismatch_and_no_crash(owner: URL, engine: Engine) -> None:
+    upgrade(owner)
+    with engine.begin() as connection:
+        connection.execute(text("ALTER TABLE proctor.alembic_version RENAME COLUMN version_num TO other"))
+    with pytest.raises(SchemaMismatch, match="can't be read"):
+        check(engine)
+
+
+def test_a_server_that_is_away_is_said_to_be(owner: URL) -> None:
+    with pytest.raises(DatabaseUnavailable):
+        upgrade(owner.set(query={**owner.query, "port": "1"}))
