@@ -1,0 +1,73 @@
+"""What of each benchmark's report goes into the table, and what it is a ratio of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+__all__ = ["Figure", "figures_of"]
+
+Report = Mapping[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Figure:
+    """One line of the table. ``ratio``: of the value to what ``of`` names, in the same run."""
+
+    what: str
+    value: str
+    ratio: float | None = None
+    of: str = ""
+
+
+def figures_of(name: str, report: Report) -> list[Figure]:
+    """The figures of a benchmark's report; of one that nobody described, every number at its top."""
+    return list(_BY_NAME.get(name, _numbers)(report))
+
+
+def _null_cells(report: Report) -> Iterator[Figure]:
+    for place in ("disk", "memory"):
+        if (found := report.get(place)) is None:
+            continue
+        rate = found["cells_per_sec"]["median"]
+        what = f"cells/s, temporary files on {place}" if place == "disk" else "cells/s, temporary files in memory"
+        yield Figure(what=what, value=f"{rate:,.0f}", ratio=rate / 500, of="the target of 500/s")
+        for peer, per_sec in found["peers_per_sec"].items():
+            median = per_sec["median"]
+            yield Figure(what=f"  {peer}", value=f"{median:,.0f}", ratio=rate / median, of="ours over theirs")
+    memory = report["memory_of_the_worker"]
+    value = f"{memory['large_mib']:,.0f} MiB"
+    yield Figure(what="peak memory of the worker", value=value, ratio=memory["ratio"], of="its peak at 2,000 cells")
+
+
+def _sandbox_start(report: Report) -> Iterator[Figure]:
+    bare, start = (report[step]["p50_ms"] for step in ("bare_bubblewrap", "create_to_first_exec"))
+    yield Figure(what="create to first exec, p50", value=f"{start:,.1f} ms", ratio=start / bare, of="bare bubblewrap")
+
+
+def _rerun(report: Report) -> Iterator[Figure]:
+    bare = report["bare_python"]["median"]
+    for step, words in (("until_nothing_to_do", 'to "nothing to do"'), ("until_end", "to its end")):
+        took = report[step]["median"]
+        what = f"{report['cells']:,} finished cells, {words}"
+        yield Figure(what=what, value=f"{took:,.0f} ms", ratio=took / bare, of="python -c pass")
+
+
+def _startup(report: Report) -> Iterator[Figure]:
+    bare, took = report["bare_python"]["median"], report["help"]["median"]
+    yield Figure(what="proctor --help", value=f"{took:,.0f} ms", ratio=took / bare, of="python -c pass")
+
+
+def _numbers(report: Report) -> Iterator[Figure]:
+    for what, value in report.items():
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            yield Figure(what=what, value=f"{value:,.6g}")
+
+
+_BY_NAME: Mapping[str, Callable[[Report], Iterator[Figure]]] = {
+    "null_cells": _null_cells,
+    "sandbox_start": _sandbox_start,
+    "rerun": _rerun,
+    "startup": _startup,
+}
