@@ -103,7 +103,7 @@ class TrajectoryInvalid(UsageError):
 class _Atif(BaseModel):
     """What all parts share: no unknown field, no NaN, no change after birth."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, defer_build=True)
 
 
 class ImageSource(_Atif):

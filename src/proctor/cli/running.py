@@ -65,11 +65,9 @@ def begin(client: Client, prepared: Prepared, request: RunRequest, *, quiet: boo
         err().print(f"{opened.run_set.name} ({str(opened.run_set.id)[:8]}): {word}, {opened.queued:,} cells queued")
         for task in prepared.resolved.malformed:
             err().print(f"  malformed task {task.name}: {task.problems[0]}", style="yellow", soft_wrap=True)
-    session = client.session(prepared, opened.run_set)
-    if opened.queued == 0 and session.progress().live == 0:
-        session.nothing_to_do = True
-        if not quiet:
-            err().print("nothing to do")
+    session = client.session(prepared, opened)
+    if session.nothing_to_do and not quiet:
+        err().print("nothing to do")
     return session
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -40,6 +39,8 @@ def try_solutions(
 ) -> None:
     """Run oracle, noop and the wrong solution in sandboxes, with logs. Exit code 1 if one is not as it should be."""
     with told(as_json=as_json):
+        import asyncio
+
         from proctor.sdk import authoring
 
         loaded = authoring.load_task(task)
@@ -76,6 +77,8 @@ def shell(
 ) -> None:
     """Type commands into a sandbox of the task, before or after a solution ran; each line is a bash of its own."""
     with told(as_json=False):
+        import asyncio
+
         from proctor.sdk import authoring
 
         if after not in (None, "oracle", "wrong"):
@@ -98,6 +101,8 @@ async def _shell(loaded: object, cwd: str, after: str | None) -> None:
 
 
 async def _lines(sandbox: Sandbox, cwd: str) -> None:
+    import asyncio
+
     from proctor.sdk import authoring
 
     def show_piece(stream: str, data: bytes) -> None:

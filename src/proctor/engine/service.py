@@ -134,6 +134,8 @@ class EngineService:
             row = reading.find_run_set(connection, self.tenant, str(identity))
             progress = reading.progress(connection, self.tenant, row)
             state, reason = _ending(row, progress, paused_reason)
+            if state == row.state == "complete":
+                return row  # its revisions were appended with that word, and verdicts are final
             if (state, reason) != (row.state, row.reason):
                 planning.set_state(connection, self.tenant, identity, state, reason)
                 self._emit(connection, row, f"run_set.{state}")

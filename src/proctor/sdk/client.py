@@ -136,20 +136,27 @@ class Client:
             prepared.resolved, on_moved=on_moved, fresh=fresh, selection=selection or Selection()
         )
 
-    def session(self, prepared: Prepared, run_set: RunSetRow) -> RunSession:
-        """A worker in this process for a run set."""
+    def session(self, prepared: Prepared, opened: Opened) -> RunSession:
+        """A worker in this process for a run set; one with nothing to do where no cell is queued or runs anywhere."""
         from proctor.sdk.running import RunSession
+
+        idle = opened.queued == 0 and not self._platform.engine.work_left(opened.run_set.id)()
+        if not idle:
+            self._configure_logs()
+        return RunSession(
+            self._platform, opened.run_set, prepared.spec, prepared.backend, prepared.secrets, nothing_to_do=idle
+        )
+
+    def _configure_logs(self) -> None:
         from proctor.telemetry import configure_logs
 
         configure_logs(self._platform.settings.log_level)
-        return RunSession(self._platform, run_set, prepared.spec, prepared.backend, prepared.secrets)
 
     def resume(self, reference: str | None) -> tuple[RunSession, int]:
         """Queue a run set's owed cells again, dead letters too, with a worker in this process."""
         from proctor.sdk.running import RunSession
-        from proctor.telemetry import configure_logs
 
-        configure_logs(self._platform.settings.log_level)
+        self._configure_logs()
         row = self.find(reference)
         spec = self._platform.engine.stored_spec(row.id)
         secrets, missing = secret_values(spec.secrets.names)

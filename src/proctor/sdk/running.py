@@ -7,6 +7,8 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from proctor.app import Platform
 from proctor.engine import reading
@@ -14,16 +16,20 @@ from proctor.engine.planning import RunSetRow
 from proctor.engine.recording import Decided
 from proctor.engine.scratch import remove_scratch
 from proctor.engine.spec import RunSetSpec, parse_duration
-from proctor.engine.worker import Worker, WorkerSettings
 from proctor.kernel.money import parse_usd
-from proctor.queue.workers import WorkerIdentity
 from proctor.sandboxes.interfaces import SandboxBackend
+
+if TYPE_CHECKING:
+    from proctor.engine.worker import Worker
 
 __all__ = ["RunSession"]
 
 
 class RunSession:
-    """Works on one run set until nothing of it is left, it is stopped, or its budget is used up."""
+    """Works on one run set until nothing of it is left, it is stopped, or its budget is used up.
+
+    With ``nothing_to_do`` there is no worker, and what a worker takes is not even imported.
+    """
 
     def __init__(
         self,
@@ -32,22 +38,34 @@ class RunSession:
         spec: RunSetSpec,
         backend: SandboxBackend,
         secrets: Mapping[str, str],
+        *,
+        nothing_to_do: bool = False,
     ) -> None:
         self.run_set = run_set
+        self.nothing_to_do = nothing_to_do
         self._platform, self._spec = platform, spec
-        identity = WorkerIdentity.of_this_process()
-        self._parts = platform.runner_parts(backend, identity.owner, secrets)
-        settings = WorkerSettings(
-            slots=spec.execution.concurrency, scope=run_set.id, lease_sec=platform.settings.lease_sec
-        )
-        self._worker = Worker(platform.database, self._parts, identity, settings, self._settled)
+        self._scratch: Path | None = None
+        self._worker = None if nothing_to_do else self._make_worker(backend, secrets)
         self._thread = threading.Thread(target=self._main, name="worker")
         self._failure: BaseException | None = None
         self._started = time.monotonic()
         self._cost_nano = platform.engine.read(lambda c: reading.spent(c, platform.tenant, run_set.id))
         self.classes: Counter[str] = Counter()
         self.paused_reason: str | None = None
-        self.nothing_to_do = False
+
+    def _make_worker(self, backend: SandboxBackend, secrets: Mapping[str, str]) -> Worker:
+        from proctor.engine.worker import Worker, WorkerSettings
+        from proctor.queue.workers import WorkerIdentity
+
+        identity = WorkerIdentity.of_this_process()
+        parts = self._platform.runner_parts(backend, identity.owner, secrets)
+        self._scratch = parts.scratch
+        settings = WorkerSettings(
+            slots=self._spec.execution.concurrency,
+            scope=self.run_set.id,
+            lease_sec=self._platform.settings.lease_sec,
+        )
+        return Worker(self._platform.database, parts, identity, settings, self._settled)
 
     def start(self) -> None:
         """Begin to work."""
@@ -56,7 +74,7 @@ class RunSession:
     @property
     def running(self) -> int:
         """Attempts running now in this process."""
-        return self._worker.running
+        return self._worker.running if self._worker is not None else 0
 
     @property
     def done(self) -> bool:
@@ -71,11 +89,13 @@ class RunSession:
 
     def stop(self) -> None:
         """No new cells; running ones finish."""
-        self._worker.stop()
+        if self._worker is not None:
+            self._worker.stop()
 
     def cancel(self) -> None:
         """Running attempts end now, as cancelled."""
-        self._worker.cancel()
+        if self._worker is not None:
+            self._worker.cancel()
 
     def progress(self) -> reading.Progress:
         """Counts of the run set, whoever works on it."""
@@ -86,12 +106,14 @@ class RunSession:
         """Say how it ended. Raises what the worker raised."""
         if not self.nothing_to_do:
             self._thread.join()
-        remove_scratch(self._parts.scratch)
+        if self._scratch is not None:
+            remove_scratch(self._scratch)
         if self._failure is not None:
             raise self._failure
         return self._platform.engine.finish(self.run_set.id, paused_reason=self.paused_reason)
 
     def _main(self) -> None:
+        assert self._worker is not None
         try:
             asyncio.run(self._worker.run(self._platform.engine.work_left(self.run_set.id)))
         except BaseException as error:  # noqa: BLE001  raised again in result(), in the caller's thread
