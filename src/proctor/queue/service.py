@@ -224,7 +224,7 @@ def held_by(connection: Connection, kind: str, worker_id: UUID, *, known: Sequen
     return _claims(kind, _run(connection, "held_by", kind=kind, worker=worker_id, known=list(known)).all())
 
 
-def _claims(kind: str, rows: Iterable[Row[Any]]) -> list[Claim]:
+def _claims(kind: str, rows: Iterable[Sequence[Any]]) -> list[Claim]:
     """In the order of the columns that every claiming statement returns."""
     return [
         Claim(
