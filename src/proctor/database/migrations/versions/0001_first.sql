@@ -508,8 +508,11 @@ GRANT SELECT ON proctor.alembic_version TO proctor_app, proctor_scheduler;
 
 -- Tables that grow from nothing to thousands of rows in a minute: until the planner has statistics, every index that
 -- begins with the tenant looks alike to it, and it was seen to check foreign keys by reading all of a tenant's
--- attempts. Autovacuum comes too late for the first minute of the first run, so a worker asks for statistics itself.
+-- attempts, and to take seconds over a leaderboard of 10,000 cells. Autovacuum comes too late for the first minute of
+-- the first run, so a worker asks for statistics itself.
 CREATE FUNCTION proctor.refresh_statistics() RETURNS void LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = pg_catalog
-    AS $$ BEGIN ANALYZE proctor.attempt, proctor.cell, proctor.expected_cell, proctor.evidence; END $$;
+    AS $$ BEGIN
+        ANALYZE proctor.attempt, proctor.cell, proctor.expected_cell, proctor.evidence, proctor.outcome, proctor.result;
+    END $$;
 GRANT EXECUTE ON FUNCTION proctor.refresh_statistics() TO proctor_app, proctor_scheduler;
