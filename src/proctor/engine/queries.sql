@@ -284,17 +284,18 @@ WHERE last.revision IS NULL OR (last.run_set_id, last.counts, last.comparable, l
       IS DISTINCT FROM (:run_set, CAST(:counts AS jsonb), :comparable, CAST(:reasons AS jsonb));
 
 -- name: other_trials
--- Complete trials of the same configuration and suite that a run set does not show, so that nobody shows only the best.
-SELECT c.trial, count(*) AS decided, count(*) FILTER (WHERE r.verdict) AS passed
+-- Trials of the same configurations and suite that a run set does not show, so that nobody shows only the best; how
+-- many of the suite's tasks each has decided.
+SELECT c.configuration, c.trial, count(*) AS decided, count(*) FILTER (WHERE r.verdict) AS passed
 FROM proctor.cell c
 JOIN proctor.result r ON r.tenant_id = c.tenant_id AND r.cell_id = c.id AND r.policy_version = :policy
 JOIN proctor.suite_task st ON st.tenant_id = c.tenant_id AND st.suite_id = :suite_id
 JOIN proctor.task t ON t.tenant_id = c.tenant_id AND t.content_digest = st.content_digest
      AND t.agent_digest = c.agent_digest AND t.verifier_digest = c.verifier_digest
-WHERE c.tenant_id = :tenant AND c.configuration = :configuration
+WHERE c.tenant_id = :tenant AND c.configuration = ANY(CAST(:configurations AS text[]))
   AND NOT EXISTS (SELECT FROM proctor.expected_cell e
                   WHERE e.tenant_id = c.tenant_id AND e.run_set_id = :run_set AND e.cell_id = c.id)
-GROUP BY c.trial HAVING count(*) = :tasks ORDER BY c.trial;
+GROUP BY c.configuration, c.trial ORDER BY c.configuration, c.trial;
 
 -- name: history
 SELECT e.created_at, e.profile, e.series, e.suite_id, e.configuration, e.revision, e.counts, e.comparable, e.reasons,

@@ -211,28 +211,16 @@ def leaderboard(connection: Connection, tenant: UUID, row: RunSetRow, reasons: S
     profiles = _run(connection, "run_set_context", tenant=tenant, run_set=row.id).all()
     by_task = {p.position: _tasks(tallies, p.position) for p in profiles}
     ranks = rank_intervals({str(p.position): _means(by_task[p.position]) for p in profiles})
-    rows = []
-    for profile in profiles:
-        others = _run(
-            connection,
-            "other_trials",
-            **key,
-            configuration=profile.configuration,
-            suite_id=row.suite_id,
-            tasks=len(by_task[profile.position]),
-        ).all()
-        rows.append(
-            _row(
-                profile,
-                tallies,
-                classes,
-                usage,
-                by_task[profile.position],
-                ranks[str(profile.position)],
-                reasons,
-                others,
-            )
-        )
+    others = _run(
+        connection,
+        "other_trials",
+        **key,
+        configurations=[profile.configuration for profile in profiles],
+        suite_id=row.suite_id,
+    ).all()
+    rows = [
+        _row(p, tallies, classes, usage, by_task[p.position], ranks[str(p.position)], reasons, others) for p in profiles
+    ]
     return sorted(rows, key=lambda r: (-(r.rates.strict or 0.0), r.profile))
 
 
@@ -253,7 +241,8 @@ def _row(
     own = [*reasons, *([f"coverage: {missing} of {rate.counts.expected} cells have no verdict"] if missing else [])]
     if rate.counts.withdrawn:
         own.append(f"withdrawn: {rate.counts.withdrawn} cells")
-    other_decided = sum(other.decided for other in others)
+    complete = [o for o in others if o.configuration == profile.configuration and o.decided == len(tasks)]
+    other_decided = sum(other.decided for other in complete)
     return LeaderboardRow(
         profile=profile.name,
         series=profile.series,
@@ -265,8 +254,8 @@ def _row(
         classes=tuple(_class_count(one) for one in classes if one.profile == profile.position),
         comparable=not own,
         reasons=tuple(own),
-        other_trials=len(others),
-        other_trials_mean=sum(other.passed for other in others) / other_decided if other_decided else None,
+        other_trials=len(complete),
+        other_trials_mean=sum(other.passed for other in complete) / other_decided if other_decided else None,
         tasks=tasks,
     )
 
