@@ -42,7 +42,7 @@ lint: $(VENV)/dev ## Formatting, lint, types, import arrows
 
 .PHONY: test
 test: lint ## The tests a change needs (at most 10 minutes)
-	$(BIN)/pytest tests/unit tests/integration tests/acceptance --cov --cov-report=term
+	$(BIN)/pytest tests/unit tests/integration tests/acceptance -n 2 --dist loadfile --cov --cov-report=term
 
 .PHONY: test-chaos
 test-chaos: $(VENV)/dev ## kill -9 at random moments; SEED=n repeats one
