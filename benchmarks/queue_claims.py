@@ -1,8 +1,9 @@
 """Claims and completions a second over a million rows of which nine in ten are blocked, with every rule on.
 
-Beside it, right before and after each measurement, what the same server does at most: batches taken by a bare ``DELETE ... RETURNING`` over
-``FOR UPDATE SKIP LOCKED``, without lanes, bands, shares, limits, leases or tokens, and without the second commit that
-a claim needs to outlive its worker. Run: ``python -P benchmarks/queue_claims.py [--json]``.
+Beside it, right before and after each measurement, what the same server does at most: batches taken by a bare
+``DELETE ... RETURNING`` over ``FOR UPDATE SKIP LOCKED``, without lanes, bands, shares, limits, leases or tokens, and
+without the second commit that a claim needs to outlive its worker. A warm-up comes first: after a load the first
+change of each page is logged whole. Run: ``python -P benchmarks/queue_claims.py [--json]``.
 """
 
 from __future__ import annotations
@@ -62,6 +63,7 @@ _ITEMS = text("""
         CROSS JOIN LATERAL (SELECT (CAST(:mix AS text[]))[1 + n % cardinality(CAST(:mix AS text[]))] AS blocked) one
     ) run_set CROSS JOIN generate_series(1, CAST(:size AS int)) n
 """)
+WARM_SEC: float = 3.0
 BARE_SEC: float = 2.5
 """Of each look at the physical limit: the machine's other work changes from minute to minute."""
 MIX: tuple[str, ...] = (*("lane",) * 4, *("paused",) * 2, *("waiting",) * 3, "no")
@@ -114,13 +116,14 @@ def measure(
     _run_each(owner, ("VACUUM ANALYZE proctor.queue_item",))
     _run_each(owner, _BARE_TABLE)
     bare = [_rate(_crew(run_bare, 1, (owner, BARE_SEC)))]
+    _crew(run_worker, 1, (app, scheduler, WARM_SEC))
     for crew in crews:
+        load(database, tenants, rows // 10 - _servable(database), ("no",))
         found["blocked"] = rows - _servable(database)
         figures = _figures(f"workers_{crew}", _crew(run_worker, crew, (app, scheduler, seconds)))
         bare.append(_rate(_crew(run_bare, 1, (owner, BARE_SEC))))
         ratio = figures[f"workers_{crew}_rows_per_sec"] / statistics.mean(bare[-2:])
         found |= {**figures, f"workers_{crew}_ratio_to_bare": round(ratio, 2)}
-        load(database, tenants, rows // 10 - _servable(database), ("no",))
     found["bare_rows_per_sec"] = round(statistics.mean(bare))
     found["load_average"] = round(os.getloadavg()[0], 1)
     database.close()
@@ -170,7 +173,7 @@ def run_worker(app: URL, scheduler: URL, seconds: float) -> list[Lap]:
 def run_bare(owner: URL, seconds: float) -> list[Lap]:
     """The physical limit."""
     engine = create_engine(owner)
-    laps = []
+    laps: list[Lap] = []
     until = time.monotonic() + seconds
     while (start := time.monotonic()) < until:
         with engine.begin() as connection:

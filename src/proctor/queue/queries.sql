@@ -88,7 +88,8 @@ WITH running AS MATERIALIZED (
            CASE WHEN head.wanted = min(head.wanted) OVER ()
                 THEN ceil(CAST(:spread AS float) * :limit * coalesce(s.weight, 1)
                           / sum(coalesce(s.weight, 1)) OVER (PARTITION BY head.wanted))
-                ELSE ceil(CAST(:spread AS float) * :limit / 4 / count(*) OVER ()) END::bigint AS share,
+                ELSE ceil(CAST(:spread AS float) / 2 * :limit * coalesce(s.weight, 1)
+                          / sum(coalesce(s.weight, 1)) OVER ()) END::bigint AS share,
            coalesce(c.rows, 0) AS critical, first.band AS first
     FROM proctor.queue_lane l
     LEFT JOIN running r ON r.tenant_id = l.tenant_id AND r.provider = l.provider
@@ -160,9 +161,10 @@ WITH running AS MATERIALIZED (
     WINDOW turn AS (PARTITION BY c.tenant_id, c.effective
                     ORDER BY c.wanted, c.band, c.expected_sec DESC, c.run_at, c.id)
 ), placed AS MATERIALIZED (
-    SELECT tenant_id, id, effective, start, service, is_last,
-           row_number() OVER (ORDER BY effective, start, wanted, band, expected_sec DESC, run_at, id) AS place
-    FROM turned ORDER BY place LIMIT :limit
+    SELECT first.*, row_number() OVER () AS place FROM (
+        SELECT tenant_id, id, effective, start, service, is_last FROM turned
+        ORDER BY effective, start, wanted, band, expected_sec DESC, run_at, id LIMIT :limit
+    ) first
 ), chosen AS MATERIALIZED (
     SELECT * FROM placed WHERE place <= coalesce((SELECT min(place) FROM placed WHERE is_last), :limit)
 ), locked AS MATERIALIZED (
