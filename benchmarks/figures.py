@@ -46,6 +46,15 @@ def _sandbox_start(report: Report) -> Iterator[Figure]:
     yield Figure(what="create to first exec, p50", value=f"{start:,.1f} ms", ratio=start / bare, of="bare bubblewrap")
 
 
+def _queue_claims(report: Report) -> Iterator[Figure]:
+    for key, rate in report.items():
+        if key.startswith("workers_") and key.endswith("_rows_per_sec"):
+            workers = key.removeprefix("workers_").removesuffix("_rows_per_sec")
+            ratio = report[f"workers_{workers}_ratio_to_bare"]
+            what = f"claims and completions/s, workers: {workers}"
+            yield Figure(what=what, value=f"{rate:,.0f}", ratio=ratio, of="bare SKIP LOCKED batches")
+
+
 def _rerun(report: Report) -> Iterator[Figure]:
     bare = report["bare_python"]["median"]
     for step, words in (("until_nothing_to_do", 'to "nothing to do"'), ("until_end", "to its end")):
@@ -68,6 +77,7 @@ def _numbers(report: Report) -> Iterator[Figure]:
 _BY_NAME: Mapping[str, Callable[[Report], Iterator[Figure]]] = {
     "null_cells": _null_cells,
     "sandbox_start": _sandbox_start,
+    "queue_claims": _queue_claims,
     "rerun": _rerun,
     "startup": _startup,
 }
