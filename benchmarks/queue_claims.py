@@ -15,7 +15,7 @@ import os
 import statistics
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
@@ -185,11 +185,11 @@ def run_bare(owner: URL, seconds: float) -> list[Lap]:
     return laps
 
 
-def _crew(work: object, size: int, arguments: tuple[object, ...]) -> list[Lap]:
+def _crew(work: Callable[..., list[Lap]], size: int, arguments: tuple[object, ...]) -> list[Lap]:
     """The laps of ``size`` processes at once."""
     with multiprocessing.get_context("spawn").Pool(size) as pool:
-        laps = [pool.apply_async(work, arguments) for _ in range(size)]  # type: ignore[arg-type]
-        return sorted(lap for one in laps for lap in one.get())
+        running = [pool.apply_async(work, arguments) for _ in range(size)]
+        return sorted(lap for one in running for lap in one.get())
 
 
 def _figures(name: str, laps: Sequence[Lap]) -> dict[str, float | int]:
