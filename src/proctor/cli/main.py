@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from typing import Annotated
 
@@ -11,6 +12,10 @@ from proctor import __version__
 from proctor.cli import attempt, cells, control, database, leaderboard, operate, profile, run, suite, task
 
 __all__ = ["app", "main"]
+
+COLLECT_AFTER: int = 50_000
+"""New objects between looks for garbage: imports make many and no garbage, and by default a tenth of a short command's
+time went into looking."""
 
 app = typer.Typer(
     name="proctor",
@@ -51,6 +56,7 @@ def main() -> None:
     """The entry point; whatever no command foresaw is our own fault, told without a traceback."""
     from proctor.cli.faults import own_fault
 
+    gc.set_threshold(COLLECT_AFTER)
     try:
         app(prog_name="proctor")
     except Exception as error:  # noqa: BLE001  the last line of defence: a report instead of a traceback
