@@ -32,6 +32,7 @@ install: $(VENV)/core ## Make .venv with the core
 demo: $(VENV)/core ## Run five agents on eight tasks in sandboxes; leaderboard and report/demo.html
 	@mkdir -p report
 	PROCTOR_HOME=$(CURDIR)/.proctor $(BIN)/proctor run examples/demo.toml --html report/demo.html
+	@echo "To look further:  . $(BIN)/activate; export PROCTOR_HOME=$(CURDIR)/.proctor; proctor cells --outcome failed"
 
 .PHONY: lint
 lint: $(VENV)/dev ## Formatting, lint, types, import arrows

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -26,7 +27,15 @@ if TYPE_CHECKING:
     from proctor.database.embedded import Connections, EmbeddedServer
     from proctor.engine.attempts import RunnerParts
 
-__all__ = ["BackendUnknown", "Platform", "TenantMissing", "embedded_server", "local_backend", "open_platform"]
+__all__ = [
+    "BackendUnknown",
+    "HomeUnusable",
+    "Platform",
+    "TenantMissing",
+    "embedded_server",
+    "local_backend",
+    "open_platform",
+]
 
 EMBEDDED_TENANT: str = "local"
 """The tenant that a new data folder names; with one's own PostgreSQL nothing is assumed."""
@@ -37,6 +46,13 @@ class TenantMissing(UsageError):
 
     code = "tenant-missing"
     remedy = "Set PROCTOR_TENANT."
+
+
+class HomeUnusable(UsageError):
+    """The data folder can't be used."""
+
+    code = "home-unusable"
+    remedy = "Name another with PROCTOR_HOME, or let this user write it."
 
 
 class BackendUnknown(UsageError):
@@ -159,5 +175,11 @@ def _wire(settings: Settings, database: Database, tenant_name: str) -> Platform:
 
 
 def _private(folder: Path) -> Path:
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    """A folder of the data folder, made if need be. Raises ``HomeUnusable``."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    except OSError as error:
+        raise HomeUnusable(f"It can't be made: {error.strerror}.", where=str(folder)) from error
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise HomeUnusable("It can't be written.", where=str(folder))
     return folder

@@ -99,6 +99,8 @@ def test_the_report_is_one_file_that_asks_nobody(finished: Cli) -> None:
         (["run", "absent.toml"], "absent.toml"),
         (["run", "basics"], "--agent"),
         (["run", "basics", "--agent", "orcale"], "orcale"),
+        (["run", "basics", "--agent", "noop,noop"], "two profiles are named 'noop'"),
+        (["run", "basics", "--agent", "[/foo]"], "profiles[0].name"),
         (["run", "nowhere/tasks", "--agent", "noop"], "nowhere/tasks"),
         (["leaderboard", "other"], "other"),
         (["attempt", "show", "zz"], "zz"),
@@ -119,3 +121,10 @@ def test_mistakes_are_told_with_the_place_and_exit_code_2(finished: Cli, argumen
 def test_errors_as_json_have_a_stable_code(finished: Cli) -> None:
     error = finished.json("leaderboard", "other", code=2)["error"]
     assert (error["code"], "status" in error["remedy"]) == ("run-set-unknown", True)
+
+
+@pytest.mark.parametrize(
+    "arguments", [["run", "f.toml", "--limit", "0"], ["cells", "--bogus"], ["nosuch"], ["task", "new"]]
+)
+def test_mistakes_of_the_command_line_are_json_too(finished: Cli, arguments: list[str]) -> None:
+    assert finished.json(*arguments, code=2)["error"]["code"] == "usage"

@@ -130,6 +130,10 @@ def test_ctrl_c_once_finishes_what_runs_and_says_how_to_go_on(cli: Cli) -> None:
     assert "To go on: proctor run f.toml" in err
     progress = cli.json("status", "slow")["status"]["progress"]
     assert (progress["running"], progress["decided"] > 0, progress["decided"] < 60) == (0, True, True)
+    assert (cli.json("status")["run_sets"][0]["state"], cli.json("status")["run_sets"][0]["reason"]) == (
+        "paused",
+        "interrupted",
+    )
     cli("run", "f.toml", "--limit", "2", code=3)
     cells = cli.json("cells")["cells"]
     assert sorted(cell["attempts"] for cell in cells)[-1] == 1
@@ -152,7 +156,10 @@ def test_pause_cancel_and_resume_by_command(cli: Cli) -> None:
     cli("pause", "slow")
     assert cli.json("status")["run_sets"][0]["state"] == "paused"
     cli("cancel", "slow")
+    assert "cancelled" in cli("pause", "slow", code=2).stderr
     cli("resume", "slow")
+    assert cli.json("status")["run_sets"][0]["state"] == "complete"
+    assert cli.json("cancel", "slow", code=2)["error"]["code"] == "run-set-ended"
     assert cli.json("status")["run_sets"][0]["state"] == "complete"
 
 
@@ -201,3 +208,33 @@ def test_logs_can_be_followed_while_the_attempt_runs(cli: Cli) -> None:
     followed = cli("attempt", "logs", "-f", attempt).stdout
     assert process.wait(timeout=60) == 0
     assert followed.splitlines() == ["first", "last"]
+
+
+def test_markup_in_names_is_shown_as_it_is_and_breaks_nothing(cli: Cli) -> None:
+    small_task(cli, "fine")
+    for folder, name in (("a", "evil/[/nope]"), ("b", "evil/[red]x[/]")):
+        cli.write(f"tasks/{folder}/task.toml", f'[task]\nname = "{name}"\n')
+        cli.write(f"tasks/{folder}/instruction.md", "Do it.\n")
+    done = cli("run", "tasks", "--agent", "noop", code=3)
+    assert "evil/[/nope]" in done.stderr
+    assert "evil/[red]x[/]" in done.stderr
+    assert "evil/[/nope]" in cli("cells").stdout
+    assert "evil/[red]x[/]" in cli("suite", "import", "tasks", code=3).stdout
+    assert "[/x]" in cli("history", "[/x]").stdout
+
+
+def test_one_file_run_twice_at_once_is_one_run_set(cli: Cli) -> None:
+    small_task(cli, "t")
+    cli.write("f.toml", SLOW.format(trials=6, sleep=0.2))
+    command = [sys.executable, "-m", "proctor", "run", "f.toml"]
+    both = [subprocess.Popen(command, cwd=cli.folder, env=cli.environment()) for _ in range(2)]
+    assert [process.wait(timeout=100) for process in both] == [0, 0]
+    assert len(cli.json("status")["run_sets"]) == 1
+    assert [cell["attempts"] for cell in cli.json("cells")["cells"]] == [1] * 6
+
+
+def test_a_data_folder_that_can_t_be_used_is_told(cli: Cli) -> None:
+    occupied = cli.write("occupied", "")
+    told = cli("status", code=2, PROCTOR_HOME=str(occupied)).stderr
+    assert "home-unusable" in told
+    assert "PROCTOR_HOME" in told

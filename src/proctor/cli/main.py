@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import json
 import sys
 from typing import Annotated
 
@@ -16,6 +17,9 @@ __all__ = ["app", "main"]
 COLLECT_AFTER: int = 50_000
 """New objects between looks for garbage: imports make many and no garbage, and by default a tenth of a short command's
 time went into looking."""
+
+_UsageError: type[typer.BadParameter] = typer.BadParameter.__mro__[1]
+"""What the command line's own mistakes are; typer exports only this kind of it."""
 
 app = typer.Typer(
     name="proctor",
@@ -58,6 +62,20 @@ def main() -> None:
 
     gc.set_threshold(COLLECT_AFTER)
     try:
+        if "--json" in sys.argv:
+            sys.exit(_told_as_json())
         app(prog_name="proctor")
     except Exception as error:  # noqa: BLE001  the last line of defence: a report instead of a traceback
         sys.exit(own_fault(error))
+
+
+def _told_as_json() -> int:
+    """Run with what the command line got wrong told as JSON too, like every other error."""
+    try:
+        return app(prog_name="proctor", standalone_mode=False) or 0
+    except typer.Abort:
+        return 130
+    except _UsageError as error:
+        told = {"code": "usage", "message": error.format_message(), "where": None, "remedy": "proctor --help"}
+        typer.echo(json.dumps({"error": told}, indent=2))
+        return 2

@@ -38,6 +38,8 @@ def init(
 def doctor(as_json: AsJson = False) -> None:
     """Check what this machine can do: database, sandboxes and how far each limit holds."""
     with told(as_json=as_json):
+        from rich.text import Text
+
         from proctor.sdk.doctor import examine
 
         report = examine()
@@ -45,8 +47,8 @@ def doctor(as_json: AsJson = False) -> None:
             print_json(report)
         else:
             for check in report.checks:
-                mark = "[green]ok[/]  " if check.ok else "[red]FAIL[/]"
-                out().print(f"{mark} {check.name}: {check.detail}", soft_wrap=True)
+                mark = Text("ok  ", style="green") if check.ok else Text("FAIL", style="red")
+                out().print(mark + Text(f" {check.name}: {check.detail}"), soft_wrap=True)
                 if not check.ok and check.remedy:
                     out().print(f"     {check.remedy}", style="dim", soft_wrap=True)
             limits = " · ".join(f"{kind} {strength}" for kind, strength in report.limits.items())

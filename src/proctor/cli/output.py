@@ -32,17 +32,17 @@ class ExitCode:
 
 
 def out() -> Console:
-    """Standard output: results."""
+    """Standard output: results. No markup: names of tasks and files are other people's words."""
     from rich.console import Console
 
-    return Console(highlight=False, soft_wrap=False)
+    return Console(highlight=False, markup=False)
 
 
 def err() -> Console:
     """Standard error: progress and errors."""
     from rich.console import Console
 
-    return Console(stderr=True, highlight=False)
+    return Console(stderr=True, highlight=False, markup=False)
 
 
 def show(*parts: RenderableType) -> None:
@@ -85,13 +85,13 @@ def told(*, as_json: bool) -> Iterator[None]:
 
 
 def _show_error(code: str, where: str | None, message: str, fix: str) -> None:
-    from rich.markup import escape
+    from rich.text import Text
 
-    place = f"{escape(where)}: " if where else ""
+    place = f"{where}: " if where else ""
     console = err()
-    console.print(f"[bold red]error[/] \\[{code}] {place}{escape(message)}", soft_wrap=True)
+    console.print(Text("error", style="bold red") + Text(f" [{code}] {place}{message}"), soft_wrap=True)
     if fix:
-        console.print(f"  {escape(fix)}", style="dim", soft_wrap=True)
+        console.print(Text(f"  {fix}", style="dim"), soft_wrap=True)
 
 
 @contextmanager

@@ -142,7 +142,7 @@ def _live(session: RunSession, presses: list[int]) -> None:
     columns = (
         BarColumn(),
         MofNCompleteColumn(),
-        TextColumn("{task.fields[seen]}"),
+        TextColumn("{task.fields[seen]}", markup=False),
         TimeElapsedColumn(),
         TimeRemainingColumn(),
     )

@@ -59,15 +59,19 @@ def try_solutions(
 
 
 def _tell(tried: Tried) -> None:
+    from rich.text import Text
+
     console = out()
-    mark = "[green]as it should be[/]" if tried.as_wanted else "[red]NOT as it should be[/]"
+    good = Text("as it should be", style="green")
+    mark = good if tried.as_wanted else Text("NOT as it should be", style="red")
     outcome = tried.outcome
-    console.print(f"[bold]{tried.solution}[/]: {outcome.outcome} (rule {outcome.rule}), {tried.seconds:.2f} s, {mark}")
+    told = f": {outcome.outcome} (rule {outcome.rule}), {tried.seconds:.2f} s, "
+    console.print(Text(tried.solution, style="bold") + Text(told) + mark)
     for item in tried.evidence:
         if item.get("failed"):
-            console.print(f"  {item['phase']}: {item.get('message')}", markup=False, soft_wrap=True)
+            console.print(f"  {item['phase']}: {item.get('message')}", soft_wrap=True)
     for line in tried.log.splitlines():
-        console.print(f"  | {line}", markup=False, soft_wrap=True)
+        console.print(f"  | {line}", soft_wrap=True)
 
 
 @app.command()

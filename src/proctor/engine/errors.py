@@ -4,9 +4,10 @@ EngineError
 ├── SpecInvalid             the run-set file
 ├── PolicyInvalid           an outcome policy file
 ├── RunSetUnknown           no such run set, or several
+├── RunSetEnded             nothing of it is left to pause or cancel
 ├── RunSetMoved             what the file resolves to has changed since
-├── AttemptUnknown          no such attempt or cell
-└── PlannerBusy             another process plans
+├── SecretMissing           a secret that the file names is not set
+└── AttemptUnknown          no such attempt or cell
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ from proctor.kernel.errors import ProctorError, UsageError
 __all__ = [
     "AttemptUnknown",
     "EngineError",
-    "PlannerBusy",
     "PolicyInvalid",
+    "RunSetEnded",
     "RunSetMoved",
     "RunSetUnknown",
     "SecretMissing",
@@ -51,6 +52,13 @@ class RunSetUnknown(UsageError):
     remedy = "`proctor status` lists the run sets."
 
 
+class RunSetEnded(UsageError):
+    """This run set has ended; there is nothing to pause or cancel."""
+
+    code = "run-set-ended"
+    remedy = "`proctor resume` goes on with one that was cancelled or has gaps."
+
+
 class RunSetMoved(UsageError):
     """What this file resolves to has changed since it was last run; nothing was started."""
 
@@ -70,9 +78,3 @@ class SecretMissing(UsageError):
 
     code = "secret-missing"
     remedy = "Set the variable that is named, or take it out of [secrets]."
-
-
-class PlannerBusy(EngineError):
-    """Another process is planning this tenant's run sets."""
-
-    code = "planner-busy"

@@ -142,7 +142,7 @@ def compare(a: Mapping[str, float], b: Mapping[str, float]) -> Difference | None
     half = _Z * math.sqrt(variance / len(differences))
     return Difference(
         mean=mean,
-        interval=Interval(mean - half, mean + half),
+        interval=Interval(max(-1.0, mean - half), min(1.0, mean + half)),
         tasks=len(common),
         sign_p=sign_test(sum(d > 0 for d in differences), sum(d < 0 for d in differences)),
     )

@@ -132,9 +132,14 @@ def _differences(then: Json, now: Json, path: str = "") -> Iterator[str]:
         yield f"{path}: was {then!r}, is {now!r}"
 
 
+def lock(connection: Connection, tenant: UUID) -> None:
+    """Plan alone until the transaction ends: two commands with one file at once make one run set."""
+    _run(connection, "lock_plan", tenant=tenant)
+
+
 def create(connection: Connection, plan: Plan) -> UUID:
     """Write a new run set with its configurations, cells and expected cells, and queue what is undecided."""
-    _run(connection, "lock_plan", tenant=plan.tenant)
+    lock(connection, plan.tenant)
     before = find(connection, plan)
     continued = 0 if before is None else before.continued + 1
     identity = run_set_id(plan.tenant, plan.name, plan.spec_digest, plan.suite_id, continued)

@@ -9,6 +9,8 @@ import fcntl
 import os
 import shutil
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 __all__ = ["make_scratch", "remove_scratch"]
@@ -19,24 +21,33 @@ _held: dict[Path, int] = {}
 
 def make_scratch(parent: Path) -> Path:
     """A new folder in ``parent``, this process's until it ends; those of processes that are gone are removed."""
-    alone = _lock(parent, wait=True)  # so that nobody takes a folder for abandoned before it is held
-    assert alone is not None
-    try:
+    with _alone(parent):
         _sweep(parent)
         folder = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=parent))
         held = _lock(folder, wait=True)
         assert held is not None
         _held[folder] = held
         return folder
-    finally:
-        os.close(alone)
 
 
 def remove_scratch(folder: Path) -> None:
-    """Remove a folder that ``make_scratch`` made. Safe to repeat."""
+    """Remove a folder that ``make_scratch`` made, and those whose process died meanwhile. Safe to repeat."""
     shutil.rmtree(folder, ignore_errors=True)
     if (held := _held.pop(folder, None)) is not None:
         os.close(held)
+        with _alone(folder.parent):
+            _sweep(folder.parent)
+
+
+@contextmanager
+def _alone(parent: Path) -> Iterator[None]:
+    """While the parent is held, nobody takes a folder for abandoned that its maker is about to hold."""
+    descriptor = _lock(parent, wait=True)
+    try:
+        yield
+    finally:
+        if descriptor is not None:
+            os.close(descriptor)
 
 
 def _sweep(parent: Path) -> None:

@@ -15,7 +15,7 @@ from sqlalchemy import Connection
 from proctor.database.engine import Database
 from proctor.database.queries import load_queries
 from proctor.engine import planning, reading
-from proctor.engine.errors import RunSetMoved
+from proctor.engine.errors import RunSetEnded, RunSetMoved
 from proctor.engine.planning import Preview, RunSetRow
 from proctor.engine.recording import KIND
 from proctor.engine.resolving import Resolved, override_reasons
@@ -86,6 +86,7 @@ class EngineService:
         """Find or make the run set of a file and queue what it owes. Raises ``RunSetMoved`` with the differences."""
 
         def work(connection: Connection) -> Opened:
+            planning.lock(connection, self.tenant)
             found = None if fresh else planning.find(connection, resolved.plan)
             if found is not None and on_moved is not OnMoved.CONTINUE:
                 found = self._unless_moved(connection, resolved, found, on_moved)
@@ -136,6 +137,8 @@ class EngineService:
             state, reason = _ending(row, progress, paused_reason)
             if state == row.state == "complete":
                 return row  # its revisions were appended with that word, and verdicts are final
+            if state == "paused":
+                queue.let_go(connection, self.tenant, KIND, identity, drop=False)
             if (state, reason) != (row.state, row.reason):
                 planning.set_state(connection, self.tenant, identity, state, reason)
                 self._emit(connection, row, f"run_set.{state}")
@@ -179,6 +182,8 @@ class EngineService:
 
         def work(connection: Connection) -> None:
             row = reading.find_run_set(connection, self.tenant, str(identity))
+            if row.state == "complete" or (row.state == "cancelled" and state == "paused"):
+                raise RunSetEnded(f"It is {row.state}.", where=row.name)
             queue.let_go(connection, self.tenant, KIND, identity, drop=drop)
             planning.set_state(connection, self.tenant, identity, state, reason)
             self._emit(connection, row, f"run_set.{state}")

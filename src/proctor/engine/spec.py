@@ -20,7 +20,7 @@ from proctor.engine.errors import SpecInvalid
 from proctor.kernel.canonical import Json
 from proctor.kernel.money import parse_usd
 
-__all__ = ["Profile", "RunSetSpec", "parse_duration", "parse_spec", "read_spec"]
+__all__ = ["Profile", "RunSetSpec", "check_spec", "parse_duration", "parse_spec", "read_spec"]
 
 _UNITS: dict[str, int] = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 _NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$"
@@ -48,7 +48,17 @@ def _amount(value: object) -> object:
     return value
 
 
+def _reuse(value: object) -> object:
+    if isinstance(value, str) and value != "off":
+        try:
+            parse_duration(value)
+        except ValueError as error:
+            raise ValueError(f"{error}, and not 'off'") from error
+    return value
+
+
 Duration = Annotated[str, BeforeValidator(_duration)]
+Reuse = Annotated[str, BeforeValidator(_reuse)]
 Amount = Annotated[str, BeforeValidator(_amount)]
 
 
@@ -107,7 +117,7 @@ class Execution(_Section):
     """Routing."""
 
     sandbox: str = "local"
-    concurrency: int = Field(default=4, ge=1, le=1024)
+    concurrency: int = Field(default=4, strict=True, ge=1, le=1024)
     priority: Literal["critical", "high", "normal", "low"] = "normal"
 
 
@@ -132,8 +142,8 @@ class RunSetSpec(_Section):
 
     name: str = Field(pattern=_NAME)
     suite: str = Field(min_length=1, description="A path, a label or a suite id.")
-    trials: int = Field(default=1, ge=1, le=MAX_TRIALS)
-    reuse: Literal["off"] | Duration = Field(default="30d", description="The age of verdicts to accept, or 'off'.")
+    trials: int = Field(default=1, strict=True, ge=1, le=MAX_TRIALS)
+    reuse: Reuse = Field(default="30d", description="The age of verdicts to accept, or 'off'.")
     profiles: list[Profile] = Field(min_length=1, max_length=1000)
     policy: Policy = Policy()
     budget: Budget = Budget()
@@ -173,6 +183,11 @@ def parse_spec(raw: bytes, *, where: str) -> RunSetSpec:
         raise SpecInvalid("The file is not UTF-8 text.", where=where) from error
     except tomllib.TOMLDecodeError as error:
         raise SpecInvalid(f"The file is not TOML: {error}.", where=where) from error
+    return check_spec(document, where=where)
+
+
+def check_spec(document: Mapping[str, object], *, where: str) -> RunSetSpec:
+    """A document as a checked spec. Raises ``SpecInvalid`` naming the field."""
     try:
         return RunSetSpec.model_validate(document)
     except ValidationError as error:
@@ -191,7 +206,7 @@ def _told(error: ValidationError, where: str) -> SpecInvalid:
         message = "This key is missing."
     else:
         message = first["msg"].removeprefix("Value error, ").rstrip(".") + "."
-    more = f" ({error.error_count() - 1} more problems.)" if error.error_count() > 1 else ""
+    more = f" (And {error.error_count() - 1} more.)" if error.error_count() > 1 else ""
     return SpecInvalid(message + more, where=f"{where}: {field}" if field else where)
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import combinations, pairwise
 from typing import TYPE_CHECKING, Protocol
 
 from rich.text import Text
 
+from proctor.engine.numbers import compare
 from proctor.kernel.money import format_usd
 from proctor.reports.formats import age, percent
 from proctor.reports.tables import classes_line, leaderboard_table
@@ -21,6 +23,9 @@ if TYPE_CHECKING:
     from proctor.engine.reading import LeaderboardRow, Progress
 
 __all__ = ["Board", "summary"]
+
+ALL_PAIRS: int = 5
+"""Up to so many profiles every pair is compared; of more, neighbours only, as a page can't hold them all."""
 
 
 class Board(Protocol):
@@ -73,7 +78,7 @@ def summary(board: Board) -> list[RenderableType]:
 
 def _spend(board: Board) -> list[Text]:
     shown = _sum([row.usage.cost_nano for row in board.rows])
-    new = _sum([row.usage.own_cost_nano for row in board.rows])
+    new = _sum([row.usage.own_cost_nano for row in board.rows]) or 0
     lines = []
     if board.reused:
         ago = f", oldest {age(board.oldest_reused)}" if board.oldest_reused else ""
@@ -100,18 +105,25 @@ def _remarks(rows: Sequence[LeaderboardRow]) -> list[Text]:
         for row in rows
         if row.other_trials
     )
-    told_apart = _ties(rows)
-    if told_apart:
-        lines.append(Text(f"not distinguishable: {told_apart}"))
+    ties = _ties(rows)
+    if ties:
+        lines.append(Text(f"not distinguishable: {'; '.join(ties)}"))
     return lines
 
 
-def _ties(rows: Sequence[LeaderboardRow]) -> str:
-    groups: dict[tuple[int, int], list[str]] = {}
-    for row in rows:
-        groups.setdefault(row.rank, []).append(row.profile)
-    tied = [" and ".join(names) for names in groups.values() if len(names) > 1]
-    return "; ".join(tied)
+def _ties(rows: Sequence[LeaderboardRow]) -> list[str]:
+    """Pairs whose difference could be chance: all of few profiles, of many each with the next."""
+    chosen = combinations(rows, 2) if len(rows) <= ALL_PAIRS else pairwise(rows)
+    return [f"{one.profile} and {other.profile}" for one, other in chosen if _could_be_chance(one, other)]
+
+
+def _could_be_chance(one: LeaderboardRow, other: LeaderboardRow) -> bool:
+    found = compare(_means(one), _means(other))
+    return found is None or not found.distinguishable
+
+
+def _means(row: LeaderboardRow) -> dict[str, float]:
+    return {task: tally.passed / tally.expected for task, tally in row.tasks.items() if tally.expected}
 
 
 def _sum(values: Sequence[int | None]) -> int | None:

@@ -10,6 +10,7 @@ with Client.open() as client:
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -27,7 +28,7 @@ from proctor.engine.gates import GateResult, judge_gate
 from proctor.engine.planning import Preview, RunSetRow
 from proctor.engine.resolving import Resolved, resolve
 from proctor.engine.service import OnMoved, Opened, Selection, task_digests
-from proctor.engine.spec import Profile, RunSetSpec, read_spec, spec_document
+from proctor.engine.spec import RunSetSpec, check_spec, read_spec, spec_document
 from proctor.kernel.canonical import digest
 from proctor.sandboxes.interfaces import SandboxBackend
 from proctor.settings import Settings, secret_values
@@ -93,11 +94,10 @@ class Client:
         self, tasks: str, agents: Sequence[str], *, trials: int, concurrency: int | None = None, fresh: bool = False
     ) -> Prepared:
         """A run set without a file: agents that need no settings over a folder or suite."""
-        profiles = [Profile(name=agent, agent=agent) for agent in agents]
-        name = (
-            "".join(c if c.isalnum() or c in "._-" else "-" for c in Path(tasks).name or "run").lstrip("._-") or "run"
-        )
-        spec = RunSetSpec(name=name, suite=tasks, trials=trials, profiles=profiles)
+        name = re.sub(r"[^A-Za-z0-9._-]", "-", Path(tasks).name).lstrip("._-") or "run"
+        profiles = [{"name": agent, "agent": agent} for agent in agents]
+        document = {"name": name[:100], "suite": tasks, "trials": trials, "profiles": profiles}
+        spec = check_spec(document, where="--agent")
         spec_digest = digest(spec_document(spec))
         if concurrency is not None:
             spec = spec.model_copy(update={"execution": spec.execution.model_copy(update={"concurrency": concurrency})})

@@ -52,6 +52,7 @@ class RunSession:
         self._cost_nano = platform.engine.read(lambda c: reading.spent(c, platform.tenant, run_set.id))
         self.classes: Counter[str] = Counter()
         self.paused_reason: str | None = None
+        self._stopped = False
 
     def _make_worker(self, backend: SandboxBackend, secrets: Mapping[str, str]) -> Worker:
         from proctor.engine.worker import Worker, WorkerSettings
@@ -89,11 +90,13 @@ class RunSession:
 
     def stop(self) -> None:
         """No new cells; running ones finish."""
+        self._stopped = True
         if self._worker is not None:
             self._worker.stop()
 
     def cancel(self) -> None:
         """Running attempts end now, as cancelled."""
+        self._stopped = True
         if self._worker is not None:
             self._worker.cancel()
 
@@ -110,6 +113,8 @@ class RunSession:
             remove_scratch(self._scratch)
         if self._failure is not None:
             raise self._failure
+        if self._stopped and self.paused_reason is None and self.progress().running == 0:
+            self.paused_reason = "interrupted"  # nobody else works on it, so it is not running
         return self._platform.engine.finish(self.run_set.id, paused_reason=self.paused_reason)
 
     def _main(self) -> None:

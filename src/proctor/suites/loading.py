@@ -50,6 +50,8 @@ def _task_folders(path: Path) -> tuple[list[Path], list[TaskNote]]:
     for entry in sorted(path.iterdir()):
         if entry.name.startswith(".") or not entry.is_dir():
             continue
+        if not os.access(entry, os.R_OK | os.X_OK):
+            raise SuitePathInvalid("This folder can't be read, so its tasks can't be counted.", where=str(entry))
         if is_task_folder(entry):
             folders.append(entry)
         else:

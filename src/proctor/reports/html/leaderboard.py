@@ -216,7 +216,8 @@ def pairs(rows: Sequence[LeaderboardRow]) -> str:
     items = "".join(f"<li>{_pair(one, other)}</li>" for one, other in chosen)
     return (
         f"<h3>Differences, {scope}</h3><p class=note>Paired by task, 95 %; a cell without a verdict counts as not "
-        f"passed.</p><ul class=pairs>{items}</ul>"
+        f"passed. Told apart are profiles whose interval excludes 0 and whom an exact sign test over the tasks that "
+        f"differ tells apart too, at 5 %.</p><ul class=pairs>{items}</ul>"
     )
 
 
