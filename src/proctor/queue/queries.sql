@@ -9,7 +9,8 @@ SELECT pg_advisory_xact_lock(hashtextextended('proctor.queue.' || :kind, 0)),
 
 -- name: standing
 -- Rows whose time has come join the window of their lane; rows whose deadline has passed are dead. Then what the
--- worker may take: nothing beside a suspect, and a suspect only when it holds nothing.
+-- worker may take: nothing beside a suspect, and a suspect only when it holds nothing. (What was promoted just now
+-- still looks waiting to the last line.)
 WITH promoted AS (
     UPDATE proctor.queue_item q SET state = 'pending'
     FROM (SELECT tenant_id, id FROM proctor.queue_item
@@ -26,7 +27,9 @@ WITH promoted AS (
 SELECT EXISTS (SELECT FROM proctor.queue_item WHERE worker_id = :worker AND state = 'claimed' AND alone) AS alone,
        NOT EXISTS (SELECT FROM proctor.queue_item WHERE worker_id = :worker AND state = 'claimed') AS idle,
        EXISTS (SELECT FROM proctor.queue_item
-               WHERE kind = :kind AND state = 'pending' AND losses >= 2) AS suspects;
+               WHERE kind = :kind AND state = 'pending' AND losses >= 2)
+           OR EXISTS (SELECT FROM proctor.queue_item
+                      WHERE kind = :kind AND state = 'waiting' AND run_at <= now() AND losses >= 2) AS suspects;
 
 -- name: find_suspect
 -- The row lost twice that this worker is to run alone: one it put itself down for, else one that no live worker did,

@@ -295,7 +295,7 @@ class LocalSandbox:
         """Look at the limits that only we hold; kill everything when one is passed."""
         meter = self._meter
         assert meter is not None
-        while not self._channel.lost:
+        while not self._channel.lost and self._ending is None:  # a cancel can get lost in Python 3.11's wait_for
             await asyncio.sleep(_TICK)
             kind = await asyncio.to_thread(meter.look) if meter.due() else None
             if kind is None:
