@@ -102,7 +102,7 @@ class Chaos:
             "backend": self.backends,
             "keeper": self.keepers,
         }[victim]
-        with suppress(psutil.NoSuchProcess):
+        with suppress(psutil.NoSuchProcess, ProcessLookupError):
             if found := choose():
                 chosen = self.rng.choice(found)
                 self.tell(f"kill {victim} {chosen.pid}")
