@@ -56,7 +56,8 @@ test-foreign: $(VENV)/dev ## Foreign tools as judges, in environments of their o
 .PHONY: test-external-postgres
 test-external-postgres: $(VENV)/dev ## The database tests against Debian's PostgreSQL, and through a flaky TLS proxy
 	PROCTOR_TEST_DATABASE=external $(BIN)/pytest tests/integration -m database
-	PROCTOR_TEST_DATABASE=proxy $(BIN)/pytest tests/integration -m database
+	PROCTOR_TEST_DATABASE=proxy $(BIN)/pytest -m database tests/integration/test_engine_runs.py \
+		tests/integration/test_engine_reconnect.py tests/integration/test_engine_recording.py
 
 .PHONY: test-all
 test-all: test test-chaos test-external-postgres ## Every tier
