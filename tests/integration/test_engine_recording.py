@@ -114,8 +114,8 @@ def test_the_probe_of_a_closed_lane_is_one_cell_and_its_verdict_opens_it(bench: 
     write_tasks(bench.folder / "suite", 3)
     run_set = bench.open(FILE).run_set
     record(bench, [finished(cell, source="provider", http_status=529) for cell in claimed(bench, run_set.id)])
-    with bench.database.scheduler() as connection:
-        connection.execute(text("UPDATE proctor.queue_lane SET closed_until = now() - interval '1 second'"))
+    reopened = text("UPDATE proctor.queue_lane SET closed_until = now() - interval '1 second'")
+    bench.database.as_scheduler(lambda connection: connection.execute(reopened))
     (probe,) = claimed(bench, run_set.id)
     assert claimed(bench, run_set.id) == []
     record(bench, [finished(probe, passed=True)])

@@ -416,8 +416,8 @@ def due(bench: Bench) -> Callable[[], None]:
     """Let every waiting row's time come."""
 
     def make_due() -> None:
-        with bench.database.scheduler() as connection:
-            connection.execute(text("UPDATE proctor.queue_item SET run_at = now() WHERE state = 'waiting'"))
+        come = text("UPDATE proctor.queue_item SET run_at = now() WHERE state = 'waiting'")
+        bench.database.as_scheduler(lambda connection: connection.execute(come))
 
     return make_due
 
