@@ -85,7 +85,7 @@ WITH running AS MATERIALIZED (
 ), critical AS MATERIALIZED (
     SELECT tenant_id, sum(critical)::bigint AS rows FROM running GROUP BY tenant_id
 ), lane AS MATERIALIZED (
-    SELECT l.tenant_id, l.provider, coalesce(s.weight, 1) AS weight, coalesce(s.over_quota, false)::int AS over_quota,
+    SELECT row_number() OVER () AS number, l.tenant_id, l.provider, coalesce(s.weight, 1) AS weight, coalesce(s.over_quota, false)::int AS over_quota,
            least(:limit, CASE WHEN l.failures > 0 THEN 1 - coalesce(r.rows, 0) END,
                  l.max_running - coalesce(r.rows, 0)) AS room,
            CASE WHEN head.wanted = min(head.wanted) OVER ()
@@ -104,36 +104,32 @@ WITH running AS MATERIALIZED (
         ORDER BY q.band, q.expected_sec DESC, q.run_at LIMIT 1
     ) first
     CROSS JOIN LATERAL (
-        SELECT least(3, coalesce(s.over_quota, false)::int + least(first.band, (
-            SELECT 0 FROM proctor.queue_item q
+        SELECT least(3, coalesce(s.over_quota, false)::int + first.band - EXISTS (
+            SELECT FROM proctor.queue_item q
             WHERE q.kind = :kind AND q.tenant_id = l.tenant_id AND q.provider = l.provider AND q.state = 'pending'
-              AND q.band = 1 AND q.enqueued_at < now() - interval '1 hour' LIMIT 1
-        ), (
-            SELECT 1 FROM proctor.queue_item q
-            WHERE q.kind = :kind AND q.tenant_id = l.tenant_id AND q.provider = l.provider AND q.state = 'pending'
-              AND q.band = 2 AND q.enqueued_at < now() - interval '8 hours' LIMIT 1
-        ))) AS wanted OFFSET 0  -- computed once and not at each use
+              AND q.band = first.band AND q.band IN (1, 2)
+              AND q.enqueued_at < now() - CASE first.band WHEN 1 THEN interval '1 hour' ELSE interval '8 hours' END
+        )::int) AS wanted OFFSET 0  -- computed once and not at each use
     ) head
     WHERE l.kind = :kind AND NOT l.paused AND (l.closed_until IS NULL OR l.closed_until <= now())
 ), windowed AS MATERIALIZED (
-    SELECT l.tenant_id, l.weight, l.critical, q.id, q.band, q.expected_sec, q.run_at,
+    SELECT l.tenant_id, l.weight, l.critical, q.place_in_table, q.id, q.band, q.expected_sec, q.run_at,
            least(3, q.target + l.over_quota) AS wanted,
            l.share < l.room AND row_number() OVER (
-               PARTITION BY l.tenant_id, l.provider
-               ORDER BY q.target, q.band, q.expected_sec DESC, q.run_at, q.id) = l.share AS is_last
+               PARTITION BY l.number ORDER BY q.target, q.band, q.expected_sec DESC, q.run_at, q.id) = l.share AS is_last
     FROM lane l CROSS JOIN LATERAL (
         SELECT step.target, r.* FROM (
             VALUES (0, 0, false, NULL), (0, 1, true, interval '1 hour'), (1, 1, false, interval '1 hour'),
                    (1, 2, true, interval '8 hours'), (2, 2, false, interval '8 hours'), (3, 3, false, NULL)
         ) step (target, band, overdue, wait)
         CROSS JOIN LATERAL (
-            (SELECT id, band, expected_sec, run_at FROM proctor.queue_item
+            (SELECT ctid AS place_in_table, id, band, expected_sec, run_at FROM proctor.queue_item
              WHERE kind = :kind AND tenant_id = l.tenant_id AND provider = l.provider AND band = step.band
                AND step.overdue AND enqueued_at < now() - step.wait AND state = 'pending' AND losses < 2
                AND (CAST(:scope AS text) IS NULL OR holders ->> CAST(:scope AS text) IS NOT NULL)
              ORDER BY enqueued_at LIMIT least(l.room, l.share))
             UNION ALL
-            (SELECT id, band, expected_sec, run_at FROM proctor.queue_item
+            (SELECT ctid AS place_in_table, id, band, expected_sec, run_at FROM proctor.queue_item
              WHERE kind = :kind AND tenant_id = l.tenant_id AND provider = l.provider AND band = step.band
                AND NOT step.overdue AND (step.wait IS NULL OR enqueued_at >= now() - step.wait)
                AND state = 'pending' AND losses < 2
@@ -165,14 +161,13 @@ WITH running AS MATERIALIZED (
                     ORDER BY c.wanted, c.band, c.expected_sec DESC, c.run_at, c.id)
 ), placed AS MATERIALIZED (
     SELECT first.*, row_number() OVER () AS place FROM (
-        SELECT tenant_id, id, effective, start, service, is_last FROM turned
+        SELECT tenant_id, place_in_table, effective, start, service, is_last FROM turned
         ORDER BY effective, start, wanted, band, expected_sec DESC, run_at, id LIMIT :limit
     ) first
 ), chosen AS MATERIALIZED (
     SELECT * FROM placed WHERE place <= coalesce((SELECT min(place) FROM placed WHERE is_last), :limit)
 ), locked AS MATERIALIZED (
-    SELECT q.tenant_id, q.id, c.effective, c.start, c.service, c.place FROM proctor.queue_item q
-    JOIN chosen c ON c.tenant_id = q.tenant_id AND c.id = q.id
+    SELECT c.* FROM proctor.queue_item q JOIN chosen c ON q.ctid = c.place_in_table
     WHERE q.kind = :kind AND q.state = 'pending' FOR UPDATE OF q SKIP LOCKED
 ), charged AS (
     INSERT INTO proctor.queue_service AS s (tenant_id, kind, band, served, started)
@@ -183,7 +178,7 @@ WITH running AS MATERIALIZED (
     UPDATE proctor.queue_item q
     SET state = 'claimed', worker_id = :worker, token = nextval('proctor.queue_token'), picks = picks + 1,
         alone = false, served_band = c.effective, lease_until = now() + make_interval(secs => :lease)
-    FROM locked c WHERE q.kind = :kind AND q.tenant_id = c.tenant_id AND q.id = c.id
+    FROM locked c WHERE q.kind = :kind AND q.ctid = c.place_in_table
     RETURNING q.tenant_id, q.id, q.provider, q.band, q.token, q.payload, q.tries, q.picks, q.holders, c.place
 )
 SELECT tenant_id, id, provider, band, token, payload, tries, picks, holders FROM claimed ORDER BY place;

@@ -180,6 +180,7 @@ def claim(
 ) -> list[Claim]:
     """Take up to ``limit`` rows in the order of service, of one holder where ``scope`` names it.
 
+    When at least half of them come back there may be more; with fewer there are no more for this worker now.
     ``slots`` are the worker's own; the critical share is of those of all live workers.
     """
     _run(connection, "lock_claims", kind=kind)
@@ -195,11 +196,14 @@ def claim(
 
 
 def _in_order(connection: Connection, wanted: Mapping[str, Any], *, limit: int, slots: int) -> list[Claim]:
-    """Rows in their order, in rounds of wider windows until there are enough or none is left."""
+    """Rows in their order, in rounds of wider windows until there are half of them or none is left.
+
+    A round costs the same for its last row as for a hundred: the rest is for the next claim.
+    """
     claims: list[Claim] = []
     spread = _SPREAD
     rules = {"slots": slots, "critical_share": CRITICAL_SHARE}
-    while len(claims) < limit:
+    while 2 * len(claims) < limit:
         rows = _run(connection, "claim", **wanted, **rules, limit=limit - len(claims), spread=spread).all()
         claims.extend(_claims(wanted["kind"], rows))
         if not rows:

@@ -27,13 +27,23 @@ COPIES: Path = Path("/var/cache/proctor")
 NEW_CLUSTER_BYTES: int = 64 * 2**20
 """Free space for a new cluster: 40 MiB, its first log segment, and room to recycle it."""
 
+
+def _shared_buffers() -> str:
+    """A 32nd of the memory, 128 MiB to 1 GiB; the system gives it page by page as the database comes to need it.
+
+    At 128 MiB a queue of a million rows evicts pages that it has just changed, and every claim writes some.
+    """
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    return f"{min(1024, max(128, memory // 32 // 2**20))}MB"
+
+
 SETTINGS: dict[str, str] = {
     "listen_addresses": "",  # no TCP at all
     "port": "5432",
     "unix_socket_permissions": "0700",
     "password_encryption": "scram-sha-256",
     "max_connections": "100",
-    "shared_buffers": "128MB",
+    "shared_buffers": _shared_buffers(),
     "huge_pages": "off",
     "io_method": "sync",  # no I/O worker processes beside a database that fits in memory
     "dynamic_shared_memory_type": "mmap",  # a container's /dev/shm is small, and logind empties it at logout
