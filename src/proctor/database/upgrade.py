@@ -56,11 +56,6 @@ def upgrade(owner: URL) -> bool:
 
 
 def _upgrade(engine: Engine) -> bool:
-    import alembic.command
-    import alembic.config
-
-    config = alembic.config.Config()
-    config.set_main_option("script_location", str(_MIGRATIONS))
     with engine.begin() as connection:
         connection.execute(_LOCK)
         before = current_revision(connection)
@@ -68,6 +63,15 @@ def _upgrade(engine: Engine) -> bool:
             return False
         if before is not None and isinstance(mismatch := _mismatch(before), SchemaNewer):
             raise mismatch
-        config.attributes["connection"] = connection
-        alembic.command.upgrade(config, "head")
+        _migrate(connection)
     return True
+
+
+def _migrate(connection: Connection) -> None:
+    import alembic.command  # a tenth of a second that a database at head need not wait for
+    import alembic.config
+
+    config = alembic.config.Config()
+    config.set_main_option("script_location", str(_MIGRATIONS))
+    config.attributes["connection"] = connection
+    alembic.command.upgrade(config, "head")
