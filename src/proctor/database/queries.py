@@ -5,17 +5,23 @@ from __future__ import annotations
 import re
 from functools import cache
 from importlib.resources import files
+from typing import Any
 
-from sqlalchemy import TextClause, text
+from sqlalchemy import Connection, CursorResult, TextClause, text
 
-__all__ = ["load_queries"]
+__all__ = ["run_query"]
 
 _HEAD = re.compile(r"^-- name: (?P<name>\w+)$", re.MULTILINE)
 
 
 @cache
-def load_queries(package: str) -> dict[str, TextClause]:
+def _load(package: str) -> dict[str, TextClause]:
     """Every block of the package's ``queries.sql`` by name, each begun by ``-- name: NAME``."""
     source = files(package).joinpath("queries.sql").read_text(encoding="utf-8")
     parts = _HEAD.split(source)[1:]
     return {name: text(body.strip()) for name, body in zip(parts[::2], parts[1::2], strict=True)}
+
+
+def run_query(package: str, connection: Connection, name: str, /, **parameters: object) -> CursorResult[Any]:
+    """Execute one of a package's blocks."""
+    return connection.execute(_load(package)[name], parameters)

@@ -6,13 +6,14 @@ import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 from uuid import UUID
 
 from sqlalchemy import Connection
 
 from proctor.database.engine import Database
-from proctor.database.queries import load_queries
+from proctor.database.queries import run_query
 from proctor.engine.assignments import Assignment
 from proctor.engine.identity import attempt_id
 from proctor.engine.recording import KIND
@@ -22,6 +23,8 @@ from proctor.queue import service as queue
 from proctor.queue.service import Claim
 
 __all__ = ["Claimer"]
+
+_run = partial(run_query, "proctor.engine")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -161,7 +164,3 @@ def _event_row(assignment: Assignment) -> dict[str, Json]:
             "token": assignment.token,
         },
     }
-
-
-def _run(connection: Connection, query: str, /, **parameters: Any) -> Any:
-    return connection.execute(load_queries("proctor.engine")[query], parameters)

@@ -9,14 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from itertools import chain, islice
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from sqlalchemy import Connection, CursorResult, insert, select, update
+from sqlalchemy import Connection, insert, select, update
 from sqlalchemy.dialects.postgresql import insert as upsert
 
-from proctor.database.queries import load_queries
+from proctor.database.queries import run_query
 from proctor.engine.identity import cell_id, run_set_id
 from proctor.engine.models import configuration, run_set, run_set_profile
 from proctor.engine.outcomes import final_classes, load_policy
@@ -27,6 +28,8 @@ from proctor.queue import service as queue
 from proctor.queue.service import Band, Item
 
 __all__ = ["Plan", "PlannedProfile", "PlannedTask", "RunSetRow", "create", "enqueue_undecided", "find", "preview"]
+
+_run = partial(run_query, "proctor.engine")
 
 _CHUNK: int = 2_000
 """Cells per statement: few round trips, and memory that does not grow with the run set."""
@@ -351,7 +354,3 @@ def stored_spec(connection: Connection, tenant: UUID, identity: UUID) -> Mapping
     query = select(run_set.c.spec).where(run_set.c.tenant_id == tenant, run_set.c.id == identity)
     spec: Mapping[str, Json] = connection.execute(query).scalar_one()
     return spec
-
-
-def _run(connection: Connection, query: str, /, **parameters: Any) -> CursorResult[Any]:
-    return connection.execute(load_queries("proctor.engine")[query], parameters)

@@ -6,12 +6,13 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Connection, CursorResult, func, select
+from sqlalchemy import Connection, func, select
 
-from proctor.database.queries import load_queries
+from proctor.database.queries import run_query
 from proctor.engine.errors import AttemptUnknown, RunSetUnknown
 from proctor.engine.models import attempt, evidence, grading, ledger, outcome, run_set
 from proctor.engine.numbers import Rates, TaskTally, rank_intervals, rates
@@ -30,6 +31,8 @@ __all__ = [
     "RunSetStatus",
     "Usage",
 ]
+
+_run = partial(run_query, "proctor.engine")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -451,7 +454,3 @@ def _merged(classes: Sequence[ClassCount]) -> list[ClassCount]:
     for one in classes:
         sums[one.outcome] += one.cells
     return [ClassCount(outcome=name, owner="", decided=False, cells=count) for name, count in sorted(sums.items())]
-
-
-def _run(connection: Connection, query: str, /, **parameters: Any) -> CursorResult[Any]:
-    return connection.execute(load_queries("proctor.engine")[query], parameters)

@@ -10,12 +10,13 @@ import json
 import random
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 from uuid import UUID
 
 from sqlalchemy import Connection, CursorResult
 
-from proctor.database.queries import load_queries
+from proctor.database.queries import run_query
 from proctor.engine.assignments import Assignment, Finished
 from proctor.engine.evidence import Evidence, GradingFacts
 from proctor.engine.outcomes import Disposal, Outcome, Owner, classify, dispose, load_policy
@@ -25,6 +26,8 @@ from proctor.kernel.ids import derived_id
 from proctor.queue import service as queue
 
 __all__ = ["KIND", "Decided", "decide", "record_batch", "record_lost", "record_progress", "recorded_before"]
+
+_run = partial(run_query, "proctor.engine")
 
 KIND: str = "cell"
 """The kind of queue rows that cells are."""
@@ -76,35 +79,35 @@ def record_batch(connection: Connection, tenant: UUID, batch: Sequence[Decided])
 
 def recorded_before(connection: Connection, tenant: UUID, batch: Sequence[Decided]) -> list[Decided]:
     """Those that an earlier try recorded, whose commit's answer was lost with the connection; not the lost leases."""
-    parameters = {"tenant": tenant, "ids": [d.finished.assignment.attempt for d in batch]}
-    found = set(connection.execute(load_queries("proctor.engine")["recorded_attempts"], parameters).scalars())
+    ids = [d.finished.assignment.attempt for d in batch]
+    found = set(_run(connection, "recorded_attempts", tenant=tenant, ids=ids).scalars())
     return [d for d in batch if d.finished.assignment.attempt in found]
 
 
 def _record_attempts(connection: Connection, tenant: UUID, written: Sequence[Decided]) -> None:
-    _run(connection, "end_attempts", tenant, [_attempt_row(d.finished) for d in written])
+    _write(connection, "end_attempts", tenant, [_attempt_row(d.finished) for d in written])
     evidence = [row for d in written for row in _evidence_rows(d.finished.assignment, d.finished.evidence)]
     insert_evidence(connection, tenant, evidence)
     spent = [row for d in written if (row := _ledger_row(tenant, d.finished)) is not None]
     if spent:
-        _run(connection, "insert_ledger", tenant, spent)
+        _write(connection, "insert_ledger", tenant, spent)
 
 
 def insert_evidence(connection: Connection, tenant: UUID, rows: Sequence[Mapping[str, Any]]) -> None:
     """Append evidence; a repeat changes nothing, a repeat with other content is an integrity error."""
-    added = _run(connection, "insert_evidence", tenant, rows).rowcount
-    if added < len(rows) and _run(connection, "evidence_differs", tenant, rows).scalar_one():
+    added = _write(connection, "insert_evidence", tenant, rows).rowcount
+    if added < len(rows) and _write(connection, "evidence_differs", tenant, rows).scalar_one():
         raise IntegrityError("Evidence under an id that is taken says something else.", where=str(tenant))
 
 
 def _record_verdicts(connection: Connection, tenant: UUID, written: Sequence[Decided]) -> None:
     gradings = [_grading_row(d.finished.assignment, g) for d in written for g in d.finished.gradings]
     if gradings:
-        _run(connection, "insert_gradings", tenant, gradings)
-    _run(connection, "insert_outcomes", tenant, [_outcome_row(d.finished, o) for d in written for o in d.outcomes])
+        _write(connection, "insert_gradings", tenant, gradings)
+    _write(connection, "insert_outcomes", tenant, [_outcome_row(d.finished, o) for d in written for o in d.outcomes])
     results = [_result_row(d) for d in written if d.outcome.verdict is not None]
     if results:
-        _run(connection, "insert_results", tenant, results)
+        _write(connection, "insert_results", tenant, results)
 
 
 def _record_queue(connection: Connection, tenant: UUID, written: Sequence[Decided]) -> None:
@@ -115,7 +118,7 @@ def _record_queue(connection: Connection, tenant: UUID, written: Sequence[Decide
     if back:
         queue.put_back(connection, tenant, KIND, back)
     _record_lanes(connection, tenant, written)
-    _run(connection, "insert_events", tenant, [_event_row(d) for d in written])
+    _write(connection, "insert_events", tenant, [_event_row(d) for d in written])
 
 
 def _record_lanes(connection: Connection, tenant: UUID, written: Sequence[Decided]) -> None:
@@ -144,23 +147,21 @@ def record_progress(
         insert_evidence(connection, tenant, rows)
     moved = [(assignment.attempt, segment) for assignment, _, segment in running if segment]
     if moved:
-        connection.execute(
-            load_queries("proctor.engine")["see_attempts"],
-            {"tenant": tenant, "ids": [id_ for id_, _ in moved], "segments": [segment for _, segment in moved]},
-        )
+        ids, segments = [id_ for id_, _ in moved], [segment for _, segment in moved]
+        _run(connection, "see_attempts", tenant=tenant, ids=ids, segments=segments)
 
 
 def record_lost(connection: Connection, tenant: UUID, lost: Sequence[queue.Lost]) -> int:
     """End the attempts whose lease was lost, as ``lease_lost``; returns how many. Their rows are already requeued."""
-    parameters = {"tenant": tenant, "tokens": [one.token for one in lost], "cells": [one.id for one in lost]}
-    attempts = connection.execute(load_queries("proctor.engine")["lost_attempts"], parameters).all()
+    tokens, cells = [one.token for one in lost], [one.id for one in lost]
+    attempts = _run(connection, "lost_attempts", tenant=tenant, tokens=tokens, cells=cells).all()
     if not attempts:
         return 0
     reasons = {one.id: one.reason for one in lost}
-    _run(connection, "end_attempts", tenant, [_lost_attempt(row) for row in attempts])
+    _write(connection, "end_attempts", tenant, [_lost_attempt(row) for row in attempts])
     insert_evidence(connection, tenant, [_lost_evidence(row, reasons[row.cell_id]) for row in attempts])
-    _run(connection, "insert_outcomes", tenant, [_lost_outcome(row) for row in attempts])
-    _run(connection, "insert_events", tenant, [_lost_event(tenant, row) for row in attempts])
+    _write(connection, "insert_outcomes", tenant, [_lost_outcome(row) for row in attempts])
+    _write(connection, "insert_events", tenant, [_lost_event(tenant, row) for row in attempts])
     return len(attempts)
 
 
@@ -314,9 +315,8 @@ def _lost_event(tenant: UUID, row: Any) -> dict[str, Any]:
     }
 
 
-def _run(connection: Connection, name: str, tenant: UUID, rows: Sequence[Mapping[str, Any]]) -> CursorResult[Any]:
-    parameters = {"tenant": tenant, "rows": _document(rows)}
-    return connection.execute(load_queries("proctor.engine")[name], parameters)
+def _write(connection: Connection, name: str, tenant: UUID, rows: Sequence[Mapping[str, Any]]) -> CursorResult[Any]:
+    return _run(connection, name, tenant=tenant, rows=_document(rows))
 
 
 def _document(rows: Sequence[Mapping[str, Any]]) -> str:

@@ -7,13 +7,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from fnmatch import fnmatch
+from functools import partial
 from typing import Any, TypeVar
 from uuid import UUID
 
 from sqlalchemy import Connection
 
 from proctor.database.engine import Database
-from proctor.database.queries import load_queries
+from proctor.database.queries import run_query
 from proctor.engine import planning, reading
 from proctor.engine.errors import RunSetEnded, RunSetMoved
 from proctor.engine.planning import Preview, RunSetRow
@@ -24,6 +25,8 @@ from proctor.kernel.ids import new_id
 from proctor.queue import service as queue
 
 __all__ = ["EngineService", "OnMoved", "Opened", "Selection", "matches", "task_digests"]
+
+_run = partial(run_query, "proctor.engine")
 
 
 T = TypeVar("T")
@@ -272,10 +275,6 @@ def _globbed(resolved: Resolved, glob: str | None) -> frozenset[str] | None:
 def matches(name: str, glob: str) -> bool:
     """Whether a task's name, or its last part, fits a shell pattern."""
     return fnmatch(name, glob) or fnmatch(name.rsplit("/", 1)[-1], glob)
-
-
-def _run(connection: Connection, query: str, /, **parameters: Any) -> Any:
-    return connection.execute(load_queries("proctor.engine")[query], parameters)
 
 
 def task_digests(tasks: Sequence[Any], glob: str) -> list[str]:

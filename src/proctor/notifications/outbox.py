@@ -10,14 +10,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from sqlalchemy import Connection, CursorResult
+from sqlalchemy import Connection
 
-from proctor.database.queries import load_queries
+from proctor.database.queries import run_query
 
 __all__ = ["Event", "Position", "mark_published", "prune", "read_publishable"]
+
+_run = partial(run_query, "proctor.notifications")
 
 KEEP_SEC: float = 7 * 86_400.0
 """Published events are kept for a week, to answer what was sent when somebody asks after a weekend."""
@@ -64,7 +67,3 @@ def mark_published(connection: Connection, events: Sequence[Event]) -> int:
 def prune(connection: Connection, *, age_sec: float = KEEP_SEC) -> int:
     """Remove a page of events published longer ago than that; returns how many, 0 when none is left."""
     return _run(connection, "prune", age=age_sec, limit=_PAGE).rowcount
-
-
-def _run(connection: Connection, name: str, **parameters: object) -> CursorResult[Any]:
-    return connection.execute(load_queries("proctor.notifications")[name], parameters)

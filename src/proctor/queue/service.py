@@ -11,12 +11,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from enum import IntEnum
+from functools import partial
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Connection, CursorResult, Row
+from sqlalchemy import Connection, Row
 
-from proctor.database.queries import load_queries
+from proctor.database.queries import run_query
 
 __all__ = [
     "Band",
@@ -48,6 +49,8 @@ __all__ = [
     "requeue_dead",
     "set_share",
 ]
+
+_run = partial(run_query, "proctor.queue")
 
 LEASE_SEC: float = 60.0
 """Four heartbeats of 15 s: three may be lost before a lease is."""
@@ -386,7 +389,3 @@ def purge_dead(connection: Connection, tenant_id: UUID, kind: str, *, ids: Seque
 
 def _pairs(claims: Sequence[tuple[UUID, int]]) -> dict[str, list[UUID] | list[int]]:
     return {"ids": [id_ for id_, _ in claims], "tokens": [token for _, token in claims]}
-
-
-def _run(connection: Connection, name: str, **parameters: object) -> CursorResult[Any]:
-    return connection.execute(load_queries("proctor.queue")[name], parameters)

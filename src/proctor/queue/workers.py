@@ -5,16 +5,19 @@ from __future__ import annotations
 import socket
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from uuid import UUID
 
 import psutil
 from sqlalchemy import Connection
 
-from proctor.database.queries import load_queries
+from proctor.database.queries import run_query
 from proctor.kernel.ids import new_id
 
 __all__ = ["WorkerIdentity", "dead_local_workers", "forget", "register"]
+
+_run = partial(run_query, "proctor.queue")
 
 _PROC = Path("/proc/self/stat")
 
@@ -48,32 +51,22 @@ class WorkerIdentity:
 
 def register(connection: Connection, identity: WorkerIdentity, *, slots: int) -> None:
     """Make a worker known before it claims."""
-    queries = load_queries("proctor.queue")
-    connection.execute(
-        queries["register_worker"],
-        {
-            "worker": identity.id,
-            "host": identity.host,
-            "boot_id": identity.boot_id,
-            "pid": identity.pid,
-            "process_started": identity.process_started,
-            "slots": slots,
-        },
-    )
+    fields = {"pid": identity.pid, "process_started": identity.process_started, "slots": slots}
+    place = {"host": identity.host, "boot_id": identity.boot_id}
+    _run(connection, "register_worker", worker=identity.id, **place, **fields)
 
 
 def forget(connection: Connection, workers: Sequence[UUID]) -> None:
     """Drop those workers that hold nothing any more, and any that nobody heard of for a day."""
-    connection.execute(load_queries("proctor.queue")["forget_worker"], {"workers": list(workers)})
+    _run(connection, "forget_worker", workers=list(workers))
 
 
 def dead_local_workers(connection: Connection) -> list[UUID]:
     """Workers of this host whose process is gone, or that lived before its last boot."""
-    queries = load_queries("proctor.queue")
     here = {"host": _host(), "boot_id": _boot_id()}
-    rows = connection.execute(queries["local_workers"], here).all()
+    rows = _run(connection, "local_workers", **here).all()
     gone = [row.id for row in rows if _started(row.pid) != row.process_started]
-    return gone + [row.id for row in connection.execute(queries["rebooted_workers"], here)]
+    return gone + [row.id for row in _run(connection, "rebooted_workers", **here)]
 
 
 def _started(pid: int) -> int | None:
