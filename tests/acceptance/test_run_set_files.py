@@ -62,6 +62,17 @@ def test_init_dry_run_run_and_edit(cli: Cli) -> None:
     assert "other complete trials" not in edited
 
 
+def test_a_new_run_set_says_what_changed_since_the_last(cli: Cli) -> None:
+    small_task(cli, "one")
+    file = cli.write("f.toml", 'name = "f"\nsuite = "tasks"\n[[profiles]]\nname = "p"\nagent = "noop"\n')
+    assert "new run set, 1 cells queued" in cli("run", "f.toml").stderr
+    small_task(cli, "two", timeout=19)
+    assert "new run set, since the suite's files have changed, 1 cells queued" in cli("run", "f.toml").stderr
+    cli.write("f.toml", file.read_text(encoding="utf-8") + "# edited\n")
+    assert "since the file was edited" in cli("run", "f.toml").stderr
+    assert "run set of this file, 0 cells queued" in cli("run", "f.toml").stderr
+
+
 def test_a_gate_decides_the_exit_code(cli: Cli) -> None:
     small_task(cli, "yes")
     small_task(cli, "no", passes=False)

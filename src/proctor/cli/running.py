@@ -61,7 +61,8 @@ def begin(client: Client, prepared: Prepared, request: RunRequest, *, quiet: boo
     """Open the run set and start its worker."""
     opened = client.open_run_set(prepared, on_moved=request.on_moved, fresh=request.fresh, selection=request.selection)
     if not quiet:
-        word = "new run set" if opened.created else "run set of this file"
+        since = f", since {opened.why_new}" if opened.why_new else ""
+        word = f"new run set{since}" if opened.created else "run set of this file"
         err().print(f"{opened.run_set.name} ({str(opened.run_set.id)[:8]}): {word}, {opened.queued:,} cells queued")
         for task in prepared.resolved.malformed:
             err().print(f"  malformed task {task.name}: {task.problems[0]}", style="yellow", soft_wrap=True)

@@ -27,7 +27,17 @@ from proctor.kernel.ids import new_id
 from proctor.queue import service as queue
 from proctor.queue.service import Band, Item
 
-__all__ = ["Plan", "PlannedProfile", "PlannedTask", "RunSetRow", "create", "enqueue_undecided", "find", "preview"]
+__all__ = [
+    "Plan",
+    "PlannedProfile",
+    "PlannedTask",
+    "RunSetRow",
+    "create",
+    "enqueue_undecided",
+    "find",
+    "preview",
+    "why_new",
+]
 
 _run = partial(run_query, "proctor.engine")
 
@@ -113,6 +123,16 @@ def find(connection: Connection, plan: Plan) -> RunSetRow | None:
         suite_id=plan.suite_id,
     ).one_or_none()
     return RunSetRow(**row._mapping) if row is not None else None
+
+
+def why_new(connection: Connection, plan: Plan) -> str:
+    """What tells a run set that has to be made from the last one of its name; empty where nothing does."""
+    last = _run(connection, "last_of_name", tenant=plan.tenant, name=plan.name).one_or_none()
+    if last is None:
+        return ""
+    changed = {"the file was edited": last.spec_digest != plan.spec_digest}
+    changed["the suite's files have changed"] = last.suite_id != plan.suite_id
+    return " and ".join(reason for reason, holds in changed.items() if holds)
 
 
 def moved(connection: Connection, plan: Plan, found: RunSetRow) -> list[str]:

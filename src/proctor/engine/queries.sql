@@ -11,6 +11,10 @@ FROM proctor.run_set
 WHERE tenant_id = :tenant AND name = :name AND spec_digest = :spec_digest AND suite_id = :suite_id
 ORDER BY continued DESC LIMIT 1;
 
+-- name: last_of_name
+SELECT spec_digest, suite_id FROM proctor.run_set
+WHERE tenant_id = :tenant AND name = :name ORDER BY created_at DESC LIMIT 1;
+
 -- name: existing_trials
 -- Cells of a configuration on these tasks that this run set may ask for again, in the order of their trials: undecided
 -- ones, and those whose verdict is young enough. What the verdict says is not looked at.

@@ -46,6 +46,8 @@ class Opened:
 
     run_set: RunSetRow
     created: bool
+    why_new: str
+    """What changed since the last run set of this name, where one was made."""
     queued: int
 
 
@@ -93,14 +95,15 @@ class EngineService:
             found = None if fresh else planning.find(connection, resolved.plan)
             if found is not None and on_moved is not OnMoved.CONTINUE:
                 found = self._unless_moved(connection, resolved, found, on_moved)
-            created = found is None
+            created, why_new = found is None, ""
             if found is None:
+                why_new = planning.why_new(connection, resolved.plan)
                 planning.create(connection, resolved.plan)
                 found = planning.find(connection, resolved.plan)
                 assert found is not None
                 self._emit(connection, found, "run_set.created")
             queued = self._queue(connection, resolved, found, selection)
-            return Opened(run_set=found, created=created, queued=queued)
+            return Opened(run_set=found, created=created, why_new=why_new, queued=queued)
 
         return self.read(work)
 
