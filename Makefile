@@ -60,7 +60,7 @@ test-external-postgres: $(VENV)/dev ## The database tests against Debian's Postg
 		tests/integration/test_engine_reconnect.py tests/integration/test_engine_recording.py
 
 .PHONY: test-all
-test-all: test test-chaos test-external-postgres ## Every tier
+test-all: test test-chaos test-foreign test-external-postgres ## Every tier
 
 .PHONY: bench
 bench: $(VENV)/dev ## Speeds, as ratios in one run, into benchmarks/results
