@@ -198,28 +198,42 @@ SELECT e.profile, coalesce(r.class, last.class, 'not_started') AS class, coalesc
        r.cell_id IS NOT NULL AS decided, count(*) AS cells
 FROM proctor.expected_cell e
 LEFT JOIN proctor.result r ON r.tenant_id = e.tenant_id AND r.cell_id = e.cell_id AND r.policy_version = :policy
+JOIN proctor.cell c ON c.tenant_id = e.tenant_id AND c.id = e.cell_id
 LEFT JOIN LATERAL (
     SELECT o.class, o.owner FROM proctor.attempt a
     JOIN proctor.outcome o ON o.tenant_id = a.tenant_id AND o.attempt_id = a.id AND o.policy_version = :policy
     WHERE r.cell_id IS NULL AND a.tenant_id = e.tenant_id AND a.cell_id = e.cell_id
+      AND NOT EXISTS (SELECT FROM proctor.grading g  -- by another version of the verifier, for another cell
+                      WHERE g.tenant_id = o.tenant_id AND g.attempt_id = o.attempt_id AND g.number = o.grading
+                        AND g.verifier_digest <> c.verifier_digest)
     ORDER BY a.number DESC, o.grading DESC LIMIT 1
 ) last ON true
 WHERE e.tenant_id = :tenant AND e.run_set_id = :run_set AND e.withdrawn_at IS NULL
 GROUP BY 1, 2, 3, 4 ORDER BY 1, 5 DESC;
 
 -- name: usage_sums
--- Cost and tokens over all attempts behind a run set's cells, what of it this run set paid, and how many reported.
-SELECT e.profile, count(a.id) AS attempts, count(a.usage) AS reported,
-       sum((a.usage->>'cost_nano')::bigint) AS cost,
-       sum((a.usage->>'cost_nano')::bigint) FILTER (WHERE a.run_set_id = e.run_set_id) AS own_cost,
-       sum((a.usage->>'input_tokens')::bigint + coalesce((a.usage->>'cache_read_tokens')::bigint, 0)
-           + coalesce((a.usage->>'cache_write_tokens')::bigint, 0)) AS input_tokens,
-       sum((a.usage->>'output_tokens')::bigint) AS output_tokens,
-       avg(extract(epoch FROM a.ended_at - a.started_at)) AS seconds
-FROM proctor.expected_cell e
-JOIN proctor.attempt a ON a.tenant_id = e.tenant_id AND a.cell_id = e.cell_id AND a.ended_at IS NOT NULL
-WHERE e.tenant_id = :tenant AND e.run_set_id = :run_set AND e.withdrawn_at IS NULL
-GROUP BY e.profile ORDER BY e.profile;
+-- Cost and tokens over all attempts behind a run set's cells, what of it this run set paid, and how many reported. A
+-- verdict may rest on an attempt of another cell, whose verifier was an earlier one: then all of that cell's count too.
+WITH behind AS (
+    SELECT e.profile, a.* FROM proctor.expected_cell e
+    JOIN proctor.attempt a ON a.tenant_id = e.tenant_id AND a.cell_id = e.cell_id AND a.ended_at IS NOT NULL
+    WHERE e.tenant_id = :tenant AND e.run_set_id = :run_set AND e.withdrawn_at IS NULL
+    UNION ALL
+    SELECT e.profile, a.* FROM proctor.expected_cell e
+    JOIN proctor.result r ON r.tenant_id = e.tenant_id AND r.cell_id = e.cell_id AND r.policy_version = :policy
+    JOIN proctor.attempt graded ON graded.tenant_id = r.tenant_id AND graded.id = r.attempt_id
+         AND graded.cell_id <> e.cell_id
+    JOIN proctor.attempt a ON a.tenant_id = e.tenant_id AND a.cell_id = graded.cell_id AND a.ended_at IS NOT NULL
+    WHERE e.tenant_id = :tenant AND e.run_set_id = :run_set AND e.withdrawn_at IS NULL
+)
+SELECT profile, count(*) AS attempts, count(usage) AS reported,
+       sum((usage->>'cost_nano')::bigint) AS cost,
+       sum((usage->>'cost_nano')::bigint) FILTER (WHERE run_set_id = :run_set) AS own_cost,
+       sum((usage->>'input_tokens')::bigint + coalesce((usage->>'cache_read_tokens')::bigint, 0)
+           + coalesce((usage->>'cache_write_tokens')::bigint, 0)) AS input_tokens,
+       sum((usage->>'output_tokens')::bigint) AS output_tokens,
+       avg(extract(epoch FROM ended_at - started_at)) AS seconds
+FROM behind GROUP BY profile ORDER BY profile;
 
 -- name: reused_summary
 SELECT count(*) AS cells, min(r.decided_at) AS oldest
@@ -249,6 +263,9 @@ LEFT JOIN LATERAL (
     SELECT a.id AS attempt_id, o.class, o.owner, o.limit FROM proctor.attempt a
     JOIN proctor.outcome o ON o.tenant_id = a.tenant_id AND o.attempt_id = a.id AND o.policy_version = :policy
     WHERE r.cell_id IS NULL AND a.tenant_id = e.tenant_id AND a.cell_id = e.cell_id
+      AND NOT EXISTS (SELECT FROM proctor.grading g  -- by another version of the verifier, for another cell
+                      WHERE g.tenant_id = o.tenant_id AND g.attempt_id = o.attempt_id AND g.number = o.grading
+                        AND g.verifier_digest <> c.verifier_digest)
     ORDER BY a.number DESC, o.grading DESC LIMIT 1
 ) last ON true
 WHERE e.tenant_id = :tenant AND e.run_set_id = :run_set
@@ -323,3 +340,36 @@ SELECT avg(took) FROM (
     FROM proctor.cell c JOIN proctor.result r ON r.tenant_id = c.tenant_id AND r.cell_id = c.id
     JOIN proctor.attempt a ON a.tenant_id = c.tenant_id AND a.id = r.attempt_id
     WHERE c.tenant_id = :tenant AND c.configuration = ANY(CAST(:configurations AS text[])) LIMIT 1000) sample;
+
+-- name: regrade_attempts
+-- Ended attempts of a run set's cells on these tasks, in order, each with its last outcome; a cell without one has a
+-- row of NULLs. decided_anew: a verdict by the verifier that is asked for is there already.
+SELECT e.cell_id, p.name AS profile, c.trial, e.content_digest, c.configuration, f.document, r.verdict AS before,
+       c.verifier_digest <> t.verifier_digest AND EXISTS (
+           SELECT FROM proctor.cell n JOIN proctor.result d ON d.tenant_id = n.tenant_id AND d.cell_id = n.id
+           WHERE n.tenant_id = c.tenant_id AND n.configuration = c.configuration AND n.agent_digest = c.agent_digest
+             AND n.verifier_digest = t.verifier_digest AND n.trial = c.trial AND d.policy_version = :policy
+       ) AS decided_anew,
+       a.id AS attempt_id, a.trace_id, a.artifacts, o.class, o.verdict,
+       coalesce((SELECT max(g.number) FROM proctor.grading g
+                 WHERE g.tenant_id = a.tenant_id AND g.attempt_id = a.id), 0) AS gradings
+FROM proctor.expected_cell e
+JOIN proctor.cell c ON c.tenant_id = e.tenant_id AND c.id = e.cell_id
+JOIN proctor.configuration f ON f.tenant_id = c.tenant_id AND f.hash = c.configuration
+JOIN proctor.run_set_profile p ON p.tenant_id = e.tenant_id AND p.run_set_id = e.run_set_id AND p.position = e.profile
+JOIN unnest(CAST(:tasks AS text[]), CAST(:verifiers AS text[])) AS t (content_digest, verifier_digest)
+     ON t.content_digest = e.content_digest
+LEFT JOIN proctor.result r ON r.tenant_id = e.tenant_id AND r.cell_id = e.cell_id AND r.policy_version = :policy
+LEFT JOIN proctor.attempt a ON a.tenant_id = e.tenant_id AND a.ended_at IS NOT NULL
+     AND (a.cell_id = e.cell_id OR a.id = r.attempt_id)
+LEFT JOIN LATERAL (
+    SELECT o.class, o.verdict FROM proctor.outcome o
+    WHERE o.tenant_id = a.tenant_id AND o.attempt_id = a.id AND o.policy_version = :policy
+    ORDER BY o.grading DESC LIMIT 1
+) o ON true
+WHERE e.tenant_id = :tenant AND e.run_set_id = :run_set AND e.withdrawn_at IS NULL
+ORDER BY e.profile, e.content_digest, c.trial, a.number;
+
+-- name: stored_evidence
+SELECT phase, seq, started_at, ended_at, detail FROM proctor.evidence
+WHERE tenant_id = :tenant AND attempt_id = :attempt ORDER BY seq;

@@ -210,7 +210,7 @@ def leaderboard(connection: Connection, tenant: UUID, row: RunSetRow, reasons: S
     key = {"tenant": tenant, "run_set": row.id, "policy": row.policy_version}
     tallies = _run(connection, "tallies", **key).all()
     classes = _run(connection, "class_counts", **key).all()
-    usage = {one.profile: _usage(one) for one in _run(connection, "usage_sums", tenant=tenant, run_set=row.id)}
+    usage = {one.profile: _usage(one) for one in _run(connection, "usage_sums", **key)}
     profiles = _run(connection, "run_set_context", tenant=tenant, run_set=row.id).all()
     by_task = {p.position: _tasks(tallies, p.position) for p in profiles}
     ranks = rank_intervals({str(p.position): _means(by_task[p.position]) for p in profiles})

@@ -18,14 +18,26 @@ from sqlalchemy import Connection, CursorResult
 
 from proctor.database.queries import run_query
 from proctor.engine.assignments import Assignment, Finished
-from proctor.engine.evidence import Evidence, GradingFacts
+from proctor.engine.evidence import Evidence, GradingFacts, Phase
 from proctor.engine.outcomes import Disposal, Outcome, Owner, classify, dispose, load_policy
 from proctor.kernel.canonical import Json
 from proctor.kernel.errors import IntegrityError
 from proctor.kernel.ids import derived_id
 from proctor.queue import service as queue
 
-__all__ = ["KIND", "Decided", "decide", "record_batch", "record_lost", "record_progress", "recorded_before"]
+__all__ = [
+    "KIND",
+    "Decided",
+    "Regrading",
+    "decide",
+    "memory_owner",
+    "record_batch",
+    "record_lost",
+    "record_progress",
+    "record_regrade",
+    "recorded_before",
+    "stored_evidence",
+]
 
 _run = partial(run_query, "proctor.engine")
 
@@ -47,18 +59,30 @@ class Decided:
         return self.outcomes[-1]
 
 
+@dataclass(frozen=True, kw_only=True)
+class Regrading:
+    """New gradings of an attempt that ended before, an outcome each, and the cell that their verdict is of."""
+
+    attempt: UUID
+    cell: UUID
+    policy_version: str
+    trace_id: str
+    gradings: Sequence[GradingFacts]
+    outcomes: Sequence[Outcome]
+
+
 def decide(finished: Finished, rng: random.Random) -> Decided:
     """Classify a finished attempt and say what becomes of its cell's queue row. Pure but for the jitter."""
     assignment = finished.assignment
     policy = load_policy(assignment.policy_version)
-    memory = _memory_owner(assignment.configuration)
+    memory = memory_owner(assignment.configuration)
     gradings: Sequence[GradingFacts | None] = finished.gradings or (None,)
     outcomes = tuple(classify(policy, finished.evidence, grading, out_of_memory=memory) for grading in gradings)
     disposal = dispose(policy, outcomes[-1], tries=assignment.tries, jitter=rng.uniform(-1, 1))
     return Decided(finished=finished, outcomes=outcomes, disposal=disposal)
 
 
-def _memory_owner(configuration: Mapping[str, Json]) -> Owner:
+def memory_owner(configuration: Mapping[str, Json]) -> Owner:
     policies = configuration["policies"]
     assert isinstance(policies, Mapping)
     return Owner(str(policies["out_of_memory"]))
@@ -101,11 +125,11 @@ def insert_evidence(connection: Connection, tenant: UUID, rows: Sequence[Mapping
 
 
 def _record_verdicts(connection: Connection, tenant: UUID, written: Sequence[Decided]) -> None:
-    gradings = [_grading_row(d.finished.assignment, g) for d in written for g in d.finished.gradings]
+    gradings = [_grading_row(d.finished.assignment.attempt, g) for d in written for g in d.finished.gradings]
     if gradings:
         _write(connection, "insert_gradings", tenant, gradings)
-    _write(connection, "insert_outcomes", tenant, [_outcome_row(d.finished, o) for d in written for o in d.outcomes])
-    results = [_result_row(d) for d in written if d.outcome.verdict is not None]
+    _write(connection, "insert_outcomes", tenant, _outcome_rows(written))
+    results = [_result_of(d) for d in written if d.outcome.verdict is not None]
     if results:
         _write(connection, "insert_results", tenant, results)
 
@@ -165,6 +189,24 @@ def record_lost(connection: Connection, tenant: UUID, lost: Sequence[queue.Lost]
     return len(attempts)
 
 
+def stored_evidence(connection: Connection, tenant: UUID, attempt: UUID) -> list[Evidence]:
+    """An attempt's evidence as it was recorded."""
+    rows = _run(connection, "stored_evidence", tenant=tenant, attempt=attempt)
+    return [Evidence(**{**row._mapping, "phase": Phase(row.phase)}) for row in rows]
+
+
+def record_regrade(connection: Connection, tenant: UUID, regrading: Regrading) -> None:
+    """Append gradings of an attempt that ended before, their outcomes, and the cell's verdict if it had none."""
+    attempt, policy = regrading.attempt, regrading.policy_version
+    _write(connection, "insert_gradings", tenant, [_grading_row(attempt, facts) for facts in regrading.gradings])
+    _write(connection, "insert_outcomes", tenant, [_outcome_row(attempt, policy, one) for one in regrading.outcomes])
+    if regrading.outcomes[-1].verdict is not None:
+        reward = regrading.gradings[-1].primary
+        result = _result_row(regrading.cell, attempt, policy, regrading.outcomes[-1], reward)
+        _write(connection, "insert_results", tenant, [result])
+    _write(connection, "insert_events", tenant, [_regrade_event(tenant, regrading)])
+
+
 # --- rows -------------------------------------------------------------------------------------------------------------
 
 
@@ -195,9 +237,9 @@ def _evidence_rows(assignment: Assignment, evidence: Iterable[Evidence]) -> list
     ]
 
 
-def _grading_row(assignment: Assignment, grading: GradingFacts) -> dict[str, Any]:
+def _grading_row(attempt: UUID, grading: GradingFacts) -> dict[str, Any]:
     return {
-        "attempt_id": assignment.attempt,
+        "attempt_id": attempt,
         "verifier_digest": grading.verifier_digest,
         "number": grading.number,
         "mode": grading.mode,
@@ -209,11 +251,16 @@ def _grading_row(assignment: Assignment, grading: GradingFacts) -> dict[str, Any
     }
 
 
-def _outcome_row(finished: Finished, outcome: Outcome) -> dict[str, Any]:
+def _outcome_rows(written: Sequence[Decided]) -> list[dict[str, Any]]:
+    assignments = [(d.finished.assignment, outcome) for d in written for outcome in d.outcomes]
+    return [_outcome_row(one.attempt, one.policy_version, outcome) for one, outcome in assignments]
+
+
+def _outcome_row(attempt: UUID, policy_version: str, outcome: Outcome) -> dict[str, Any]:
     return {
-        "attempt_id": finished.assignment.attempt,
+        "attempt_id": attempt,
         "grading": outcome.grading,
-        "policy_version": finished.assignment.policy_version,
+        "policy_version": policy_version,
         "class": outcome.outcome.value,
         "owner": outcome.owner.value,
         "rule": outcome.rule,
@@ -222,16 +269,23 @@ def _outcome_row(finished: Finished, outcome: Outcome) -> dict[str, Any]:
     }
 
 
-def _result_row(decided: Decided) -> dict[str, Any]:
-    finished, outcome = decided.finished, decided.outcome
+def _result_of(decided: Decided) -> dict[str, Any]:
+    assignment, gradings = decided.finished.assignment, decided.finished.gradings
+    reward = gradings[-1].primary if gradings else None
+    return _result_row(assignment.cell, assignment.attempt, assignment.policy_version, decided.outcome, reward)
+
+
+def _result_row(
+    cell: UUID, attempt: UUID, policy_version: str, outcome: Outcome, reward: float | None
+) -> dict[str, Any]:
     return {
-        "cell_id": finished.assignment.cell,
-        "attempt_id": finished.assignment.attempt,
+        "cell_id": cell,
+        "attempt_id": attempt,
         "grading": outcome.grading,
-        "policy_version": finished.assignment.policy_version,
+        "policy_version": policy_version,
         "class": outcome.outcome.value,
         "verdict": outcome.verdict,
-        "reward": finished.gradings[-1].primary if finished.gradings else None,
+        "reward": reward,
     }
 
 
@@ -274,6 +328,17 @@ def _event_row(decided: Decided) -> dict[str, Any]:
             "owner": outcome.owner.value,
             "verdict": outcome.verdict,
         },
+    }
+
+
+def _regrade_event(tenant: UUID, regrading: Regrading) -> dict[str, Any]:
+    outcome = regrading.outcomes[-1]
+    return {
+        "id": derived_id("event", "attempt.regraded", tenant, regrading.attempt, regrading.gradings[-1].number),
+        "name": "attempt.regraded",
+        "subject": regrading.attempt,
+        "trace_id": regrading.trace_id,
+        "payload": {"cell": regrading.cell, "class": outcome.outcome.value, "verdict": outcome.verdict},
     }
 
 

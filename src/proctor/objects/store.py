@@ -18,7 +18,7 @@ from proctor.kernel.errors import OwnFault
 if TYPE_CHECKING:
     from obstore.store import ObjectStore as _Backend
 
-__all__ = ["ObjectMissing", "ObjectStore", "StoredObject"]
+__all__ = ["ObjectDamaged", "ObjectMissing", "ObjectStore", "StoredObject"]
 
 _CHUNK: int = 1024 * 1024
 _REMEMBERED: int = 4096
@@ -30,6 +30,13 @@ class ObjectMissing(OwnFault):
 
     code = "object-missing"
     remedy = "Run `proctor audit`; restore the object store from its backup."
+
+
+class ObjectDamaged(OwnFault):
+    """An object is not what was stored under its key."""
+
+    code = "object-damaged"
+    remedy = "Restore the object store from its backup."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,6 +109,14 @@ class ObjectStore:
         with path.open("wb") as file:
             for piece in stream:
                 file.write(piece)
+
+    def fetch(self, stored: StoredObject, path: Path) -> None:
+        """Write an object's bytes to a new file and check them. Raises ``ObjectMissing``, ``ObjectDamaged``."""
+        self.get_file(stored.key, path)
+        with path.open("rb") as file:
+            found = hashlib.file_digest(file, "sha256").hexdigest()
+        if found != stored.sha256:
+            raise ObjectDamaged(where=stored.key)
 
     def exists(self, key: str) -> bool:
         """Whether the key holds an object."""

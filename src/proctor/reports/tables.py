@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich import box
 from rich.console import RenderableType
@@ -15,6 +15,10 @@ from proctor.engine.reading import CellRow, LeaderboardRow, RunSetStatus
 from proctor.reports.formats import UNKNOWN, age, cost, duration, interval, percent, tokens
 from proctor.suites.service import Alias, SuiteDetail, SuiteRow
 
+if TYPE_CHECKING:
+    from proctor.engine.regrading.candidates import PassedOver
+    from proctor.engine.regrading.difference import RegradedTask
+
 __all__ = [
     "aliases_table",
     "attempt_phases",
@@ -22,7 +26,9 @@ __all__ = [
     "classes_line",
     "history_table",
     "leaderboard_table",
+    "passed_over_table",
     "profiles_table",
+    "regraded_table",
     "run_sets_table",
     "status_lines",
     "suite_table",
@@ -212,3 +218,28 @@ def attempt_phases(evidence: Sequence[Mapping[str, Any]]) -> Table:
         seen.pop("stderr_tail", None)
         made.add_row(item["phase"], duration(took), " ".join(f"{key}={value}" for key, value in seen.items()))
     return made
+
+
+def regraded_table(tasks: Sequence[RegradedTask]) -> Table:
+    """What a regrade changed, task by task, with the cells whose verdict is another now."""
+    made = table("task", "cells", "passed before", "passed after", "no verdict", "changed", right=_REGRADE_NUMBERS)
+    for one in tasks:
+        flips = [f"{flip.profile} #{flip.trial} {_word(flip.before)} → {_word(flip.after)}" for flip in one.flips]
+        numbers = (one.cells, one.passed_before, one.passed_after, one.undecided)
+        made.add_row(one.task, *(f"{number:,}" for number in numbers), "\n".join(flips))
+    return made
+
+
+def passed_over_table(cells: Sequence[PassedOver]) -> Table:
+    """Cells that a regrade can't grade, and why."""
+    made = table("profile", "task", "trial", "reason", right=("trial",))
+    for one in cells:
+        made.add_row(one.profile, one.task, str(one.trial), one.reason)
+    return made
+
+
+_REGRADE_NUMBERS = ("cells", "passed before", "passed after", "no verdict")
+
+
+def _word(verdict: bool | None) -> str:
+    return UNKNOWN if verdict is None else "pass" if verdict else "fail"

@@ -36,6 +36,8 @@ from proctor.suites.loading import load_suite
 from proctor.suites.service import Alias, StoredTask, SuiteDetail, SuiteRow
 
 if TYPE_CHECKING:
+    from proctor.engine.regrading.grader import Regraded
+    from proctor.sdk.regrades import RegradePlan, RegradeReport
     from proctor.sdk.running import RunSession
 
 __all__ = ["Client", "Leaderboard", "Prepared"]
@@ -293,6 +295,24 @@ class Client:
         """How long an attempt of these configurations took on average, over a sample; ``None`` before the first."""
         tenant = self._platform.tenant
         return self._read(lambda connection: reading.mean_seconds(connection, tenant, configurations))
+
+    # --- gradings ---------------------------------------------------------------------------------------------------
+
+    def plan_regrade(
+        self, reference: str | None, *, suite: str | None = None, task: str | None = None, recheck: bool = False
+    ) -> RegradePlan:
+        """Which attempts of a run set can be graded again, by the changed verifiers of a suite or by the same ones."""
+        from proctor.sdk.regrades import plan_regrade
+
+        return plan_regrade(self._platform, self.find(reference), suite=suite, task=task, recheck=recheck)
+
+    def regrade(
+        self, plan: RegradePlan, *, concurrency: int = 2, on_done: Callable[[Regraded | None], None] = lambda _: None
+    ) -> RegradeReport:
+        """Grade them. Agents are not run, and verdicts that are there already stay as they are."""
+        from proctor.sdk.regrades import run_regrade
+
+        return run_regrade(self._platform, plan, concurrency=concurrency, on_done=on_done)
 
     # --- suites -------------------------------------------------------------------------------------------------------
 

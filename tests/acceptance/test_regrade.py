@@ -1,0 +1,118 @@
+"""A verifier is mended: kept final states are graded again, agents are not, and the next run takes the verdicts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.acceptance.conftest import Cli
+
+TASK = """\
+schema_version = "1.4"
+[task]
+name = "own/{name}"
+[metadata.proctor]
+verification = "{mode}"
+[metadata.proctor.local]
+tools = ["bash"]
+copy = {{}}
+"""
+RUN_SET = """\
+name = "r"
+suite = "tasks"
+[[profiles]]
+name = "writer"
+agent = "command"
+command = "echo yes > /app/answer"
+[[profiles]]
+name = "noop"
+agent = "noop"
+"""
+TEST = (
+    'if test "$(cat /app/answer 2>/dev/null)" = {wanted}; then r=1; else r=0; fi; echo $r > /logs/verifier/reward.txt\n'
+)
+
+
+def task(cli: Cli, name: str, wanted: str, *, mode: str = "snapshot", test: str = TEST) -> Path:
+    cli.write(f"tasks/{name}/task.toml", TASK.format(name=name, mode=mode))
+    cli.write(f"tasks/{name}/instruction.md", f"Write yes to /app/answer ({name}).\n")
+    return cli.write(f"tasks/{name}/tests/test.sh", test.format(wanted=wanted))
+
+
+def strict(cli: Cli, profile: str) -> str:
+    rows = {row["profile"]: row for row in cli.json("leaderboard")["rows"]}
+    counts = rows[profile]["rates"]["counts"]
+    return f"{counts['passed']}/{counts['expected']}"
+
+
+def test_a_mended_verifier_gives_new_verdicts_without_the_agents(cli: Cli) -> None:
+    task(cli, "asked", "no")
+    task(cli, "kept", "yes")
+    cli.write("r.toml", RUN_SET)
+    cli("run", "r.toml")
+    assert (strict(cli, "writer"), strict(cli, "noop")) == ("1/2", "0/2")
+    nothing = cli.json("regrade", "r", code=2)["error"]
+    assert nothing["code"] == "run-set-file"
+    assert "--recheck" in nothing["remedy"]
+
+    task(cli, "asked", "yes")
+    assert "2 cells qualify" in cli("regrade", "r", "--dry-run").stdout
+    report = cli.json("regrade", "r")
+    (changed,) = report["tasks"]
+    assert (changed["task"], changed["cells"], changed["passed_before"], changed["passed_after"]) == (
+        "own/asked",
+        2,
+        0,
+        1,
+    )
+    assert [(flip["profile"], flip["before"], flip["after"]) for flip in changed["flips"]] == [("writer", False, True)]
+    assert strict(cli, "writer") == "1/2"  # the run set that was run stays what it was
+
+    told = cli("run", "r.toml")
+    assert "nothing to do" in told.stderr
+    assert (strict(cli, "writer"), strict(cli, "noop")) == ("2/2", "0/2")
+    again = cli.json("regrade", "r", code=2)["error"]
+    assert again["code"] == "run-set-file"
+
+    attempt = cli.json("attempt", "show", changed["flips"][0]["attempt"])
+    gradings = [(one["number"], one["rewards"]) for one in attempt["gradings"]]
+    assert gradings == [(1, {"reward": 0.0}), (2, {"reward": 1.0})]
+
+
+def test_an_owed_cell_whose_verifier_broke_is_settled_by_the_mended_one(cli: Cli) -> None:
+    task(cli, "broken", "yes", test="exit 1\n")
+    cli.write("r.toml", RUN_SET)
+    cli("run", "r.toml", code=3)
+    task(cli, "broken", "yes")
+    (changed,) = cli.json("regrade", "r")["tasks"]
+    assert [(flip["profile"], flip["before"], flip["after"]) for flip in changed["flips"]] == [
+        ("writer", None, True),
+        ("noop", None, False),
+    ]
+    cells = cli.json("cells")["cells"]
+    assert {cell["outcome"] for cell in cells} == {"verifier_error"}  # of the verifier that was run
+    cli("run", "r.toml")
+    assert strict(cli, "writer") == "1/1"
+
+
+def test_what_cannot_be_graded_again_is_listed_with_its_reason(cli: Cli) -> None:
+    task(cli, "live", "no", mode="live")
+    cli.write("r.toml", RUN_SET)
+    cli("run", "r.toml")
+    task(cli, "live", "yes", mode="live")
+    report = cli.json("regrade", "r")
+    assert report["regraded"] == 0
+    assert {one["reason"] for one in report["passed_over"]} == {"its verifier is live, and what ran beside it is gone"}
+
+
+def test_a_recheck_asks_the_same_verifier_and_changes_no_verdict(cli: Cli) -> None:
+    flaky = "r=0; test ! -e /app/answer || r=$((RANDOM % 2)); echo $r > /logs/verifier/reward.txt\n"
+    task(cli, "dice", "yes", test=flaky)
+    cli.write("r.toml", RUN_SET)
+    cli("run", "r.toml")
+    before = strict(cli, "writer")
+    seen = set()
+    for _ in range(12):
+        (one,) = cli.json("regrade", "r", "--recheck")["tasks"]
+        seen.add(one["passed_after"])
+    assert seen == {0, 1}
+    assert strict(cli, "writer") == before
