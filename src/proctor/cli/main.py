@@ -10,7 +10,20 @@ from typing import Annotated
 import typer
 
 from proctor import __version__
-from proctor.cli import attempt, cells, control, database, leaderboard, operate, profile, regrade, run, suite, task
+from proctor.cli import (
+    attempt,
+    cells,
+    control,
+    database,
+    leaderboard,
+    operate,
+    profile,
+    reclassify,
+    regrade,
+    run,
+    suite,
+    task,
+)
 
 __all__ = ["app", "main"]
 
@@ -49,6 +62,7 @@ control.register(app)
 leaderboard.register(app)
 cells.register(app)
 regrade.register(app)
+reclassify.register(app)
 operate.register(app)
 app.add_typer(attempt.app, name="attempt")
 app.add_typer(suite.app, name="suite")

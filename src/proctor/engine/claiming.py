@@ -16,6 +16,7 @@ from proctor.database.engine import Database
 from proctor.database.queries import run_query
 from proctor.engine.assignments import Assignment
 from proctor.engine.identity import attempt_id
+from proctor.engine.policy_book import recall
 from proctor.engine.recording import KIND
 from proctor.kernel.canonical import Json
 from proctor.kernel.ids import derived_id
@@ -85,6 +86,8 @@ class Claimer:
         if idle:
             queue.complete(connection, tenant, KIND, idle)
         starting = [row for row in rows if row.run_set_id is not None and not row.decided]
+        for version in {row.policy_version for row in starting}:
+            recall(connection, tenant, version)  # the writer thread classifies by it, without a connection
         assignments = [self._assignment(connection, tenant, row, claims[row.cell_id]) for row in starting]
         if assignments:
             self._insert(connection, tenant, assignments)
@@ -103,6 +106,8 @@ class Claimer:
             self._database.set_tenant(connection, tenant)
             tokens = [claim.token for claim in of_tenant.values()]
             rows = _run(connection, "adopt", tenant=tenant, ids=list(of_tenant), tokens=tokens).all()
+            for version in {row.policy_version for row in rows}:
+                recall(connection, tenant, version)
             adopted.extend(self._assignment(connection, tenant, row, of_tenant[row.cell_id]) for row in rows)
         return adopted
 

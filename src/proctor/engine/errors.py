@@ -5,6 +5,7 @@ EngineError
 ├── PolicyInvalid           an outcome policy file
 ├── RunSetUnknown           no such run set, or several
 ├── RunSetEnded             nothing of it is left to pause or cancel
+├── RunSetRuns              attempts of it are running
 ├── RunSetMoved             what the file resolves to has changed since
 ├── SecretMissing           a secret that the file names is not set
 └── AttemptUnknown          no such attempt or cell
@@ -20,6 +21,7 @@ __all__ = [
     "PolicyInvalid",
     "RunSetEnded",
     "RunSetMoved",
+    "RunSetRuns",
     "RunSetUnknown",
     "SecretMissing",
     "SpecInvalid",
@@ -57,6 +59,13 @@ class RunSetEnded(UsageError):
 
     code = "run-set-ended"
     remedy = "`proctor resume` goes on with one that was cancelled or has gaps."
+
+
+class RunSetRuns(UsageError):
+    """Attempts of this run set are running; their outcomes would be of the policy that it leaves."""
+
+    code = "run-set-runs"
+    remedy = "Wait for them, or `proctor pause` and wait for those that run."
 
 
 class RunSetMoved(UsageError):

@@ -35,6 +35,7 @@ __all__ = [
     "leaderboard_entry",
     "ledger",
     "outcome",
+    "outcome_policy",
     "result",
     "run_set",
     "run_set_profile",
@@ -201,6 +202,20 @@ outcome = Table(
     Column("limit", Text, nullable=False, server_default=""),
     _when("decided_at"),
     _refers(["tenant_id", "attempt_id"], "attempt", ["tenant_id", "id"]),
+)
+
+outcome_policy = Table(
+    "outcome_policy",
+    metadata,
+    _tenant(),
+    Column(
+        "version",
+        Text,
+        primary_key=True,
+        comment="the file's own name and, after @, the beginning of its digest",
+    ),
+    Column("source", Text, nullable=False, comment="the file as written"),
+    _when("created_at"),
 )
 
 result = Table(

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
+import re
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cache
 from importlib.resources import files
@@ -27,6 +29,7 @@ __all__ = [
     "final_classes",
     "load_policy",
     "parse_policy",
+    "remember_policy",
 ]
 
 CURRENT_POLICY: str = "outcomes-1"
@@ -34,6 +37,8 @@ CURRENT_POLICY: str = "outcomes-1"
 
 BACKOFF_SEC: tuple[float, ...] = (1.0, 4.0, 16.0)
 """Waits between tries after a fault of one attempt; a fourth fault goes to the dead letters."""
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,59}")
+
 JITTER: float = 0.2
 """Of each wait, so that cells which failed together do not come back together."""
 
@@ -237,13 +242,33 @@ def _limit(evidence: Sequence[Evidence]) -> str:
     return ""
 
 
-@cache
+_own: dict[str, OutcomePolicy] = {}
+"""Policies of tenants' own that this process has read; their versions hold their digest, so none is another's."""
+
+
 def load_policy(version: str) -> OutcomePolicy:
-    """A policy that ships with Proctor. Raises ``PolicyInvalid`` for an unknown version."""
+    """A policy that ships with Proctor, or was remembered. Raises ``PolicyInvalid`` for an unknown version."""
+    return _own[version] if version in _own else _shipped(version)
+
+
+@cache
+def _shipped(version: str) -> OutcomePolicy:
     path = files("proctor.engine").joinpath(f"policies/{version}.toml")
     if not path.is_file():
         raise PolicyInvalid(f"There is no outcome policy {version!r}.")
     return parse_policy(path.read_text(encoding="utf-8"), where=version)
+
+
+def remember_policy(source: str, *, where: str) -> OutcomePolicy:
+    """A file of a tenant's own as a policy: its version is its name and the beginning of its digest.
+
+    Raises ``PolicyInvalid``, also for a name that cannot be one.
+    """
+    read = parse_policy(source, where=where)
+    if _NAME.fullmatch(read.version) is None:
+        raise PolicyInvalid("A version is letters, digits and . _ - (at most 60).", where=f"{where}: version")
+    policy = replace(read, version=f"{read.version}@{hashlib.sha256(source.encode()).hexdigest()[:12]}")
+    return _own.setdefault(policy.version, policy)
 
 
 def parse_policy(source: str, *, where: str) -> OutcomePolicy:

@@ -20,7 +20,8 @@ from sqlalchemy.dialects.postgresql import insert as upsert
 from proctor.database.queries import run_query
 from proctor.engine.identity import cell_id, run_set_id
 from proctor.engine.models import configuration, run_set, run_set_profile
-from proctor.engine.outcomes import final_classes, load_policy
+from proctor.engine.outcomes import final_classes
+from proctor.engine.policy_book import recall
 from proctor.engine.recording import KIND
 from proctor.kernel.canonical import Json
 from proctor.kernel.ids import new_id
@@ -340,7 +341,7 @@ def _undecided(connection: Connection, plan: Plan, identity: UUID, *, only_owed:
         policy=plan.policy_version,
         after=after,
         only_owed=only_owed,
-        never=final_classes(load_policy(plan.policy_version)),
+        never=final_classes(recall(connection, plan.tenant, plan.policy_version)),
         page=_CHUNK,
     ).all():
         yield rows

@@ -298,11 +298,11 @@ INSERT INTO proctor.leaderboard_entry
 SELECT :tenant, :suite_id, :configuration, coalesce(last.revision, 0) + 1, :run_set, :profile, :series, :policy,
        CAST(:counts AS jsonb), :comparable, CAST(:reasons AS jsonb)
 FROM (SELECT 1) one
-LEFT JOIN LATERAL (SELECT revision, run_set_id, counts, comparable, reasons FROM proctor.leaderboard_entry
+LEFT JOIN LATERAL (SELECT revision, run_set_id, policy_version, counts, comparable, reasons FROM proctor.leaderboard_entry
                    WHERE tenant_id = :tenant AND suite_id = :suite_id AND configuration = :configuration
                    ORDER BY revision DESC LIMIT 1) last ON true
-WHERE last.revision IS NULL OR (last.run_set_id, last.counts, last.comparable, last.reasons)
-      IS DISTINCT FROM (:run_set, CAST(:counts AS jsonb), :comparable, CAST(:reasons AS jsonb));
+WHERE last.revision IS NULL OR (last.run_set_id, last.policy_version, last.counts, last.comparable, last.reasons)
+      IS DISTINCT FROM (:run_set, :policy, CAST(:counts AS jsonb), :comparable, CAST(:reasons AS jsonb));
 
 -- name: other_trials
 -- Trials of the same configurations and suite that a run set does not show, so that nobody shows only the best; how
@@ -373,3 +373,59 @@ ORDER BY e.profile, e.content_digest, c.trial, a.number;
 -- name: stored_evidence
 SELECT phase, seq, started_at, ended_at, detail FROM proctor.evidence
 WHERE tenant_id = :tenant AND attempt_id = :attempt ORDER BY seq;
+
+-- name: attempts_to_reclassify
+-- A page of a run set's cells with every ended attempt behind each: its evidence as one text, without what programs
+-- printed, and its gradings by the cell's own verifier. A verdict may rest on an attempt of another cell.
+WITH page AS (
+    SELECT e.cell_id FROM proctor.expected_cell e
+    WHERE e.tenant_id = :tenant AND e.run_set_id = :run_set AND e.cell_id > :after ORDER BY e.cell_id LIMIT :page
+)
+SELECT p.cell_id, a.id AS attempt_id, coalesce(f.document->'policies'->>'out_of_memory', 'model') AS memory,
+       (SELECT jsonb_agg(jsonb_build_object('phase', v.phase, 'detail', v.detail - 'stderr_tail' - 'task')
+                         ORDER BY v.seq)::text
+        FROM proctor.evidence v WHERE v.tenant_id = :tenant AND v.attempt_id = a.id) AS evidence,
+       (SELECT array_agg(jsonb_build_object(
+                   'number', g.number, 'problem', g.detail->>'problem', 'primary', g.detail->'primary',
+                   'passed', coalesce(g.detail->'passed', to_jsonb(o.verdict)))::text ORDER BY g.number)
+        FROM proctor.grading g
+        LEFT JOIN proctor.outcome o ON o.tenant_id = g.tenant_id AND o.attempt_id = g.attempt_id
+             AND o.grading = g.number AND o.policy_version = :policy
+        WHERE g.tenant_id = :tenant AND g.attempt_id = a.id AND g.verifier_digest = c.verifier_digest) AS gradings
+FROM page p
+JOIN proctor.cell c ON c.tenant_id = :tenant AND c.id = p.cell_id
+JOIN proctor.configuration f ON f.tenant_id = :tenant AND f.hash = c.configuration
+CROSS JOIN LATERAL (
+    SELECT a.id, a.number FROM proctor.attempt a
+    WHERE a.tenant_id = :tenant AND a.cell_id = p.cell_id AND a.ended_at IS NOT NULL
+    UNION
+    SELECT a.id, a.number FROM proctor.result r
+    JOIN proctor.attempt a ON a.tenant_id = r.tenant_id AND a.id = r.attempt_id
+    WHERE r.tenant_id = :tenant AND r.cell_id = p.cell_id AND r.policy_version = :policy
+) a
+ORDER BY p.cell_id, a.number;
+
+-- name: class_moves
+-- Cells that stand in another class under one policy than under another: the result's, else the last attempt's.
+SELECT p.name AS profile, m.before, m.after, count(*) AS cells
+FROM proctor.expected_cell e
+JOIN proctor.run_set_profile p ON p.tenant_id = e.tenant_id AND p.run_set_id = e.run_set_id AND p.position = e.profile
+JOIN proctor.cell c ON c.tenant_id = e.tenant_id AND c.id = e.cell_id
+LEFT JOIN proctor.result rb ON rb.tenant_id = e.tenant_id AND rb.cell_id = e.cell_id AND rb.policy_version = :before
+LEFT JOIN proctor.result ra ON ra.tenant_id = e.tenant_id AND ra.cell_id = e.cell_id AND ra.policy_version = :after
+CROSS JOIN LATERAL (
+    SELECT coalesce(rb.class, (
+               SELECT o.class FROM proctor.attempt a
+               JOIN proctor.outcome o ON o.tenant_id = a.tenant_id AND o.attempt_id = a.id
+                    AND o.policy_version = :before
+               WHERE a.tenant_id = e.tenant_id AND a.cell_id = e.cell_id AND rb.cell_id IS NULL
+               ORDER BY a.number DESC, o.grading DESC LIMIT 1), 'not_started') AS before,
+           coalesce(ra.class, (
+               SELECT o.class FROM proctor.attempt a
+               JOIN proctor.outcome o ON o.tenant_id = a.tenant_id AND o.attempt_id = a.id
+                    AND o.policy_version = :after
+               WHERE a.tenant_id = e.tenant_id AND a.cell_id = e.cell_id AND ra.cell_id IS NULL
+               ORDER BY a.number DESC, o.grading DESC LIMIT 1), 'not_started') AS after
+) m
+WHERE e.tenant_id = :tenant AND e.run_set_id = :run_set AND e.withdrawn_at IS NULL AND m.before <> m.after
+GROUP BY 1, 2, 3 ORDER BY 1, 4 DESC, 2, 3;

@@ -33,6 +33,7 @@ __all__ = [
     "memory_owner",
     "record_batch",
     "record_lost",
+    "record_outcomes",
     "record_progress",
     "record_regrade",
     "recorded_before",
@@ -207,6 +208,22 @@ def record_regrade(connection: Connection, tenant: UUID, regrading: Regrading) -
     _write(connection, "insert_events", tenant, [_regrade_event(tenant, regrading)])
 
 
+def record_outcomes(
+    connection: Connection,
+    tenant: UUID,
+    policy_version: str,
+    outcomes: Sequence[tuple[UUID, Outcome]],
+    results: Mapping[UUID, tuple[UUID, Outcome, float | None]],
+) -> None:
+    """Append outcomes of attempts under a policy, and cells' verdicts: (attempt, outcome, primary reward) by cell."""
+    rows = [_outcome_row(attempt, policy_version, outcome) for attempt, outcome in outcomes]
+    _write(connection, "insert_outcomes", tenant, rows)
+    verdicts = [
+        _result_row(cell, one, policy_version, outcome, reward) for cell, (one, outcome, reward) in results.items()
+    ]
+    _write(connection, "insert_results", tenant, verdicts)
+
+
 # --- rows -------------------------------------------------------------------------------------------------------------
 
 
@@ -246,7 +263,7 @@ def _grading_row(attempt: UUID, grading: GradingFacts) -> dict[str, Any]:
         "backend": grading.backend,
         "forgeable": grading.forgeable,
         "rewards": grading.rewards,
-        "detail": grading.detail,
+        "detail": {**grading.detail, "passed": grading.passed, "primary": grading.primary},
         "graded_at": grading.graded_at,
     }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from fnmatch import fnmatch
 from functools import partial
@@ -15,9 +15,11 @@ from sqlalchemy import Connection
 
 from proctor.database.engine import Database
 from proctor.database.queries import run_query
-from proctor.engine import planning, reading
-from proctor.engine.errors import RunSetEnded, RunSetMoved
+from proctor.engine import planning, policy_book, reading, reclassifying
+from proctor.engine.errors import RunSetEnded, RunSetMoved, RunSetRuns
+from proctor.engine.outcomes import OutcomePolicy
 from proctor.engine.planning import Preview, RunSetRow
+from proctor.engine.reclassifying import Reclassifier
 from proctor.engine.recording import KIND
 from proctor.engine.resolving import Resolved, override_reasons
 from proctor.engine.spec import RunSetSpec
@@ -118,6 +120,7 @@ class EngineService:
         raise RunSetMoved("\n  ".join(["What this file resolves to has changed:", *differences]), where=found.name)
 
     def _queue(self, connection: Connection, resolved: Resolved, found: RunSetRow, selection: Selection) -> int:
+        plan = replace(resolved.plan, policy_version=found.policy_version)  # it may have been reclassified
         progress = reading.progress(connection, self.tenant, found)
         if progress.decided == progress.expected:
             return 0
@@ -126,7 +129,7 @@ class EngineService:
         planning.set_state(connection, self.tenant, found.id, "running")
         return planning.enqueue_undecided(
             connection,
-            resolved.plan,
+            plan,
             found.id,
             revive=True,
             only=_globbed(resolved, selection.task_glob),
@@ -207,6 +210,50 @@ class EngineService:
             return planning.enqueue_undecided(connection, plan, identity, revive=True)
 
         return self.read(work)
+
+    def keep_policy(self, source: str, *, where: str) -> OutcomePolicy:
+        """Store an outcome policy file. Raises ``PolicyInvalid`` naming the place."""
+        return self.read(lambda connection: policy_book.keep(connection, self.tenant, source, where=where))
+
+    def reclassify(self, row: RunSetRow, policy: OutcomePolicy, on_page: Callable[[int], None]) -> None:
+        """Append the outcomes of a run set's attempts under a policy; its numbers stay what they are until ``pin``."""
+        reclassifier, after = Reclassifier(self.tenant, row, policy), UUID(int=0)
+        while True:
+            page = partial(reclassifier.page, after=after)
+            done, after = self.read(page)
+            if not done:
+                return
+            on_page(done)
+
+    def pin(self, row: RunSetRow, version: str) -> int:
+        """Move a run set to a policy that it was reclassified under; returns how many cells are owed now.
+
+        They are queued again, and a leaderboard revision is appended; old revisions stay.
+        """
+
+        def work(connection: Connection) -> int:
+            planning.lock(connection, self.tenant)
+            if reading.progress(connection, self.tenant, row).running:
+                raise RunSetRuns(where=row.name)
+            now = reclassifying.pin(connection, self.tenant, row, version)
+            reclassifying.drop_dead_letters(connection, self.tenant, now)
+            owed = self._reopen(connection, now)
+            self._emit(connection, now, "run_set.reclassified")
+            self._publish(connection, now)
+            return owed
+
+        return self.read(work)
+
+    def _reopen(self, connection: Connection, row: RunSetRow) -> int:
+        """Queue what a run set owes, but for one that somebody paused or cancelled; returns how many cells."""
+        if row.state in ("paused", "cancelled"):
+            progress = reading.progress(connection, self.tenant, row)
+            return progress.expected - progress.decided
+        owed = planning.enqueue_undecided(connection, self.stored_plan(connection, row), row.id)
+        progress = reading.progress(connection, self.tenant, row)
+        state, reason = ("running", "reclassified") if owed else _ending(row, progress, None)
+        planning.set_state(connection, self.tenant, row.id, state, reason)
+        return owed
 
     def stored_plan(self, connection: Connection, row: RunSetRow) -> planning.Plan:
         """A run set's plan as it was stored, enough to queue its cells again."""

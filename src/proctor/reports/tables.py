@@ -16,6 +16,8 @@ from proctor.reports.formats import UNKNOWN, age, cost, duration, interval, perc
 from proctor.suites.service import Alias, SuiteDetail, SuiteRow
 
 if TYPE_CHECKING:
+    from proctor.engine.numbers import Rates
+    from proctor.engine.reclassifying import ClassMove
     from proctor.engine.regrading.candidates import PassedOver
     from proctor.engine.regrading.difference import RegradedTask
 
@@ -26,8 +28,10 @@ __all__ = [
     "classes_line",
     "history_table",
     "leaderboard_table",
+    "moves_table",
     "passed_over_table",
     "profiles_table",
+    "rates_change_table",
     "regraded_table",
     "run_sets_table",
     "status_lines",
@@ -236,6 +240,34 @@ def passed_over_table(cells: Sequence[PassedOver]) -> Table:
     for one in cells:
         made.add_row(one.profile, one.task, str(one.trial), one.reason)
     return made
+
+
+def moves_table(moves: Sequence[ClassMove]) -> Table:
+    """Cells that are in another class under another policy."""
+    made = table("profile", "was", "is", "cells", right=("cells",))
+    for one in moves:
+        made.add_row(one.profile, one.before, one.after, f"{one.cells:,}")
+    return made
+
+
+def rates_change_table(before: Mapping[str, Rates], after: Mapping[str, Rates]) -> Table:
+    """Every profile's rates under one policy and under another."""
+    names = ("strict", "graded", "coverage", "bounds")
+    made = table("profile", *names, right=names)
+    for profile, was in before.items():
+        pairs = zip(_rate_cells(was), _rate_cells(after[profile]), strict=True)
+        made.add_row(profile, *(f"{one} → {two}" for one, two in pairs))
+    return made
+
+
+def _rate_cells(rate: Rates) -> list[str]:
+    counts = rate.counts
+    return [
+        f"{percent(rate.strict)} {counts.passed}/{counts.expected}",
+        f"{percent(rate.graded)} {counts.passed}/{counts.decided}",
+        percent(rate.coverage),
+        interval(rate.bounds.low, rate.bounds.high) if rate.bounds else UNKNOWN,
+    ]
 
 
 _REGRADE_NUMBERS = ("cells", "passed before", "passed after", "no verdict")

@@ -37,6 +37,7 @@ from proctor.suites.service import Alias, StoredTask, SuiteDetail, SuiteRow
 
 if TYPE_CHECKING:
     from proctor.engine.regrading.grader import Regraded
+    from proctor.sdk.reclassifications import Reclassification
     from proctor.sdk.regrades import RegradePlan, RegradeReport
     from proctor.sdk.running import RunSession
 
@@ -313,6 +314,20 @@ class Client:
         from proctor.sdk.regrades import run_regrade
 
         return run_regrade(self._platform, plan, concurrency=concurrency, on_done=on_done)
+
+    def reclassify(
+        self, reference: str | None, policy: Path, *, on_page: Callable[[int], None] = lambda _: None
+    ) -> Reclassification:
+        """What another outcome policy makes of a run set's evidence. Raises ``PolicyInvalid`` naming the place."""
+        from proctor.sdk.reclassifications import reclassify
+
+        return reclassify(self._platform, self.find(reference), policy, on_page=on_page)
+
+    def move_pin(self, done: Reclassification) -> int:
+        """Let the run set count by that policy from now on; returns how many of its cells are owed now."""
+        from proctor.sdk.reclassifications import move_pin
+
+        return move_pin(self._platform, done)
 
     # --- suites -------------------------------------------------------------------------------------------------------
 

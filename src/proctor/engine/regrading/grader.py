@@ -23,8 +23,9 @@ from proctor.engine.attempts import EXPIRY, GRADINGS, RunnerParts
 from proctor.engine.evidence import GradingFacts
 from proctor.engine.identity import cell_id
 from proctor.engine.models import grading, outcome
-from proctor.engine.outcomes import classify, load_policy
+from proctor.engine.outcomes import classify
 from proctor.engine.planning import lock
+from proctor.engine.policy_book import recall
 from proctor.engine.recording import Regrading, memory_owner, record_regrade, stored_evidence
 from proctor.engine.regrading.candidates import Candidate
 from proctor.engine.terms import Terms, terms_of
@@ -145,12 +146,13 @@ class Regrader:
     # --- on record ------------------------------------------------------------------------------------------------
 
     def _record(self, candidate: Candidate, gradings: Sequence[GradingFacts]) -> Regraded:
-        policy, memory = load_policy(candidate.policy_version), memory_owner(candidate.document)
+        memory = memory_owner(candidate.document)
 
         def work(connection: Connection) -> Regraded:
             lock(connection, self._tenant)
             if _gradings(connection, self._tenant, candidate) > candidate.gradings:
                 return _as_recorded(connection, self._tenant, candidate)
+            policy = recall(connection, self._tenant, candidate.policy_version)
             evidence = stored_evidence(connection, self._tenant, candidate.attempt)
             outcomes = [classify(policy, evidence, facts, out_of_memory=memory) for facts in gradings]
             regrading = Regrading(

@@ -1,0 +1,13 @@
+"""Outcome policies of tenants' own."""
+
+from pathlib import Path
+
+from alembic import op
+
+revision = "0003"
+down_revision = "0001"
+
+
+def upgrade() -> None:
+    """Run the frozen SQL beside this file."""
+    op.get_bind().exec_driver_sql(Path(__file__).with_suffix(".sql").read_text(encoding="utf-8"))

@@ -1,0 +1,35 @@
+"""Outcome policies of a tenant's own: files kept as written, and read again by every process that needs them."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from sqlalchemy import Connection, select
+from sqlalchemy.dialects.postgresql import insert
+
+from proctor.engine.errors import PolicyInvalid
+from proctor.engine.models import outcome_policy
+from proctor.engine.outcomes import OutcomePolicy, load_policy, remember_policy
+
+__all__ = ["keep", "recall"]
+
+
+def keep(connection: Connection, tenant: UUID, source: str, *, where: str) -> OutcomePolicy:
+    """Store a policy file; the same file twice is one policy. Raises ``PolicyInvalid`` naming the place."""
+    policy = remember_policy(source, where=where)
+    values = {"tenant_id": tenant, "version": policy.version, "source": source}
+    connection.execute(insert(outcome_policy).values(values).on_conflict_do_nothing())
+    return policy
+
+
+def recall(connection: Connection, tenant: UUID, version: str) -> OutcomePolicy:
+    """A policy by its version, shipped or the tenant's own. Raises ``PolicyInvalid`` for an unknown one."""
+    try:
+        return load_policy(version)
+    except PolicyInvalid:
+        query = select(outcome_policy.c.source)
+        mine = query.where(outcome_policy.c.tenant_id == tenant, outcome_policy.c.version == version)
+        source = connection.execute(mine).scalar_one_or_none()
+        if source is None:
+            raise
+        return remember_policy(source, where=version)
