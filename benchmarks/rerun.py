@@ -36,7 +36,7 @@ from proctor.queue.workers import WorkerIdentity
 from proctor.sandboxes.fake import FakeBackend, rewards
 from proctor.telemetry import configure_logs
 
-__all__ = ["measure"]
+__all__ = ["finished", "measure"]
 
 TASKS: int = 100
 PROFILES: int = 10
@@ -57,7 +57,7 @@ variant = "{number}"
 def measure(cells: int, runs: int) -> dict[str, Spread]:
     """Wall milliseconds: of bare Python, of ``--help``, of ``run`` until it says so and until it ends."""
     with fresh_platform() as (platform, folder):
-        file = _finished(platform, folder, cells)
+        file = finished(platform, folder, cells)
         until_told: list[float] = []
         again = partial(_again, file, platform, until_told)
         actions: dict[str, Callable[[], None]] = {"bare_python": partial(_run, BARE), "help": partial(_run, HELP)}
@@ -93,7 +93,7 @@ def _told(lines: Iterable[str], started: float, until_told: list[float]) -> Iter
 # --- a finished run set -----------------------------------------------------------------------------------------------
 
 
-def _finished(platform: Platform, folder: Path, cells: int) -> Path:
+def finished(platform: Platform, folder: Path, cells: int) -> Path:
     write_tasks(folder / "suite", TASKS)
     profiles = "".join(PROFILE.format(number=number) for number in range(PROFILES))
     file = folder / "finished.toml"
