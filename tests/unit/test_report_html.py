@@ -32,10 +32,24 @@ HOSTILE = [
     "a & b ' onmouseover=alert(1) \x00\ud800\u202egnp.exe",
 ]
 VERDICTS = {"pass": True, "fail": False}
-FREE = Usage(attempts=2, reported=2, cost_nano=0, own_cost_nano=0, input_tokens=0, output_tokens=0, mean_seconds=1.0)
+FREE = Usage(
+    attempts=2,
+    reported=2,
+    priced=2,
+    own_attempts=2,
+    own_priced=2,
+    cost_nano=0,
+    own_cost_nano=0,
+    input_tokens=0,
+    output_tokens=0,
+    mean_seconds=1.0,
+)
 SILENT = Usage(
     attempts=2,
     reported=0,
+    priced=0,
+    own_attempts=2,
+    own_priced=0,
     cost_nano=None,
     own_cost_nano=None,
     input_tokens=None,

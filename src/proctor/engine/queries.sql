@@ -226,7 +226,9 @@ WITH behind AS (
     JOIN proctor.attempt a ON a.tenant_id = e.tenant_id AND a.cell_id = graded.cell_id AND a.ended_at IS NOT NULL
     WHERE e.tenant_id = :tenant AND e.run_set_id = :run_set AND e.withdrawn_at IS NULL
 )
-SELECT profile, count(*) AS attempts, count(usage) AS reported,
+SELECT profile, count(*) AS attempts, count(usage) AS reported, count(usage->>'cost_nano') AS priced,
+       count(*) FILTER (WHERE run_set_id = :run_set) AS own_attempts,
+       count(usage->>'cost_nano') FILTER (WHERE run_set_id = :run_set) AS own_priced,
        sum((usage->>'cost_nano')::bigint) AS cost,
        sum((usage->>'cost_nano')::bigint) FILTER (WHERE run_set_id = :run_set) AS own_cost,
        sum((usage->>'input_tokens')::bigint + coalesce((usage->>'cache_read_tokens')::bigint, 0)

@@ -37,10 +37,16 @@ _run = partial(run_query, "proctor.engine")
 
 @dataclass(frozen=True, kw_only=True)
 class Usage:
-    """Sums over all attempts behind a profile's cells; ``None`` is unknown. Coverage: attempts that reported / all."""
+    """Sums over all attempts behind a profile's cells; ``None`` is unknown. Coverage: attempts that reported / all.
+
+    ``priced``: attempts whose cost is known; ``own``: of those that this run set pays.
+    """
 
     attempts: int
     reported: int
+    priced: int
+    own_attempts: int
+    own_priced: int
     cost_nano: int | None
     own_cost_nano: int | None
     input_tokens: int | None
@@ -266,6 +272,9 @@ def _row(
 _NO_USAGE = Usage(
     attempts=0,
     reported=0,
+    priced=0,
+    own_attempts=0,
+    own_priced=0,
     cost_nano=None,
     own_cost_nano=None,
     input_tokens=None,
@@ -278,6 +287,9 @@ def _usage(row: Any) -> Usage:
     return Usage(
         attempts=row.attempts,
         reported=row.reported,
+        priced=row.priced,
+        own_attempts=row.own_attempts,
+        own_priced=row.own_priced,
         cost_nano=int(row.cost) if row.cost is not None else None,
         own_cost_nano=int(row.own_cost) if row.own_cost is not None else None,
         input_tokens=int(row.input_tokens) if row.input_tokens is not None else None,

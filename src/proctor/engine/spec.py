@@ -19,6 +19,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from proctor.engine.errors import SpecInvalid
 from proctor.kernel.canonical import Json
 from proctor.kernel.money import parse_usd
+from proctor.suites.variables import malformed_reference, variable_names
 
 __all__ = ["Profile", "RunSetSpec", "check_spec", "parse_duration", "parse_spec", "read_spec"]
 
@@ -84,6 +85,25 @@ class Profile(_Section):
         default=None, description="The most one attempt may cost, for the worst case of a dry run."
     )
 
+    @field_validator("env")
+    @classmethod
+    def _env_can_be_set(cls, env: dict[str, str]) -> dict[str, str]:
+        for name, value in env.items():
+            if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name) is None:
+                raise ValueError(f"{name!r} can't name a variable")
+            if "\x00" in value:
+                raise ValueError(f"{name} holds a NUL character")
+        if (wrong := malformed_reference(env.values())) is not None:
+            raise ValueError(f"{wrong!r}: a reference is the whole value, such as ${{NAME}}")
+        return env
+
+    @field_validator("command")
+    @classmethod
+    def _command_is_text(cls, command: str | None) -> str | None:
+        if command is not None and "\x00" in command:
+            raise ValueError("holds a NUL character")
+        return command
+
     @model_validator(mode="after")
     def _options_fit(self) -> Profile:
         for option, agent in (("command", "command"), ("script", "scripted")):
@@ -95,6 +115,14 @@ class Profile(_Section):
         return self
 
 
+_RESOURCES: dict[str, tuple[float, float]] = {
+    "memory_mb": (16, 16 * 2**20),
+    "cpus": (0.01, 4096),
+    "storage_mb": (1, 2**30),
+}
+"""Below, no shell starts; above, a number is mistyped."""
+
+
 class Policy(_Section):
     """Part of the configuration hash."""
 
@@ -104,6 +132,15 @@ class Policy(_Section):
     network: Literal["task", "no-network", "public"] = "task"
     verification: Literal["task", "snapshot", "separate", "live"] = "task"
     out_of_memory: Literal["model", "infrastructure"] = "model"
+
+    @field_validator("resources")
+    @classmethod
+    def _can_be_had(cls, resources: object) -> object:
+        for name, value in resources.items() if isinstance(resources, dict) else ():
+            low, high = _RESOURCES[name]
+            if not low <= value <= high:
+                raise ValueError(f"{name} is {value:g}, and has to be {low:g} to {high:g}")
+        return resources
 
 
 class Budget(_Section):
@@ -159,6 +196,18 @@ class RunSetSpec(_Section):
             if names.count(name) > 1:
                 raise ValueError(f"two profiles are named {name!r}")
         return profiles
+
+    @model_validator(mode="after")
+    def _names_are_known(self) -> RunSetSpec:
+        """Who the gate names, and what profiles refer to: found out before anything is run."""
+        names = {profile.name for profile in self.profiles}
+        if absent := [name for name in self.gate.profiles if name not in names]:
+            raise ValueError(f"gate.profiles: there is no profile {absent[0]!r}")
+        for position, profile in enumerate(self.profiles):
+            if unlisted := variable_names(profile.env) - set(self.secrets.names):
+                name = min(unlisted)
+                raise ValueError(f"profiles[{position}].env: ${{{name}}} is not among secrets.names")
+        return self
 
     @property
     def reuse_sec(self) -> int | None:

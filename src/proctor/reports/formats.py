@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 
-from proctor.kernel.money import NANO
+from proctor.kernel.money import NANO, format_usd
 
-__all__ = ["age", "cost", "duration", "interval", "percent", "tokens"]
+__all__ = ["age", "cost", "duration", "interval", "percent", "spend", "tokens"]
 
 UNKNOWN: str = "—"
 
@@ -27,6 +28,16 @@ def cost(nano: int | None, coverage: float | None) -> str:
         return UNKNOWN
     text = "<$0.01" if 0 < nano < NANO // 100 else f"${nano / NANO:,.2f}"
     return text if coverage is None or coverage >= 1 else f"≥ {text}"
+
+
+def spend(costs: Iterable[int | None], *, priced: int, attempts: int) -> str:
+    """What attempts cost together: 0 where there are none, unknown where no cost is known, else at least what is."""
+    if attempts == 0:
+        return format_usd(0)
+    if priced == 0:
+        return f"unknown ({attempts:,} attempts say nothing of it)"
+    total = format_usd(sum(one for one in costs if one is not None))
+    return total if priced == attempts else f"at least {total} ({priced:,} of {attempts:,} attempts say)"
 
 
 def tokens(count: int | None) -> str:

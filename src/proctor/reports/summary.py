@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 from rich.text import Text
 
 from proctor.engine.numbers import compare
-from proctor.kernel.money import format_usd
-from proctor.reports.formats import age, percent
+from proctor.reports.formats import age, percent, spend
 from proctor.reports.tables import classes_line, leaderboard_table
 
 if TYPE_CHECKING:
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     from proctor.engine.planning import RunSetRow
     from proctor.engine.reading import LeaderboardRow, Progress
 
-__all__ = ["Board", "summary"]
+__all__ = ["Board", "spend_words", "summary"]
 
 ALL_PAIRS: int = 5
 """Up to so many profiles every pair is compared; of more, neighbours only, as a page can't hold them all."""
@@ -76,19 +75,28 @@ def summary(board: Board) -> list[RenderableType]:
     ]
 
 
+def spend_words(rows: Sequence[LeaderboardRow]) -> str:
+    """New spend and what all results shown cost, for whoever shows a board."""
+    used = [row.usage for row in rows]
+    new = spend(
+        [one.own_cost_nano for one in used],
+        priced=sum(one.own_priced for one in used),
+        attempts=sum(one.own_attempts for one in used),
+    )
+    shown = spend(
+        [one.cost_nano for one in used],
+        priced=sum(one.priced for one in used),
+        attempts=sum(one.attempts for one in used),
+    )
+    return f"new spend {new}; all results shown cost {shown}"
+
+
 def _spend(board: Board) -> list[Text]:
-    shown = _sum([row.usage.cost_nano for row in board.rows])
-    new = _sum([row.usage.own_cost_nano for row in board.rows]) or 0
-    lines = []
-    if board.reused:
-        ago = f", oldest {age(board.oldest_reused)}" if board.oldest_reused else ""
-        lines.append(
-            Text(
-                f"{board.reused:,} of {board.progress.expected:,} cells decided earlier{ago}; "
-                f"new spend {format_usd(new)}; all results shown cost {format_usd(shown)}"
-            )
-        )
-    return lines
+    if not board.reused:
+        return []
+    ago = f", oldest {age(board.oldest_reused)}" if board.oldest_reused else ""
+    cells = f"{board.reused:,} of {board.progress.expected:,} cells decided earlier{ago}"
+    return [Text(f"{cells}; {spend_words(board.rows)}")]
 
 
 def _remarks(rows: Sequence[LeaderboardRow]) -> list[Text]:
@@ -124,8 +132,3 @@ def _could_be_chance(one: LeaderboardRow, other: LeaderboardRow) -> bool:
 
 def _means(row: LeaderboardRow) -> dict[str, float]:
     return {task: tally.passed / tally.expected for task, tally in row.tasks.items() if tally.expected}
-
-
-def _sum(values: Sequence[int | None]) -> int | None:
-    known = [value for value in values if value is not None]
-    return sum(known) if known else None

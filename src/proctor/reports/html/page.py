@@ -11,7 +11,6 @@ from string import Template
 
 from proctor.engine.numbers import TaskTally, rates
 from proctor.engine.reading import CellRow
-from proctor.kernel.money import format_usd
 from proctor.reports.html.cells import ALL_SHOWN, cells_section, filter_css
 from proctor.reports.html.charts import DEFINITIONS
 from proctor.reports.html.leaderboard import leaderboard, pairs, quartet
@@ -22,7 +21,7 @@ from proctor.reports.html.palette import palette_css
 from proctor.reports.html.scatter import cost_section
 from proctor.reports.html.tasks import tasks_table
 from proctor.reports.html.view import View, view_of
-from proctor.reports.summary import Board
+from proctor.reports.summary import Board, spend_words
 
 __all__ = ["MATRIX_CELLS", "render_html"]
 
@@ -109,17 +108,8 @@ def _remarks(board: Board) -> str:
     lines = [f"gate: {text(line)}" for line in board.gate.lines]
     if board.reused:
         oldest = f", the oldest on {instant(board.oldest_reused)}" if board.oldest_reused else ""
-        spent = [
-            _sum([row.usage.own_cost_nano for row in board.rows]),
-            _sum([row.usage.cost_nano for row in board.rows]),
-        ]
         lines.append(
             f"{count(board.reused)} of {plural(board.progress.expected, 'cell')} decided earlier{oldest}; "
-            f"new spend {text(format_usd(spent[0]))}, all results shown cost {text(format_usd(spent[1]))}"
+            f"{text(spend_words(board.rows))}"
         )
     return f"<ul class=remarks>{''.join(f'<li>{line}</li>' for line in lines)}</ul>" if lines else ""
-
-
-def _sum(values: Sequence[int | None]) -> int | None:
-    known = [value for value in values if value is not None]
-    return sum(known) if known else None
