@@ -73,6 +73,49 @@ def test_a_new_run_set_says_what_changed_since_the_last(cli: Cli) -> None:
     assert "run set of this file, 0 cells queued" in cli("run", "f.toml").stderr
 
 
+def test_a_dry_run_says_what_the_run_does(cli: Cli) -> None:
+    small_task(cli, "one")
+    small_task(cli, "two", timeout=10)
+    file = 'name = "d"\nsuite = "tasks"\n[[profiles]]\nname = "p"\nagent = "noop"\n'
+    paid = file + '[[profiles]]\nname = "q"\nagent = "command"\ncommand = "true"\nmax_cost = "2 USD"\n'
+    cli.write("d.toml", file + "[execution]\nconcurrency = 1\n")
+
+    def dry(*options: str) -> tuple[int, int, int, int]:
+        found = cli.json("run", "d.toml", "--dry-run", *options)
+        return found["decided"], found["owed"], found["new"], found["queued"]
+
+    assert dry() == (0, 0, 2, 2)
+    assert dry("--limit", "1") == dry("--task", "one") == (0, 0, 2, 1)
+    assert dry("--only", "owed") == (0, 0, 2, 0)
+    assert cli.json("status")["run_sets"] == []
+    cli("run", "d.toml", "--limit", "1", code=3)
+    assert dry() == (1, 0, 1, 1)
+    cli("run", "d.toml")
+    assert dry() == (2, 0, 0, 0)
+    assert cli.json("run", "d.toml", "--dry-run")["at_most_sec"] == 0
+    assert dry("--fresh") == (0, 0, 2, 2)
+    assert (
+        cli.json("run", "d.toml", "--fresh", "--only", "owed", "--dry-run", code=2)["error"]["code"]
+        == "choice-conflict"
+    )
+    cli.write("d.toml", paid)
+    costly = cli.json("run", "d.toml", "--dry-run")
+    assert (costly["reused"], costly["queued"], costly["worst_case_nano"]) == (2, 2, 4_000_000_000)
+    before = cli.json("status", "d")["status"]["run_set"]["ended_at"]
+    assert "0 cells queued" in cli("resume", "d").stderr
+    assert cli.json("status", "d")["status"]["run_set"]["ended_at"] == before
+
+
+def test_what_can_have_no_verdict_is_said_before_launch(cli: Cli) -> None:
+    small_task(cli, "image")
+    text = TASK.format(timeout=9).replace("[environment]", '[environment]\ndocker_image = "x"')
+    cli.write("tasks/image/task.toml", text)
+    small_task(cli, "unsolved")
+    (cli.folder / "tasks" / "unsolved" / "solution" / "solve.sh").unlink()
+    reasons = cli.json("run", "tasks", "--agent", "oracle", "--dry-run")["reasons"]
+    assert any("oracle can have no verdict on unsolved: solution" in reason for reason in reasons)
+
+
 def test_a_gate_decides_the_exit_code(cli: Cli) -> None:
     small_task(cli, "yes")
     small_task(cli, "no", passes=False)

@@ -80,7 +80,7 @@ BAD = [
     ('name = "n"\nsuite = "s"\nprofiles = []\n', "profiles"),
     (LEAST + '[gate]\nprofiles = ["q"]\n', "gate.profiles: there is no profile 'q'"),
     (LEAST + 'env = { T = "${OTHER}" }\n', "profiles[0].env: ${OTHER} is not among secrets.names"),
-    (LEAST + 'env = { T = "Bearer ${OTHER}" }\n', "a reference is the whole value"),
+    (LEAST + 'env = { T = "${OTHER" }\n', "a reference is the whole value"),
     (LEAST + 'env = { "A=B" = "x" }\n', "'A=B' can't name a variable"),
     (LEAST + 'env = { A = "\\u0000" }\n', "A holds a NUL character"),
     (LEAST + "[policy]\nresources = { memory_mb = -1 }\n", "memory_mb is -1, and has to be 16 to"),

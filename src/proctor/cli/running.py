@@ -45,6 +45,7 @@ def dry_run_lines(report: DryRun) -> list[RenderableType]:
     lines = [
         f"{report.run_set}: {report.expected:,} cells expected",
         f"  decided {report.decided:,} · reused {report.reused:,} · owed {report.owed:,} · new {report.new:,}",
+        f"  to be run now {report.queued:,}",
         f"  worst-case cost {worst or format_usd(report.worst_case_nano)}",
         f"  expected time {duration(report.expected_sec)} · at most {duration(report.at_most_sec)}",
         "  comparable: yes" if report.comparable else "  comparable: no",

@@ -6,6 +6,7 @@ planned, and trial numbers are allocated once.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -36,7 +37,6 @@ __all__ = [
     "create",
     "enqueue_undecided",
     "find",
-    "preview",
     "why_new",
 ]
 
@@ -104,13 +104,11 @@ class RunSetRow:
     ended_at: datetime | None
 
 
-@dataclass(frozen=True, kw_only=True)
-class Preview:
-    """What planning would give: cells that exist with a verdict, exist without, and would be new."""
+class CellKind(NamedTuple):
+    """What cells of one profile and one task share."""
 
-    decided: int
-    owed: int
-    new: int
+    profile: int
+    content_digest: str
 
 
 def find(connection: Connection, plan: Plan) -> RunSetRow | None:
@@ -162,7 +160,7 @@ def lock(connection: Connection, tenant: UUID) -> None:
 
 
 def create(connection: Connection, plan: Plan) -> UUID:
-    """Write a new run set with its configurations, cells and expected cells, and queue what is undecided."""
+    """Write a new run set with its configurations, cells and expected cells. Nothing is queued yet."""
     lock(connection, plan.tenant)
     before = find(connection, plan)
     continued = 0 if before is None else before.continued + 1
@@ -171,7 +169,6 @@ def create(connection: Connection, plan: Plan) -> UUID:
     for position, profile in enumerate(plan.profiles):
         _insert_profile(connection, plan, identity, position, profile)
         _expect(connection, plan, identity, position, profile)
-    enqueue_undecided(connection, plan, identity)
     return identity
 
 
@@ -302,18 +299,18 @@ def enqueue_undecided(
     only: frozenset[str] | None = None,
     only_owed: bool = False,
     limit: int | None = None,
-) -> int:
-    """Queue every cell of a run set that has no verdict; returns how many. Safe to repeat.
+) -> Mapping[CellKind, int]:
+    """Queue every cell of a run set that has no verdict; returns how many of each kind. Safe to repeat.
 
     ``only``: content digests of the tasks to queue; ``only_owed``: cells that had an attempt; ``limit``: at most so
     many cells; ``revive``: dead letters too.
     """
     expected = {task.content_digest: task.expected_sec for task in plan.tasks}
-    queued = 0
+    queued: Counter[CellKind] = Counter()
     for page in _undecided(connection, plan, identity, only_owed=only_owed):
         wanted = [row for row in page if only is None or row.content_digest in only]
         if limit is not None:
-            wanted = wanted[: limit - queued]
+            wanted = wanted[: limit - queued.total()]
         items = [
             Item(
                 id=row.cell_id,
@@ -325,8 +322,8 @@ def enqueue_undecided(
         ]
         if items:
             queue.enqueue(connection, plan.tenant, KIND, items, holder=identity, revive=revive)
-        queued += len(items)
-        if limit is not None and queued >= limit:
+        queued.update(CellKind(row.profile, row.content_digest) for row in wanted)
+        if limit is not None and queued.total() >= limit:
             break
     return queued
 
@@ -346,18 +343,6 @@ def _undecided(connection: Connection, plan: Plan, identity: UUID, *, only_owed:
     ).all():
         yield rows
         after = rows[-1].cell_id
-
-
-def preview(connection: Connection, plan: Plan) -> Preview:
-    """What ``create`` would find and add, without writing anything."""
-    decided = owed = new = 0
-    for profile in plan.profiles:
-        for existing in _existing(connection, plan, profile):
-            have = sum(1 for cell in existing if cell.reused)
-            decided += have
-            owed += len(existing) - have
-            new += max(0, plan.trials - len(existing))
-    return Preview(decided=decided, owed=owed, new=new)
 
 
 def set_state(connection: Connection, tenant: UUID, identity: UUID, state: str, reason: str = "") -> None:

@@ -249,6 +249,18 @@ FROM proctor.expected_cell e
 LEFT JOIN proctor.result r ON r.tenant_id = e.tenant_id AND r.cell_id = e.cell_id AND r.policy_version = :policy
 WHERE e.tenant_id = :tenant AND e.run_set_id = :run_set AND e.withdrawn_at IS NULL;
 
+-- name: cell_counts
+SELECT count(*) AS expected, count(r.cell_id) AS decided, count(r.cell_id) FILTER (WHERE e.reused) AS reused,
+       count(*) FILTER (WHERE r.cell_id IS NULL AND tried.ever) AS owed,
+       count(*) FILTER (WHERE r.cell_id IS NULL AND NOT tried.ever) AS new
+FROM proctor.expected_cell e
+LEFT JOIN proctor.result r ON r.tenant_id = e.tenant_id AND r.cell_id = e.cell_id AND r.policy_version = :policy
+CROSS JOIN LATERAL (
+    SELECT r.cell_id IS NULL AND EXISTS (SELECT FROM proctor.attempt a
+                                         WHERE a.tenant_id = e.tenant_id AND a.cell_id = e.cell_id) AS ever
+) tried
+WHERE e.tenant_id = :tenant AND e.run_set_id = :run_set AND e.withdrawn_at IS NULL;
+
 -- name: cells
 -- A page of a run set's cells with the state of each, after a cursor.
 SELECT e.cell_id, c.trial, e.profile, e.content_digest, e.reused, e.withdrawn_at, e.reason AS withdrawn_reason,

@@ -23,6 +23,7 @@ from proctor.queue import service as queue
 
 __all__ = [
     "AttemptDetail",
+    "CellCounts",
     "CellPage",
     "CellRow",
     "ClassCount",
@@ -104,6 +105,17 @@ class Progress:
     def live(self) -> int:
         """Cells that something will still be done for without anybody asking."""
         return self.queued + self.waiting + self.running
+
+
+@dataclass(frozen=True, kw_only=True)
+class CellCounts:
+    """A run set's cells: with a verdict (``reused``: before it asked), owed after attempts, and never attempted."""
+
+    expected: int
+    decided: int
+    reused: int
+    owed: int
+    new: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -197,6 +209,12 @@ def progress(connection: Connection, tenant: UUID, row: RunSetRow) -> Progress:
         running=states.get("claimed", 0),
         dead=states.get("dead", 0),
     )
+
+
+def cell_counts(connection: Connection, tenant: UUID, row: RunSetRow) -> CellCounts:
+    """How far a run set's cells have come."""
+    found = _run(connection, "cell_counts", tenant=tenant, run_set=row.id, policy=row.policy_version).one()
+    return CellCounts(**found._mapping)
 
 
 def queue_left(connection: Connection, tenant: UUID, run_set_id: UUID) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from fnmatch import fnmatch
@@ -18,7 +18,7 @@ from proctor.database.queries import run_query
 from proctor.engine import planning, policy_book, reading, reclassifying
 from proctor.engine.errors import RunSetEnded, RunSetMoved, RunSetRuns
 from proctor.engine.outcomes import OutcomePolicy
-from proctor.engine.planning import Preview, RunSetRow
+from proctor.engine.planning import CellKind, RunSetRow
 from proctor.engine.reclassifying import Reclassifier
 from proctor.engine.recording import KIND
 from proctor.engine.resolving import Resolved, override_reasons
@@ -26,7 +26,7 @@ from proctor.engine.spec import RunSetSpec
 from proctor.kernel.ids import new_id
 from proctor.queue import service as queue
 
-__all__ = ["EngineService", "OnMoved", "Opened", "Selection", "matches", "task_digests"]
+__all__ = ["EngineService", "OnMoved", "Opened", "Rehearsal", "Selection", "matches", "task_digests"]
 
 _run = partial(run_query, "proctor.engine")
 
@@ -44,13 +44,28 @@ class OnMoved(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Opened:
-    """A run set ready to work on. ``queued``: cells without a verdict that were queued."""
+    """A run set ready to work on. ``wanted``: cells without a verdict that were queued, by profile and task."""
 
     run_set: RunSetRow
     created: bool
     why_new: str
     """What changed since the last run set of this name, where one was made."""
-    queued: int
+    wanted: Mapping[CellKind, int]
+
+    @property
+    def queued(self) -> int:
+        """How many cells were queued."""
+        return sum(self.wanted.values())
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rehearsal:
+    """What opening a run set would do. ``existing``: the one that would be gone on with."""
+
+    existing: UUID | None
+    moved: tuple[str, ...]
+    cells: reading.CellCounts
+    wanted: Mapping[CellKind, int]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,41 +88,47 @@ class EngineService:
         """Do work that is safe to repeat in a transaction of this tenant, again if the connection breaks."""
         return self._database.as_tenant(self.tenant, work)
 
-    def preview(self, resolved: Resolved) -> tuple[RunSetRow | None, list[str], Preview]:
-        """The run set this file has, how what it resolves to has moved, and what starting it would take."""
+    def rehearse(self, resolved: Resolved, *, on_moved: OnMoved, fresh: bool, selection: Selection) -> Rehearsal:
+        """What ``open`` would do with the same words, by doing it and taking it back. One that has moved is made anew.
 
-        def work(connection: Connection) -> tuple[RunSetRow | None, list[str], Preview]:
-            found = planning.find(connection, resolved.plan)
-            moved = planning.moved(connection, resolved.plan, found) if found else []
-            if found is not None and not moved:
-                return found, [], self._preview_of(connection, found)
-            return found, moved, planning.preview(connection, resolved.plan)
+        Others of the tenant wait meanwhile to be planned; a run set of 100,000 new cells takes seconds.
+        """
+
+        def work(connection: Connection) -> Rehearsal:
+            found = None if fresh else planning.find(connection, resolved.plan)
+            moved = planning.moved(connection, resolved.plan, found) if found is not None else []
+            choice = OnMoved.NEW if moved and on_moved is OnMoved.ASK else on_moved
+            with connection.begin_nested() as taken_back:
+                opened = self._open(connection, resolved, choice, fresh=fresh, selection=selection)
+                counts = reading.cell_counts(connection, self.tenant, opened.run_set)
+                taken_back.rollback()
+            existing = None if opened.created else opened.run_set.id
+            return Rehearsal(existing=existing, moved=tuple(moved), cells=counts, wanted=opened.wanted)
 
         return self.read(work)
-
-    def _preview_of(self, connection: Connection, found: RunSetRow) -> Preview:
-        progress = reading.progress(connection, self.tenant, found)
-        return Preview(decided=progress.decided, owed=progress.expected - progress.decided, new=0)
 
     def open(self, resolved: Resolved, *, on_moved: OnMoved, fresh: bool, selection: Selection) -> Opened:
         """Find or make the run set of a file and queue what it owes. Raises ``RunSetMoved`` with the differences."""
+        return self.read(
+            lambda connection: self._open(connection, resolved, on_moved, fresh=fresh, selection=selection)
+        )
 
-        def work(connection: Connection) -> Opened:
-            planning.lock(connection, self.tenant)
-            found = None if fresh else planning.find(connection, resolved.plan)
-            if found is not None and on_moved is not OnMoved.CONTINUE:
-                found = self._unless_moved(connection, resolved, found, on_moved)
-            created, why_new = found is None, ""
-            if found is None:
-                why_new = planning.why_new(connection, resolved.plan)
-                planning.create(connection, resolved.plan)
-                found = planning.find(connection, resolved.plan)
-                assert found is not None
-                self._emit(connection, found, "run_set.created")
-            queued = self._queue(connection, resolved, found, selection)
-            return Opened(run_set=found, created=created, why_new=why_new, queued=queued)
-
-        return self.read(work)
+    def _open(
+        self, connection: Connection, resolved: Resolved, on_moved: OnMoved, *, fresh: bool, selection: Selection
+    ) -> Opened:
+        planning.lock(connection, self.tenant)
+        found = None if fresh else planning.find(connection, resolved.plan)
+        if found is not None and on_moved is not OnMoved.CONTINUE:
+            found = self._unless_moved(connection, resolved, found, on_moved)
+        created, why_new = found is None, ""
+        if found is None:
+            why_new = planning.why_new(connection, resolved.plan)
+            planning.create(connection, resolved.plan)
+            found = planning.find(connection, resolved.plan)
+            assert found is not None
+            self._emit(connection, found, "run_set.created")
+        queued = self._queue(connection, resolved, found, selection)
+        return Opened(run_set=found, created=created, why_new=why_new, wanted=queued)
 
     def _unless_moved(
         self, connection: Connection, resolved: Resolved, found: RunSetRow, on_moved: OnMoved
@@ -119,15 +140,16 @@ class EngineService:
             return None
         raise RunSetMoved("\n  ".join(["What this file resolves to has changed:", *differences]), where=found.name)
 
-    def _queue(self, connection: Connection, resolved: Resolved, found: RunSetRow, selection: Selection) -> int:
+    def _queue(
+        self, connection: Connection, resolved: Resolved, found: RunSetRow, selection: Selection
+    ) -> Mapping[CellKind, int]:
         plan = replace(resolved.plan, policy_version=found.policy_version)  # it may have been reclassified
         progress = reading.progress(connection, self.tenant, found)
         if progress.decided == progress.expected:
-            return 0
+            return {}
         if selection != Selection():
             queue.let_go(connection, self.tenant, KIND, found.id, drop=False)
-        planning.set_state(connection, self.tenant, found.id, "running")
-        return planning.enqueue_undecided(
+        queued = planning.enqueue_undecided(
             connection,
             plan,
             found.id,
@@ -136,6 +158,9 @@ class EngineService:
             only_owed=selection.only_owed,
             limit=selection.limit,
         )
+        if queued:
+            planning.set_state(connection, self.tenant, found.id, "running")
+        return queued
 
     def finish(self, identity: UUID, *, paused_reason: str | None = None) -> RunSetRow:
         """Say how a run set ended once nothing of it is left to do, and append leaderboard revisions."""
@@ -200,14 +225,16 @@ class EngineService:
         self.read(work)
 
     def resume(self, identity: UUID) -> int:
-        """Queue every owed cell again, dead letters too; returns how many."""
+        """Queue every cell without a verdict again, dead letters too; returns how many. A complete one stays so."""
 
         def work(connection: Connection) -> int:
             row = reading.find_run_set(connection, self.tenant, str(identity))
             plan = self.stored_plan(connection, row)
-            planning.set_state(connection, self.tenant, identity, "running")
-            self._emit(connection, row, "run_set.resumed")
-            return planning.enqueue_undecided(connection, plan, identity, revive=True)
+            queued = planning.enqueue_undecided(connection, plan, identity, revive=True)
+            if queued:
+                planning.set_state(connection, self.tenant, identity, "running")
+                self._emit(connection, row, "run_set.resumed")
+            return sum(queued.values())
 
         return self.read(work)
 
@@ -249,7 +276,7 @@ class EngineService:
         if row.state in ("paused", "cancelled"):
             progress = reading.progress(connection, self.tenant, row)
             return progress.expected - progress.decided
-        owed = planning.enqueue_undecided(connection, self.stored_plan(connection, row), row.id)
+        owed = sum(planning.enqueue_undecided(connection, self.stored_plan(connection, row), row.id).values())
         progress = reading.progress(connection, self.tenant, row)
         state, reason = ("running", "reclassified") if owed else _ending(row, progress, None)
         planning.set_state(connection, self.tenant, row.id, state, reason)
@@ -303,7 +330,8 @@ def _ending(row: RunSetRow, progress: reading.Progress, paused_reason: str | Non
         return "paused", paused_reason
     if progress.live:
         return "running", ""
-    return "complete_with_gaps", f"{progress.expected - progress.decided} cells owed"
+    missing = progress.expected - progress.decided
+    return "complete_with_gaps", f"{missing} {'cell' if missing == 1 else 'cells'} without a verdict"
 
 
 def _planned(profile: Any) -> planning.PlannedProfile:

@@ -6,15 +6,16 @@ dropped in silence: a task that ran under other terms than it asked for would ha
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from proctor.engine.phases import TaskUnsupported
 from proctor.kernel.canonical import Json
 from proctor.sandboxes.interfaces import Limits, Network, SandboxBackend
 from proctor.suites.tasks import NetworkPolicy, Task, VerificationMode
+from proctor.suites.variables import variable_names
 
-__all__ = ["Terms", "refuse_unsupported", "terms_of"]
+__all__ = ["Terms", "obstacles", "refuse_unsupported", "terms_of"]
 
 _OURS: frozenset[str | None] = frozenset({None, "agent"})
 """Users that every backend has."""
@@ -71,6 +72,24 @@ def _limits(override: Json, task: Task) -> Limits:
         disk_mb=int(storage) if isinstance(storage, int | float) else None,
         cpus=float(cpus) if isinstance(cpus, int | float) else None,
     )
+
+
+def obstacles(
+    task: Task, configuration: Mapping[str, Json], backend: SandboxBackend, *, secrets: Collection[str]
+) -> Iterator[str]:
+    """Why a task can have no verdict under a configuration, as far as it is known before launch."""
+    for field, reason in _refusals(task, terms_of(task, configuration), configuration, backend):
+        yield f"{field}: {reason}"
+    agent = configuration["agent"]
+    is_oracle = isinstance(agent, Mapping) and agent["name"] == "oracle"
+    if is_oracle and not task.has_solution:
+        yield "solution: it has no reference solution for the oracle"
+    tables = {"environment.env": task.environment.env, "verifier.env": task.verifier.env}
+    if is_oracle:
+        tables["solution.env"] = task.solution_env
+    for field, table in tables.items():
+        for name in sorted(variable_names(table) - set(secrets)):
+            yield f"{field}: ${{{name}}} is not among secrets.names"
 
 
 def refuse_unsupported(task: Task, configuration: Mapping[str, Json], backend: SandboxBackend) -> None:

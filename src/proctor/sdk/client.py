@@ -25,9 +25,9 @@ from proctor.app import Platform, open_platform
 from proctor.engine import logs, reading
 from proctor.engine.errors import SecretMissing, SpecInvalid
 from proctor.engine.gates import GateResult, judge_gate
-from proctor.engine.planning import Preview, RunSetRow
+from proctor.engine.planning import RunSetRow
 from proctor.engine.resolving import Resolved, resolve
-from proctor.engine.service import OnMoved, Opened, Selection, task_digests
+from proctor.engine.service import OnMoved, Opened, Rehearsal, Selection, task_digests
 from proctor.engine.spec import RunSetSpec, check_spec, read_spec, spec_document
 from proctor.kernel.canonical import digest
 from proctor.sandboxes.interfaces import SandboxBackend
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from proctor.engine.regrading.grader import Regraded
     from proctor.sdk.reclassifications import Reclassification
     from proctor.sdk.regrades import RegradePlan, RegradeReport
+    from proctor.sdk.requests import RunRequest
     from proctor.sdk.running import RunSession
 
 __all__ = ["Client", "Leaderboard", "Prepared"]
@@ -120,9 +121,11 @@ class Client:
         )
         return Prepared(spec=spec, resolved=resolved, backend=backend, secrets=secrets, missing_secrets=tuple(missing))
 
-    def preview(self, prepared: Prepared) -> tuple[RunSetRow | None, list[str], Preview]:
-        """The run set this file has, how it has moved, and what starting would take. Writes nothing."""
-        return self._platform.engine.preview(prepared.resolved)
+    def rehearse(self, prepared: Prepared, request: RunRequest) -> Rehearsal:
+        """What opening the run set would do with the same words. Writes nothing but the imported suite."""
+        return self._platform.engine.rehearse(
+            prepared.resolved, on_moved=request.on_moved, fresh=request.fresh, selection=request.selection
+        )
 
     def open_run_set(
         self,

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from math import ceil
 
-from proctor.engine.service import matches
+from proctor.engine.attempts import GRADINGS, SETUP_TIMEOUT_SEC
+from proctor.engine.planning import CellKind, PlannedProfile
+from proctor.engine.terms import obstacles, terms_of
+from proctor.kernel.canonical import Json
 from proctor.sdk.client import Client, Prepared
 from proctor.sdk.requests import RunRequest
+from proctor.suites.service import StoredTask
 
 __all__ = ["DryRun", "dry_run"]
 
@@ -22,10 +28,13 @@ class DryRun:
     decided: int
     reused: int
     owed: int
+    """Cells that had an attempt and have no verdict."""
     new: int
+    queued: int
+    """Cells that would be worked on now; money and time are of these."""
     worst_case_nano: int | None
     expected_sec: float | None
-    at_most_sec: float
+    at_most_sec: float | None
     comparable: bool
     reasons: tuple[str, ...]
     malformed: tuple[str, ...]
@@ -33,48 +42,81 @@ class DryRun:
 
 
 def dry_run(client: Client, prepared: Prepared, request: RunRequest) -> DryRun:
-    """Resolve and count; writes nothing but the imported suite."""
-    found, moved, preview = client.preview(prepared)
-    plan = prepared.resolved.plan
-    fresh_start = found is None or request.fresh or (bool(moved) and not request.go_on)
-    work = preview.owed + preview.new
+    """Resolve, rehearse and count; writes nothing but the imported suite."""
+    rehearsal = client.rehearse(prepared, request)
+    plan, wanted = prepared.resolved.plan, rehearsal.wanted
+    slots, queued = prepared.spec.execution.concurrency, sum(wanted.values())
     reasons = (*prepared.resolved.reasons, *_gaps(prepared))
-    tasks = [t for t in prepared.resolved.tasks if request.task is None or matches(t.name, request.task)]
-    slots = prepared.spec.execution.concurrency
-    at_most = sum(_timeout(task.content_digest, prepared) for task in tasks) * plan.trials * len(plan.profiles) / slots
     mean = client.mean_seconds([profile.configuration for profile in plan.profiles])
     return DryRun(
         run_set=plan.name,
-        existing=str(found.id) if found else None,
-        moved=tuple(moved),
-        expected=plan.trials * len(plan.profiles) * len(plan.tasks),
-        decided=preview.decided,
-        reused=preview.decided if fresh_start else 0,
-        owed=preview.owed,
-        new=preview.new,
-        worst_case_nano=_worst_case(prepared, work),
-        expected_sec=None if mean is None else mean * work / slots,
-        at_most_sec=at_most,
+        existing=str(rehearsal.existing) if rehearsal.existing else None,
+        moved=rehearsal.moved,
+        expected=rehearsal.cells.expected,
+        decided=rehearsal.cells.decided,
+        reused=rehearsal.cells.reused,
+        owed=rehearsal.cells.owed,
+        new=rehearsal.cells.new,
+        queued=queued,
+        worst_case_nano=_worst_case(prepared, wanted),
+        expected_sec=None if mean is None else mean * ceil(queued / slots),
+        at_most_sec=_at_most(prepared, wanted, slots),
         comparable=not reasons,
         reasons=reasons,
-        malformed=tuple(f"{task.name}: {task.problems[0]}" for task in prepared.resolved.malformed),
+        malformed=tuple(f"{task.name}: {problem}" for task in prepared.resolved.malformed for problem in task.problems),
         missing_secrets=prepared.missing_secrets,
     )
 
 
-def _gaps(prepared: Prepared) -> tuple[str, ...]:
-    count = len(prepared.resolved.malformed)
-    return (f"coverage: {count} malformed tasks can have no verdict",) if count else ()
+def _gaps(prepared: Prepared) -> Iterator[str]:
+    """What is known before launch to have no verdict."""
+    if count := len(prepared.resolved.malformed):
+        yield f"coverage: {count} malformed {'task' if count == 1 else 'tasks'} can have no verdict"
+    for profile in prepared.resolved.plan.profiles:
+        for task in prepared.resolved.tasks:
+            for reason in _obstacles(prepared, profile, task):
+                yield f"coverage: {profile.name} can have no verdict on {task.name}: {reason}"
+                break
 
 
-def _timeout(content_digest: str, prepared: Prepared) -> float:
-    by_digest = {task.content_digest: task.expected_sec for task in prepared.resolved.plan.tasks}
-    return by_digest[content_digest]
+def _obstacles(prepared: Prepared, profile: PlannedProfile, task: StoredTask) -> Iterator[str]:
+    if task.task is None:
+        return
+    names = prepared.spec.secrets.names
+    yield from obstacles(task.task, profile.document, prepared.backend, secrets=names)
 
 
-def _worst_case(prepared: Prepared, work: int) -> int | None:
-    """The dearest profile's ceiling for every cell to be run; unknown where one profile's is."""
-    costs = list(prepared.resolved.worst_case_nano.values())
-    if any(cost is None for cost in costs):
+def _worst_case(prepared: Prepared, wanted: Mapping[CellKind, int]) -> int | None:
+    """Each profile's ceiling for each of its cells; unknown where one of them has none."""
+    total = 0
+    for kind, cells in wanted.items():
+        ceiling = prepared.resolved.worst_case_nano[prepared.resolved.plan.profiles[kind.profile].name]
+        if ceiling is None:
+            return None
+        total += ceiling * cells
+    return total
+
+
+def _at_most(prepared: Prepared, wanted: Mapping[CellKind, int], slots: int) -> float | None:
+    """One attempt a cell, each as long as its limits allow; ``None`` where one has no limit.
+
+    Whatever the order, slots that are never idle while work waits need no more than this (Graham 1966).
+    """
+    longest = {task.content_digest: task for task in prepared.resolved.tasks}
+    total = most = 0.0
+    for kind, cells in wanted.items():
+        document = prepared.resolved.plan.profiles[kind.profile].document
+        seconds = _attempt_at_most(longest[kind.content_digest], document)
+        if seconds is None:
+            return None
+        total, most = total + seconds * cells, max(most, seconds)
+    return total / slots + most * (1 - 1 / slots)
+
+
+def _attempt_at_most(task: StoredTask, document: Mapping[str, Json]) -> float | None:
+    if task.task is None:
+        return 0.0
+    terms = terms_of(task.task, document)
+    if terms.agent_timeout_sec is None:
         return None
-    return max((cost for cost in costs if cost is not None), default=0) * work
+    return SETUP_TIMEOUT_SEC + terms.agent_timeout_sec + GRADINGS * terms.verifier_timeout_sec

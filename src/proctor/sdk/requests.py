@@ -32,6 +32,8 @@ class RunRequest:
     @property
     def on_moved(self) -> OnMoved:
         """What to do when the file resolves to something else. Raises ``ChoiceConflict``."""
+        if self.fresh and self.only_owed:
+            raise ChoiceConflict("A fresh run set owes nothing yet.", where="--fresh and --only owed")
         if self.go_on and self.new:
             raise ChoiceConflict(where="--continue and --new")
         if self.go_on:
