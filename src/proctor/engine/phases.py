@@ -39,10 +39,13 @@ class PhaseRecorder:
         self.evidence: list[Evidence] = []
 
     @contextmanager
-    def phase(self, phase: Phase) -> Iterator[dict[str, Json]]:
-        """Time a phase; the dict it yields becomes its detail. Raises ``PhaseFailed`` for whatever ended it."""
+    def phase(self, phase: Phase, *, step: str = "") -> Iterator[dict[str, Json]]:
+        """Time a phase; the dict it yields becomes its detail. Raises ``PhaseFailed`` for whatever ended it.
+
+        ``step``: which of the task's steps it belongs to; empty for a task without, and for what all steps share.
+        """
         started = self._clock.now()
-        detail: dict[str, Json] = {}
+        detail: dict[str, Json] = {"step": step} if step else {}
         try:
             yield detail
         except asyncio.CancelledError:
