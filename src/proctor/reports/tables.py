@@ -25,6 +25,7 @@ __all__ = [
     "profiles_table",
     "run_sets_table",
     "status_lines",
+    "step_line",
     "suite_table",
     "suites_table",
     "table",
@@ -210,5 +211,19 @@ def attempt_phases(evidence: Sequence[Mapping[str, Any]]) -> Table:
         took = (item["ended_at"] - item["started_at"]).total_seconds()
         seen = {key: value for key, value in item["detail"].items() if value not in (None, False, "", [], {})}
         seen.pop("stderr_tail", None)
-        made.add_row(item["phase"], duration(took), " ".join(f"{key}={value}" for key, value in seen.items()))
+        step = seen.pop("step", "")
+        made.add_row(
+            f"{item['phase']} ({step})" if step else item["phase"],
+            duration(took),
+            " ".join(f"{key}={value}" for key, value in seen.items()),
+        )
     return made
+
+
+def step_line(step: Mapping[str, Any]) -> str:
+    """One step of a task as its grading tells it."""
+    if not step["reached"]:
+        return f"step {step['name']}: not reached, counts 0"
+    verdict = {True: "pass", False: "fail", None: "no verdict"}[step["passed"]]
+    problem = f" · {step['problem']}" if step["problem"] else ""
+    return f"step {step['name']}: {verdict} · rewards {step['rewards']}{problem}"
