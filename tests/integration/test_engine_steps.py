@@ -81,10 +81,11 @@ class Watched(FakeBackend):
         self.left = {name: list(values) for name, values in rewards.items()}
         self.agent = agent
         self.made: list[FakeSandbox] = []
-        self.fail_from: int | None = None
+        self.fail_at: int | None = None
 
     async def create(self, spec: SandboxSpec) -> Sandbox:
-        if self.fail_from is not None and len(self.made) >= self.fail_from:
+        if self.fail_at == len(self.made):
+            self.fail_at = None
             raise SandboxStartError("no sandbox today")
         sandbox = await super().create(spec)
         assert isinstance(sandbox, FakeSandbox)
@@ -260,11 +261,15 @@ def test_a_broken_verifier_is_below_any_min_reward(bench: Bench) -> None:
 def test_a_fault_of_the_infrastructure_ends_the_attempt(bench: Bench) -> None:
     write(bench)
     backend = Watched({})
-    backend.fail_from = 2
+    backend.fail_at = 2
     detail = run(bench, backend)
-    assert phases(detail)[-2:] == [("verify", "two"), ("record", "")]
-    assert detail.gradings == ()
-    assert (detail.outcomes[-1]["class"], detail.outcomes[-1]["verdict"]) == ("sandbox_error", None)
+    assert detail.outcomes[-1]["class"] == "passed"
+    first = "SELECT id FROM proctor.attempt WHERE number = 1"
+    ended = bench.sql(f"SELECT phase, detail->>'step' FROM proctor.evidence WHERE attempt_id = ({first}) ORDER BY seq")
+    assert ended[-2:] == [("verify", "two"), ("record", None)]
+    outcome = bench.sql(f"SELECT class, verdict, grading FROM proctor.outcome WHERE attempt_id = ({first})")
+    assert outcome == [("sandbox_error", None, 0)]
+    assert bench.sql(f"SELECT count(*) FROM proctor.grading WHERE attempt_id = ({first})") == [(0,)]
 
 
 def setup(bench: Bench, step: str, answers: Mapping[str, int]) -> Watched:
