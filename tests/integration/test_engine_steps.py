@@ -374,3 +374,22 @@ def test_a_step_without_a_solution_is_the_tasks_fault(bench: Bench) -> None:
     task = write(bench)
     (task / "steps/two/solution/solve.sh").rename(task / "steps/two/solution/other.sh")
     assert run(bench, Watched({})).outcomes[-1]["class"] == "task_invalid"
+
+
+def test_collect_hooks_of_task_and_step_run_when_the_agent_is_done_and_their_end_is_evidence(bench: Bench) -> None:
+    hook = '[[{}verifier.collect]]\ncommand = "{}"\ntimeout_sec = 5\n'
+    offers = 'skills_dir = "/skills"\nmcp_servers = [{ name = "m", transport = "stdio", command = "c" }]\n'
+    task = write(bench, more=hook.format("steps.", "dump-step") + hook.format("", "dump-task"))
+    config = (task / "task.toml").read_text().replace("[environment]\n", f"[environment]\n{offers}")
+    (task / "task.toml").write_text(config)
+    backend = setup(bench, "one", {"dump-task": 4})
+    detail = run(bench, backend)
+    prepared = detail.evidence[0]["detail"]
+    assert (prepared["skills_dir"], prepared["mcp_servers"]) == ("/skills", ["m (stdio)"])
+    hooks = [item["detail"]["hooks"] for item in detail.evidence if item["phase"] == "collect"]
+    assert [[(hook["command"], hook["exit_code"]) for hook in one] for one in hooks] == [
+        [("dump-task", 4)],
+        [("dump-task", 4)],
+        [("dump-task", 4), ("dump-step", 0)],
+    ]
+    assert detail.outcomes[-1]["class"] == "passed"

@@ -8,7 +8,7 @@ import pytest
 
 from proctor.engine.phases import TaskUnsupported
 from proctor.engine.spec import Policy
-from proctor.engine.terms import expected_sec, refuse_unsupported, terms_of
+from proctor.engine.terms import declared, expected_sec, refuse_unsupported, terms_of
 from proctor.kernel.canonical import Json
 from proctor.sandboxes.fake import FakeBackend
 from proctor.sandboxes.interfaces import Capabilities, Limits, Network
@@ -66,6 +66,7 @@ def test_overrides() -> None:
 
 
 STEP = Step(name="s", instruction="Do.", agent=AgentSettings(), verifier=VERIFIER)
+HOOK = CollectHook(command="c", service="main", timeout_sec=1)
 REFUSED: list[tuple[Task, str]] = [
     (replace(TASK, userland=None), "environment"),
     (replace(TASK, environment=Environment(gpus=1)), "environment.gpus"),
@@ -75,14 +76,10 @@ REFUSED: list[tuple[Task, str]] = [
     (replace(TASK, agent=AgentSettings(network=PUBLIC)), "agent.network_mode"),
     (replace(TASK, verifier=replace(VERIFIER, network=PUBLIC)), "verifier.network_mode"),
     (
-        replace(TASK, environment=Environment(mcp_servers=(McpServer(name="m", transport="stdio"),))),
-        "environment.mcp_servers",
+        replace(TASK, verifier=replace(VERIFIER, collect=(HOOK, replace(HOOK, service="db")))),
+        "verifier.collect[1].service",
     ),
-    (replace(TASK, environment=Environment(skills_dir="/s")), "environment.skills_dir"),
-    (
-        replace(TASK, verifier=replace(VERIFIER, collect=(CollectHook(command="c", service="main", timeout_sec=1),))),
-        "verifier.collect",
-    ),
+    (replace(TASK, verifier=replace(VERIFIER, collect=(replace(HOOK, user="root"),))), "verifier.collect[0].user"),
     (
         replace(TASK, verifier=replace(VERIFIER, environment=Environment(docker_image="i"))),
         "verifier.environment",
@@ -133,6 +130,14 @@ def test_a_task_is_expected_to_take_the_time_of_all_its_steps() -> None:
     assert expected_sec(replace(TASK, steps=(STEP, own)), 2.0) == 4.0
     assert expected_sec(replace(TASK, agent=AgentSettings(), steps=(STEP, own)), None) is None
     refuse_unsupported(replace(TASK, steps=(STEP, own)), configuration(), FakeBackend())
+
+
+def test_skills_servers_and_hooks_are_taken_and_the_first_two_told() -> None:
+    environment = Environment(mcp_servers=(McpServer(name="m", transport="stdio"),), skills_dir="/s")
+    offering = replace(TASK, environment=environment, verifier=replace(VERIFIER, collect=(HOOK,)))
+    refuse_unsupported(offering, configuration(), FakeBackend())
+    assert declared(offering) == {"mcp_servers": ["m (stdio)"], "skills_dir": "/s"}
+    assert declared(TASK) == {}
 
 
 def test_an_allowlist_needs_a_backend_that_has_one() -> None:

@@ -27,7 +27,7 @@ from proctor.engine.secrets import scrub_document
 from proctor.engine.states import StateKeeper
 from proctor.engine.step_loop import Kept, StepLoop
 from proctor.engine.steps import StepPlan, plan_steps
-from proctor.engine.terms import refuse_unsupported
+from proctor.engine.terms import declared, refuse_unsupported
 from proctor.engine.trajectories import TrajectoryGatherer
 from proctor.kernel.canonical import Json
 from proctor.sandboxes.interfaces import Sandbox
@@ -117,6 +117,7 @@ class AttemptRunner:
             if loaded.task is None or loaded.folder is None:
                 raise TaskUnsupported(str(loaded.problem), where=loaded.name)
             refuse_unsupported(loaded.task, configuration, self._parts.backend)
+            detail.update(declared(loaded.task))
             plans = plan_steps(loaded.task, loaded.folder, configuration)
             options = configuration.get("options")
             agent_name = configuration["agent"]

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from proctor.engine.assignments import Assignment
+from proctor.engine.hooks import run_hooks
 from proctor.engine.parts import RunnerParts
 from proctor.engine.secrets import holds_secret
 from proctor.engine.steps import StepPlan
@@ -37,13 +38,15 @@ class StateKeeper:
         self._scratch: list[Path] = []
         self.artifacts: dict[str, StoredObject] = {}
 
-    async def collect(self, sandbox: Sandbox, step: StepPlan, detail: dict[str, Json]) -> Collected:
+    async def collect(self, sandbox: Sandbox, step: StepPlan, workdir: str, detail: dict[str, Json]) -> Collected:
         """The step's final state, kept; where it is verified live only the agent's session is dead by now.
 
         Raises ``TransferRefused`` for a state that can't be taken out.
         """
         await sandbox.kill_session("agent")
         detail["mode"] = step.terms.mode.value
+        if step.hooks:
+            detail["hooks"] = await run_hooks(sandbox, step.hooks, workdir)
         if not step.on_copy:
             return Collected()
         await sandbox.kill_all()

@@ -14,7 +14,7 @@ from pathlib import Path
 from proctor.engine.evidence import GradingFacts, VerifierProblem
 from proctor.engine.terms import Terms, terms_of
 from proctor.kernel.canonical import Json
-from proctor.suites.tasks import Artifact, Healthcheck, RewardStrategy, Step, Task, VerificationMode
+from proctor.suites.tasks import Artifact, CollectHook, Healthcheck, RewardStrategy, Step, Task, VerificationMode
 
 __all__ = ["StepPlan", "grade_whole", "mean_rewards", "plan_steps", "step_of"]
 
@@ -31,6 +31,8 @@ class StepPlan:
     solution: Path
     verifier_env: Mapping[str, str]
     artifacts: tuple[Artifact, ...] = ()
+    hooks: tuple[CollectHook, ...] = ()
+    """Run in the agent's sandbox when the agent is done with the step."""
     min_reward: Mapping[str, float] = field(default_factory=dict)
     healthcheck: Healthcheck | None = None
     workdir: Path | None = None
@@ -69,6 +71,7 @@ def _whole_task(task: Task, folder: Path, configuration: Mapping[str, Json]) -> 
         solution=folder / "solution",
         verifier_env=task.verifier.env,
         artifacts=task.artifacts,
+        hooks=task.verifier.collect,
     )
 
 
@@ -82,6 +85,7 @@ def _plan(task: Task, step: Step, folder: Path, configuration: Mapping[str, Json
         solution=own / "solution" if (own / "solution").is_dir() else folder / "solution",
         verifier_env={**task.verifier.env, **step.verifier.env},
         artifacts=(*task.artifacts, *step.artifacts),
+        hooks=(*task.verifier.collect, *step.verifier.collect),
         min_reward=step.min_reward,
         healthcheck=step.healthcheck,
         workdir=own / "workdir" if (own / "workdir").is_dir() else None,

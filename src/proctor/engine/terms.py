@@ -14,10 +14,12 @@ from proctor.kernel.canonical import Json
 from proctor.sandboxes.interfaces import Limits, Network, SandboxBackend
 from proctor.suites.tasks import AgentSettings, NetworkPolicy, Step, Task, VerificationMode, Verifier
 
-__all__ = ["Terms", "expected_sec", "refuse_unsupported", "terms_of"]
+__all__ = ["Terms", "declared", "expected_sec", "refuse_unsupported", "terms_of"]
 
 _OURS: frozenset[str | None] = frozenset({None, "agent"})
 """Users that every backend has."""
+_MAIN: str = "main"
+"""The field's name for the service that the agent is in."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,6 +58,13 @@ def _agent_timeout(task: Task, step: Step | None) -> float | None:
     """A step without a limit of its own has the task's."""
     own = None if step is None else step.agent.timeout_sec
     return task.agent.timeout_sec if own is None else own
+
+
+def declared(task: Task) -> dict[str, Json]:
+    """What a task offers to its agents beyond files, by name: kept as evidence, and an agent's own to use."""
+    servers: list[Json] = [f"{server.name} ({server.transport})" for server in task.environment.mcp_servers]
+    offers: dict[str, Json] = {"mcp_servers": servers, "skills_dir": task.environment.skills_dir}
+    return {name: offer for name, offer in offers.items() if offer}
 
 
 def _timeout(override: Json, of_task: float | None) -> float | None:
@@ -108,7 +117,6 @@ def _refusals(
             f"'public' shares this machine's network with the {name} sandbox; policy.network = 'public' allows it",
         )
     yield from _phase_refusals(task, task.agent, task.verifier)
-    yield from _extras(task)
     yield from _verifier_extras(task.verifier)
     for number, step in enumerate(task.steps):
         for field, reason in (*_phase_refusals(task, step.agent, step.verifier), *_verifier_extras(step.verifier)):
@@ -136,15 +144,11 @@ def _same(one: NetworkPolicy, other: NetworkPolicy | None) -> bool:
     return other is not None and one == other
 
 
-def _extras(task: Task) -> Iterator[tuple[str, str]]:
-    if task.environment.mcp_servers:
-        yield "environment.mcp_servers", "MCP servers can't be had by this release"
-    if task.environment.skills_dir:
-        yield "environment.skills_dir", "skills can't be had by this release"
-
-
 def _verifier_extras(verifier: Verifier) -> Iterator[tuple[str, str]]:
-    if verifier.collect:
-        yield "verifier.collect", "collect hooks can't be run by this release"
+    for number, hook in enumerate(verifier.collect):
+        if hook.service != _MAIN:
+            yield f"verifier.collect[{number}].service", f"there is no service {hook.service!r} in this sandbox"
+        if hook.user not in _OURS:
+            yield f"verifier.collect[{number}].user", f"user {hook.user!r} can't be had in this sandbox"
     if verifier.environment is not None and verifier.environment.has_image:
         yield "verifier.environment", "needs an image, which this sandbox does not have"
