@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from proctor.agents.errors import ProfileInvalid
 from proctor.agents.trajectory import parse
 from proctor.engine import reading
 from proctor.engine.errors import SpecInvalid
-from proctor.sandboxes.errors import SandboxStartError
+from proctor.sandboxes.errors import SandboxStartError, TransferRefused
 from proctor.sandboxes.fake import FakeBackend, FakeFile, FakeSandbox
 from proctor.sandboxes.interfaces import ExecRequest, ExecResult, LimitKind, Sandbox, SandboxSpec
 from tests.bench import Bench
@@ -318,6 +319,26 @@ def test_after_that_the_step_is_not_reached_so_that_no_agent_can_unmake_a_verdic
     assert told(detail)[1:] == [("two", False, None), ("three", False, None)]
     assert "not_reached" in detail.evidence[-2]["detail"]
     assert (detail.outcomes[-1]["class"], detail.outcomes[-1]["verdict"]) == ("failed", False)
+
+
+@pytest.mark.parametrize(("code", "outcome"), [(errno.ENOSPC, "passed"), (errno.ENOTDIR, "failed")])
+def test_files_that_do_not_go_in_are_the_agents_doing_or_the_hosts(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, code: int, outcome: str
+) -> None:
+    """A full disk of the host costs a try and no verdict; a work directory that is a file costs the step."""
+    write(bench)
+    plain, failed = FakeSandbox.put, 0
+
+    async def put(sandbox: FakeSandbox, source: Path, destination: str, *, user: str | None = None) -> None:
+        nonlocal failed
+        if source.match("steps/two/workdir") and not failed:
+            failed += 1
+            raise TransferRefused("no") from OSError(code, "no")
+        await plain(sandbox, source, destination, user=user)
+
+    monkeypatch.setattr(FakeSandbox, "put", put)
+    detail = run(bench, Watched({}))
+    assert (detail.outcomes[-1]["class"], bench.settled["sandbox_error"]) == (outcome, int(outcome == "passed"))
 
 
 def test_a_steps_healthcheck_is_one_more(bench: Bench) -> None:

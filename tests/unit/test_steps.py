@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from proctor.agents.interfaces import Usage
 from proctor.engine.evidence import GradingFacts, VerifierProblem
 from proctor.engine.spec import Policy
 from proctor.engine.steps import StepPlan, grade_whole, mean_rewards, plan_steps
@@ -93,6 +94,12 @@ def test_the_mean_is_by_name_and_an_absent_name_counts_0() -> None:
     facts = whole(task("one", "two", threshold=0.5), {"reward": 1.0, "style": 0.5}, {"speed": 4.0})
     assert facts.rewards == {"reward": 0.5, "style": 0.25, "speed": 2.0}
     assert facts.passed is True
+
+
+@pytest.mark.parametrize("reward", [0.1, 0.7, 0.9])
+def test_steps_at_the_threshold_are_not_below_it_together(reward: float) -> None:
+    facts = whole(task("one", "two", "three", threshold=reward), *[{"reward": reward}] * 3)
+    assert (facts.passed, facts.primary) == (True, reward)
 
 
 @pytest.mark.parametrize(
@@ -192,3 +199,9 @@ def test_in_live_all_steps_but_the_last_are_graded_on_a_copy() -> None:
     steps = tuple(replace(step, verifier=live.verifier) for step in live.steps)
     plans = plan_steps(replace(live, steps=steps), Path("/nowhere"), CONFIGURATION)
     assert [one.on_copy for one in plans] == [True, False]
+
+
+def test_the_usage_of_all_steps_is_a_sum_and_unknown_where_one_is() -> None:
+    one, other = Usage(input_tokens=1, cost_nano=5), Usage(input_tokens=2, output_tokens=3)
+    assert Usage.total([one, other]) == Usage(input_tokens=3)
+    assert Usage.total([]) == Usage.none()

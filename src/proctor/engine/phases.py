@@ -17,7 +17,10 @@ from proctor.sandboxes.errors import SandboxError, TransferRefused, UnsupportedB
 from proctor.sandboxes.interfaces import ExecResult
 from proctor.suites.errors import VariableMissing
 
-__all__ = ["PhaseFailed", "PhaseRecorder", "TaskUnsupported", "exec_detail"]
+__all__ = ["PhaseFailed", "PhaseRecorder", "TaskUnsupported", "exec_detail", "hosts_fault"]
+
+_HOSTS: frozenset[int] = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE})
+"""What the host's disk and kernel run out of; no agent is to blame for these."""
 
 
 class TaskUnsupported(ProctorError):
@@ -72,6 +75,13 @@ def exec_detail(result: ExecResult) -> dict[str, Json]:
     }
 
 
+def hosts_fault(error: BaseException | None) -> bool:
+    """Whether the host ran out of something, whatever the error was wrapped in."""
+    return error is not None and (
+        (isinstance(error, OSError) and error.errno in _HOSTS) or hosts_fault(error.__cause__)
+    )
+
+
 def _told(error: Exception) -> dict[str, Json]:
     detail: dict[str, Json] = {
         "failed": True,
@@ -91,10 +101,8 @@ def _source(error: Exception) -> str:
         return "profile"
     if isinstance(error, AgentSetupFailed):
         return "agent"
+    if hosts_fault(error):
+        return "sandbox"
     if isinstance(error, TransferRefused):
         return "agent"
-    if isinstance(error, SandboxError):
-        return "sandbox"
-    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE):
-        return "sandbox"
-    return "harness"
+    return "sandbox" if isinstance(error, SandboxError) else "harness"

@@ -16,7 +16,7 @@ from proctor.engine.evidence import GradingFacts, Phase
 from proctor.engine.healthchecks import becomes_healthy
 from proctor.engine.logs import LogWriter
 from proctor.engine.parts import RunnerParts
-from proctor.engine.phases import PhaseRecorder, TaskUnsupported, exec_detail
+from proctor.engine.phases import PhaseRecorder, TaskUnsupported, exec_detail, hosts_fault
 from proctor.engine.states import Collected, StateKeeper
 from proctor.engine.steps import StepPlan, grade_whole
 from proctor.engine.trajectories import TrajectoryGatherer
@@ -119,6 +119,8 @@ class StepLoop:
         try:
             await self._sandbox.put(step.workdir, workdir)
         except TransferRefused as error:
+            if hosts_fault(error):
+                raise
             detail["message"] = str(error)
             return False
         if not (step.workdir / "setup.sh").is_file():

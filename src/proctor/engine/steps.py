@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
+from statistics import mean
 
 from proctor.engine.evidence import GradingFacts, VerifierProblem
 from proctor.engine.terms import Terms, terms_of
@@ -142,10 +143,13 @@ def _rewards(
 
 
 def mean_rewards(rewards: Sequence[Mapping[str, float]], *, of: int | None = None) -> Mapping[str, float]:
-    """The mean by name over ``of`` steps (those given, where unset); a name that a step lacks counts 0 there."""
-    count = len(rewards) if of is None else of
+    """The mean by name over ``of`` steps (those given, where unset); a name that a step lacks counts 0 there.
+
+    It is exact before it is rounded once: three steps at 0.7 are at 0.7 together, and not below a threshold there.
+    """
+    missing = [0.0] * (0 if of is None else of - len(rewards))
     names = sorted({name for one in rewards for name in one})
-    return {name: sum(one.get(name, 0.0) for one in rewards) / count for name in names}
+    return {name: mean([*(one.get(name, 0.0) for one in rewards), *missing]) for name in names}
 
 
 def step_of(plan: StepPlan, facts: GradingFacts | None) -> dict[str, Json]:
