@@ -116,3 +116,29 @@ def test_a_recheck_asks_the_same_verifier_and_changes_no_verdict(cli: Cli) -> No
         seen.add(one["passed_after"])
     assert seen == {0, 1}
     assert strict(cli, "writer") == before
+
+
+def test_a_verifier_that_only_the_agents_state_breaks_is_the_agents_fail(cli: Cli) -> None:
+    fragile = "test -s /app/answer && echo 1 > /logs/verifier/reward.txt\n"  # no reward at all without an answer
+    for name in ("sound", "broken"):
+        task(cli, name, "yes", test=fragile if name == "sound" else "exit 1\n")
+        cli.write(f"tasks/{name}/solution/solve.sh", "echo yes > /app/answer\n")
+    cli("run", "tasks", "--agent", "noop,oracle", code=3)
+    rows = cli.json("cells")
+    names, profiles = rows["tasks"], rows["profiles"]
+    seen = {
+        (names[cell["content_digest"]], profiles[str(cell["profile"])]): (cell["outcome"], cell["verdict"])
+        for cell in rows["cells"]
+    }
+    assert seen[("own/sound", "noop")] == ("failed", False)
+    assert seen[("own/sound", "oracle")] == ("passed", True)
+    assert seen[("own/broken", "noop")] == ("verifier_error", None)
+    assert seen[("own/broken", "oracle")] == ("verifier_error", None)
+    (attempt,) = [
+        cell["attempt"]
+        for cell in rows["cells"]
+        if names[cell["content_digest"]] == "own/sound" and not cell["verdict"]
+    ]
+    shown = cli.json("attempt", "show", attempt)
+    assert [one["detail"]["reference"] for one in shown["evidence"] if "reference" in one["detail"]] == ["passed"]
+    assert {one["rule"] for one in shown["outcomes"]} == {"verifier_broken_by_state"}

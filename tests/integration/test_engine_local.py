@@ -160,3 +160,60 @@ def test_the_final_state_is_kept_whole(local: Bench) -> None:
         names = {member.name.lstrip("./"): member for member in tar.getmembers()}
     assert names["app/answer.txt"].mode == 0o600
     assert names["app/link"].linkname == "answer.txt"
+
+
+STEPS = """
+[agent]
+timeout_sec = 15
+[environment]
+network_mode = "no-network"
+[metadata.proctor]
+verification = "{mode}"
+[[steps]]
+name = "one"
+[[steps]]
+name = "two"
+"""
+BEATS = (
+    'a=$(cat /app/beat); sleep 0.4; [ "$a" {sign} "$(cat /app/beat)" ]; echo $((1 - $?)) > /logs/verifier/reward.txt\n'
+)
+BEAT = (
+    "setsid bash -c 'exec >/dev/null 2>&1 </dev/null; while :; do date +%N > /app/beat; sleep 0.02; done' & sleep 0.2"
+)
+
+
+def run_steps(bench: Bench, agent: str, *, mode: str, one: str, two: str) -> tuple[str | None, float | None]:
+    """One attempt of a scripted agent that does the same in both steps; its class and reward."""
+    task = bench.folder / "suite" / "task"
+    for name, tests in (("one", one), ("two", two)):
+        (task / "steps" / name / "tests").mkdir(parents=True)
+        (task / "steps" / name / "instruction.md").write_text("Do it.\n")
+        (task / "steps" / name / "tests" / "test.sh").write_text(tests)
+    (task / "task.toml").write_text(STEPS.format(mode=mode))
+    (bench.folder / "script.toml").write_text(f"[tasks.task]\ncommands = ['''{agent}''']\n")
+    (cell,) = bench.cells(bench.run(FILE))
+    return cell.outcome, cell.reward
+
+
+def test_in_live_the_last_steps_services_still_run_and_the_first_ones_are_dead_on_the_copy(local: Bench) -> None:
+    one, two = BEATS.format(sign="="), BEATS.format(sign="!=")
+    assert run_steps(local, BEAT, mode="live", one=one, two=two) == ("passed", 1.0)
+
+
+STEP_ATTACKS = [
+    *(("live", name) for name in ("planted reward", "planted tests", "tests is a link")),
+    *(("snapshot", name) for name in ("planted reward", "planted tests", "tests is a link", "background writer")),
+]
+"""What runs on in a live sandbox can write its reward, so there the writer is no case: its grading says forgeable."""
+
+
+@pytest.mark.parametrize(("mode", "attack"), STEP_ATTACKS)
+def test_what_one_step_plants_wins_no_step(local: Bench, mode: str, attack: str) -> None:
+    lost = "echo 0 > /logs/verifier/reward.txt\n"
+    assert run_steps(local, ATTACKS[attack], mode=mode, one=lost, two=lost) == ("failed", 0.0)
+
+
+def test_an_agent_never_sees_a_step_s_tests(local: Bench) -> None:
+    agent = "find /tests /logs/verifier -mindepth 1 > seen.txt 2>/dev/null; true"
+    tests = "if [ -s /app/seen.txt ]; then echo 0; else echo 1; fi > /logs/verifier/reward.txt\n"
+    assert run_steps(local, agent, mode="live", one=tests, two=tests) == ("passed", 1.0)

@@ -79,3 +79,29 @@ def test_the_verifiers_copies_are_what_the_agent_got() -> None:
             assert path.read_bytes() == (BASICS / given / path.name).read_bytes()
     checker = BASICS / "proxy-config/environment/app/check_config.py"
     assert checker.read_bytes() == (BASICS / "proxy-config/tests/check_config.py").read_bytes()
+
+
+STEPS = ROOT / "examples/steps"
+
+
+def test_the_tasks_with_steps_are_sound_and_have_a_solution_and_a_wrong_one() -> None:
+    loaded = load_suite(STEPS)
+    assert [task.name for task in loaded.tasks] == ["proctor/growing-ledger", "proctor/merge-after-fix"]
+    assert (loaded.malformed, loaded.notes) == ((), ())
+    for one in loaded.tasks:
+        assert one.notes == ()
+        assert one.task is not None
+        assert one.task.userland is not None
+        assert set(one.task.userland.tools) <= TOOLS
+        assert one.task.environment.network is not None
+        assert one.task.environment.network.mode is NetworkMode.NONE
+        assert {step.verifier.mode for step in one.task.steps} == {VerificationMode.SNAPSHOT}
+        assert one.task.has_solution
+        assert len(one.task.steps) in (2, 3)
+        assert list(one.folder.glob("steps/*/solution/wrong.sh"))
+
+
+@pytest.mark.parametrize("script", sorted(STEPS.rglob("*.sh")), ids=lambda path: str(path.relative_to(STEPS)))
+def test_every_script_of_theirs_parses(script: Path) -> None:
+    assert script.read_text().startswith("#!/bin/bash\n")
+    assert subprocess.run(["bash", "-n", script], check=False).returncode == 0

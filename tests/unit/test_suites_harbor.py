@@ -228,6 +228,25 @@ def test_steps_are_described_and_marked(tmp_path: Path) -> None:
     assert [step.verifier.mode for step in task.steps] == [VerificationMode.LIVE, VerificationMode.SEPARATE]
     assert task.steps[1].agent.timeout_sec == 5.0
     assert task.reward_strategy is RewardStrategy.FINAL
+    assert not task.has_solution
+
+
+@pytest.mark.parametrize(
+    ("solutions", "whole"),
+    [
+        (("solution/solve.sh",), True),
+        (("steps/one/solution/solve.sh", "steps/two/solution/solve.sh"), True),
+        (("solution/solve.sh", "steps/two/solution/solve.sh"), True),
+        (("steps/one/solution/solve.sh",), False),
+        (("solution/solve.sh", "steps/two/solution/other.sh"), False),
+    ],
+)
+def test_every_step_needs_a_solution_its_own_or_the_tasks(
+    tmp_path: Path, solutions: tuple[str, ...], whole: bool
+) -> None:
+    files = {"steps/one/instruction.md": "First.", "steps/two/instruction.md": "Second."}
+    folder = make(tmp_path, STEPS, **files, **dict.fromkeys(solutions, "#!/bin/bash\n"))
+    assert good(load_task(folder)).has_solution is whole
 
 
 @pytest.mark.parametrize(

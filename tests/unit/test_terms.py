@@ -8,7 +8,7 @@ import pytest
 
 from proctor.engine.phases import TaskUnsupported
 from proctor.engine.spec import Policy
-from proctor.engine.terms import refuse_unsupported, terms_of
+from proctor.engine.terms import declared, expected_sec, refuse_unsupported, terms_of
 from proctor.kernel.canonical import Json
 from proctor.sandboxes.fake import FakeBackend
 from proctor.sandboxes.interfaces import Capabilities, Limits, Network
@@ -66,8 +66,8 @@ def test_overrides() -> None:
 
 
 STEP = Step(name="s", instruction="Do.", agent=AgentSettings(), verifier=VERIFIER)
+HOOK = CollectHook(command="c", service="main", timeout_sec=1)
 REFUSED: list[tuple[Task, str]] = [
-    (replace(TASK, steps=(STEP,)), "steps"),
     (replace(TASK, userland=None), "environment"),
     (replace(TASK, environment=Environment(gpus=1)), "environment.gpus"),
     (replace(TASK, environment=Environment(network=PUBLIC)), "environment.network_mode"),
@@ -76,17 +76,24 @@ REFUSED: list[tuple[Task, str]] = [
     (replace(TASK, agent=AgentSettings(network=PUBLIC)), "agent.network_mode"),
     (replace(TASK, verifier=replace(VERIFIER, network=PUBLIC)), "verifier.network_mode"),
     (
-        replace(TASK, environment=Environment(mcp_servers=(McpServer(name="m", transport="stdio"),))),
-        "environment.mcp_servers",
+        replace(TASK, verifier=replace(VERIFIER, collect=(HOOK, replace(HOOK, service="db")))),
+        "verifier.collect[1].service",
     ),
-    (replace(TASK, environment=Environment(skills_dir="/s")), "environment.skills_dir"),
-    (
-        replace(TASK, verifier=replace(VERIFIER, collect=(CollectHook(command="c", service="main", timeout_sec=1),))),
-        "verifier.collect",
-    ),
+    (replace(TASK, verifier=replace(VERIFIER, collect=(replace(HOOK, user="root"),))), "verifier.collect[0].user"),
     (
         replace(TASK, verifier=replace(VERIFIER, environment=Environment(docker_image="i"))),
         "verifier.environment",
+    ),
+    (replace(TASK, steps=(STEP, replace(STEP, agent=AgentSettings(user="root")))), "steps[1].agent.user"),
+    (replace(TASK, steps=(replace(STEP, agent=AgentSettings(network=PUBLIC)),)), "steps[0].agent.network_mode"),
+    (replace(TASK, steps=(replace(STEP, verifier=replace(VERIFIER, user="0")),)), "steps[0].verifier.user"),
+    (
+        replace(TASK, steps=(replace(STEP, verifier=replace(VERIFIER, network=PUBLIC)),)),
+        "steps[0].verifier.network_mode",
+    ),
+    (
+        replace(TASK, steps=(replace(STEP, verifier=replace(VERIFIER, environment=Environment(dockerfile=True))),)),
+        "steps[0].verifier.environment",
     ),
 ]
 
@@ -102,6 +109,35 @@ def test_a_plain_task_is_taken_and_an_allowed_network_too() -> None:
     refuse_unsupported(TASK, configuration(), FakeBackend())
     refuse_unsupported(TASK, configuration(network="public"), FakeBackend())
     assert terms_of(TASK, configuration(network="public")).network is Network.PUBLIC
+
+
+def test_a_step_has_its_own_terms_and_else_the_tasks() -> None:
+    step = replace(STEP, verifier=Verifier(mode=VerificationMode.LIVE, timeout_sec=7.0))
+    terms = terms_of(TASK, configuration(), step)
+    assert (terms.agent_timeout_sec, terms.verifier_timeout_sec, terms.mode) == (30.0, 7.0, VerificationMode.LIVE)
+    assert terms.limits == Limits(memory_mb=512, disk_mb=100, cpus=1.0)
+    own = replace(step, agent=AgentSettings(timeout_sec=5.0))
+    assert terms_of(TASK, configuration(), own).agent_timeout_sec == 5.0
+    overridden = terms_of(TASK, configuration(agent_timeout=2, verifier_timeout=3, verification="snapshot"), own)
+    assert (overridden.agent_timeout_sec, overridden.verifier_timeout_sec) == (2.0, 3.0)
+    assert overridden.mode is VerificationMode.SNAPSHOT
+
+
+def test_a_task_is_expected_to_take_the_time_of_all_its_steps() -> None:
+    own = replace(STEP, agent=AgentSettings(timeout_sec=5.0))
+    assert expected_sec(TASK, None) == 30.0
+    assert expected_sec(replace(TASK, steps=(STEP, own)), None) == 35.0
+    assert expected_sec(replace(TASK, steps=(STEP, own)), 2.0) == 4.0
+    assert expected_sec(replace(TASK, agent=AgentSettings(), steps=(STEP, own)), None) is None
+    refuse_unsupported(replace(TASK, steps=(STEP, own)), configuration(), FakeBackend())
+
+
+def test_skills_servers_and_hooks_are_taken_and_the_first_two_told() -> None:
+    environment = Environment(mcp_servers=(McpServer(name="m", transport="stdio"),), skills_dir="/s")
+    offering = replace(TASK, environment=environment, verifier=replace(VERIFIER, collect=(HOOK,)))
+    refuse_unsupported(offering, configuration(), FakeBackend())
+    assert declared(offering) == {"mcp_servers": ["m (stdio)"], "skills_dir": "/s"}
+    assert declared(TASK) == {}
 
 
 def test_an_allowlist_needs_a_backend_that_has_one() -> None:

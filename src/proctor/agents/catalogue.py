@@ -10,7 +10,7 @@ from proctor.agents.errors import ProfileInvalid
 from proctor.agents.interfaces import Agent
 from proctor.agents.noop import Noop
 from proctor.agents.oracle import Oracle
-from proctor.agents.scripted import Scripted
+from proctor.agents.scripted import Scripted, parse_script
 from proctor.kernel.canonical import Json
 
 __all__ = ["AGENTS", "AgentKind", "build_agent"]
@@ -45,14 +45,8 @@ def build_agent(name: str, options: Mapping[str, Json]) -> Agent:
         script = options.get("script")
         if not isinstance(script, Mapping):
             raise ProfileInvalid("A scripted agent needs its script.", where="script")
-        return Scripted({task: [str(c) for c in _commands(commands)] for task, commands in script.items()})
+        return Scripted(parse_script(script))
     if name == "command":
         return Command(str(options["command"]))
     known = ", ".join(kind.name for kind in AGENTS)
     raise ProfileInvalid(f"There is no agent {name!r}; there are {known}.", where="agent")
-
-
-def _commands(value: Json) -> list[Json]:
-    if not isinstance(value, list | tuple):
-        raise ProfileInvalid("Commands are a list.", where="script")
-    return list(value)

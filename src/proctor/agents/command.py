@@ -15,7 +15,10 @@ class Command:
     identity = AgentIdentity(name="command", version="1")
 
     def __init__(self, command: str) -> None:
-        """``command`` is run by ``bash -c``; $PROCTOR_INSTRUCTION and standard input hold the instruction."""
+        """``command`` is run by ``bash -c``; $PROCTOR_INSTRUCTION and standard input hold the instruction.
+
+        $PROCTOR_TASK is the task's name and, where a task has steps, $PROCTOR_STEP the step's.
+        """
         self._command = command
 
     async def setup(self, context: AgentContext) -> None:
@@ -27,7 +30,7 @@ class Command:
         request = ExecRequest(
             argv=["bash", "-c", self._command],
             stdin=context.instruction.encode(),
-            env={**context.env, "PROCTOR_INSTRUCTION": context.instruction, "PROCTOR_TASK": context.task_name},
+            env={**context.env, **self._told(context)},
             user=context.user,
             cwd=context.workdir,
             timeout_sec=context.timeout_sec,
@@ -35,4 +38,9 @@ class Command:
             session="agent",
         )
         result = await context.sandbox.exec(request)
-        return ran(context, result, command=self._command, step=2, usage=Usage())
+        return ran(context, result, command=self._command, usage=Usage())
+
+    @staticmethod
+    def _told(context: AgentContext) -> dict[str, str]:
+        step = {"PROCTOR_STEP": context.step} if context.step else {}
+        return {"PROCTOR_INSTRUCTION": context.instruction, "PROCTOR_TASK": context.task_name, **step}

@@ -6,8 +6,8 @@ log and trajectory go. It never sees tests; the reference solution is handed to 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from pathlib import Path
 from typing import Protocol
@@ -15,7 +15,10 @@ from typing import Protocol
 from proctor.agents.trajectory import Step
 from proctor.sandboxes.interfaces import ExecResult, Sandbox
 
-__all__ = ["Agent", "AgentContext", "AgentIdentity", "AgentLimit", "AgentRun", "Usage"]
+__all__ = ["Agent", "AgentContext", "AgentIdentity", "AgentLimit", "AgentRun", "StepMaker", "Usage"]
+
+StepMaker = Callable[[int], Step]
+"""Makes a trajectory step, given its number: whoever gathers the steps of an attempt numbers them."""
 
 
 class AgentLimit(StrEnum):
@@ -44,6 +47,22 @@ class Usage:
         """Known to be nothing: an agent that calls no model."""
         return cls(input_tokens=0, cache_read_tokens=0, cache_write_tokens=0, output_tokens=0, cost_nano=0)
 
+    @classmethod
+    def total(cls, parts: Iterable[Usage]) -> Usage:
+        """The sum, bucket by bucket; a bucket that one part does not know is unknown."""
+        known = list(parts)
+        sums = {field.name: _sum(getattr(part, field.name) for part in known) for field in fields(cls)}
+        return cls(**sums)
+
+
+def _sum(values: Iterable[int | None]) -> int | None:
+    total = 0
+    for value in values:
+        if value is None:
+            return None
+        total += value
+    return total
+
 
 @dataclass(frozen=True, kw_only=True)
 class AgentIdentity:
@@ -59,6 +78,8 @@ class AgentContext:
     """All that an agent gets."""
 
     task_name: str
+    step: str = ""
+    """The name of the task's step that is to be worked on; empty where the task has none."""
     instruction: str
     sandbox: Sandbox
     workdir: str
@@ -67,11 +88,11 @@ class AgentContext:
     env: Mapping[str, str] = field(default_factory=dict)
     user: str | None = None
     solution: Path | None = None
-    """The reference solution's folder, for ``oracle`` only."""
+    """The folder of the task's or step's reference solution, for ``oracle`` only."""
     solution_env: Mapping[str, str] = field(default_factory=dict)
     on_output: Callable[[str, bytes], None] | None = None
-    on_step: Callable[[Step], None] | None = None
-    """Called with each trajectory step as it happens, in order."""
+    on_step: Callable[[StepMaker], None] | None = None
+    """Called for each trajectory step as it happens, in order, with what makes it from its number."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,9 +117,12 @@ class Agent(Protocol):
         ...
 
     async def setup(self, context: AgentContext) -> None:
-        """Bring what the agent needs into the sandbox; its time is a phase of its own."""
+        """Bring what the agent needs into the sandbox, once an attempt; its time is a phase of its own."""
         ...
 
     async def run(self, context: AgentContext) -> AgentRun:
-        """Work on the task until done, out of time or failed. Raises only sandbox and infrastructure errors."""
+        """Work on the task until done, out of time or failed. Raises only sandbox and infrastructure errors.
+
+        Of a task with steps it is called once a step, in the same sandbox, with that step's context.
+        """
         ...

@@ -21,5 +21,5 @@ class Noop:
         """End at once, having said so."""
         message = "No operation: the task is left as it is."
         if context.on_step is not None:
-            context.on_step(Step(step_id=2, source="agent", message=message, llm_call_count=0))
+            context.on_step(lambda number: Step(step_id=number, source="agent", message=message, llm_call_count=0))
         return AgentRun(usage=Usage.none(), final_message=message)

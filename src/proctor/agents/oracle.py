@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from proctor.agents.interfaces import AgentContext, AgentIdentity, AgentRun
 from proctor.agents.shell import ran
 from proctor.kernel.errors import UsageError
@@ -11,6 +13,7 @@ __all__ = ["Oracle", "SolutionMissing"]
 
 _HOME: str = "/solution"
 """Where the field's tasks expect the reference solution."""
+_SOLUTION: str = "solve.sh"
 
 
 class SolutionMissing(UsageError):
@@ -25,20 +28,27 @@ class Oracle:
 
     identity = AgentIdentity(name="oracle", version="1")
 
-    def __init__(self, script: str = "solve.sh") -> None:
-        """``script`` is another file of the solution folder, such as the author's ``wrong.sh``."""
+    def __init__(self, script: str = _SOLUTION) -> None:
+        """``script`` is another file of the solution folder, such as the author's ``wrong.sh``.
+
+        In a step that has no such file the reference solution is run: one wrong step makes a wrong solution.
+        """
         self._script = script
 
     async def setup(self, context: AgentContext) -> None:
-        """Copy the solution in; it was never there for any other agent."""
-        if context.solution is None or not (context.solution / self._script).is_file():
-            raise SolutionMissing(where=f"{context.task_name}: solution/{self._script}")
-        await context.sandbox.put(context.solution, _HOME, user=context.user)
+        """Say at once that there is no solution; each run brings its own."""
+        self._chosen(context)
 
     async def run(self, context: AgentContext) -> AgentRun:
-        """Run the solution to its end or the time limit."""
+        """Bring the solution in, where no other agent ever has it, and run it to its end or the time limit."""
+        folder, script = self._chosen(context)
+        if context.step:  # an earlier step's solution may still be there
+            await context.sandbox.exec(
+                ExecRequest(argv=["rm", "-rf", _HOME], user=context.user, cwd="/", session="agent")
+            )
+        await context.sandbox.put(folder, _HOME, user=context.user)
         request = ExecRequest(
-            argv=["bash", f"{_HOME}/{self._script}"],
+            argv=["bash", f"{_HOME}/{script}"],
             env={**context.env, **context.solution_env},
             user=context.user,
             cwd=context.workdir,
@@ -47,4 +57,12 @@ class Oracle:
             session="agent",
         )
         result = await context.sandbox.exec(request)
-        return ran(context, result, command=f"bash {_HOME}/{self._script}", step=2)
+        return ran(context, result, command=f"bash {_HOME}/{script}")
+
+    def _chosen(self, context: AgentContext) -> tuple[Path, str]:
+        """The solution's folder and the script of it that is run. Raises ``SolutionMissing``."""
+        for script in (self._script, _SOLUTION) if context.step else (self._script,):
+            if context.solution is not None and (context.solution / script).is_file():
+                return context.solution, script
+        step = f", step {context.step}" if context.step else ""
+        raise SolutionMissing(where=f"{context.task_name}{step}: solution/{self._script}")

@@ -12,10 +12,10 @@ _SHOWN: int = 16 * 1024
 """Characters of a command's output kept in its trajectory step; the whole is in the attempt's log."""
 
 
-def ran(context: AgentContext, result: ExecResult, *, command: str, step: int, usage: Usage | None = None) -> AgentRun:
+def ran(context: AgentContext, result: ExecResult, *, command: str, usage: Usage | None = None) -> AgentRun:
     """The end of an agent that is one command: its step is told and its raw result kept."""
     if context.on_step is not None:
-        context.on_step(command_step(step, command, result))
+        context.on_step(lambda number: command_step(number, command, result))
     return AgentRun(exec=result, limit=limit_of(result), usage=Usage.none() if usage is None else usage)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -97,7 +97,7 @@ def _tell(detail: AttemptDetail) -> None:
         f"trace {row['trace_id']} · worker {row['worker_id']}",
         attempt_phases(detail.evidence),
         *(_outcome_line(outcome) for outcome in detail.outcomes),
-        *(_grading_line(grading) for grading in detail.gradings),
+        *(line for grading in detail.gradings for line in _grading_lines(grading)),
         "limits: " + (" · ".join(f"{kind} {strength}" for kind, strength in row["limits"].items()) or "none known"),
         *(f"artifact {a['name']}: {a['size']:,} bytes, sha256 {a['sha256'][:12]}" for a in row["artifacts"]),
         *(_tail(item) for item in detail.evidence if item["detail"].get("stderr_tail")),
@@ -110,9 +110,17 @@ def _outcome_line(outcome: Mapping[str, Any]) -> str:
     return f"{outcome['class']} · {outcome['owner']} · {verdict} · rule {outcome['rule']}{limit}"
 
 
-def _grading_line(grading: Mapping[str, Any]) -> str:
+def _grading_lines(grading: Mapping[str, Any]) -> Iterator[str]:
+    from proctor.reports.tables import step_line
+
+    detail = grading["detail"]
     forgeable = " · forgeable" if grading["forgeable"] else ""
-    return f"grading {grading['number']}: {grading['mode']} · rewards {grading['rewards']}{forgeable}"
+    broken = f" · step {detail['step']} broke: {detail['problem']}" if "step" in detail else ""
+    yield f"grading {grading['number']}: {grading['mode']} · rewards {grading['rewards']}{forgeable}{broken}"
+    for step in detail.get("steps", ()):
+        yield f"  {step_line(step)}"
+    if detail.get("executed_mean") and detail["executed_mean"] != grading["rewards"]:
+        yield f"  mean of the steps that were run, as Harbor reads it: {detail['executed_mean']}"
 
 
 def _tail(item: Mapping[str, Any]) -> str:

@@ -61,6 +61,8 @@ def try_solutions(
 def _tell(tried: Tried) -> None:
     from rich.text import Text
 
+    from proctor.reports.tables import step_line
+
     console = out()
     good = Text("as it should be", style="green")
     mark = good if tried.as_wanted else Text("NOT as it should be", style="red")
@@ -70,6 +72,8 @@ def _tell(tried: Tried) -> None:
     for item in tried.evidence:
         if item.get("failed"):
             console.print(f"  {item['phase']}: {item.get('message')}", soft_wrap=True)
+    for step in tried.steps:
+        console.print(f"  {step_line(step)}", soft_wrap=True)
     for line in tried.log.splitlines():
         console.print(f"  | {line}", soft_wrap=True)
 

@@ -16,7 +16,11 @@ STDERR_TAIL: int = 8 * 1024
 
 
 class Phase(StrEnum):
-    """The phases of an attempt, in their order."""
+    """The phases of an attempt, in their order.
+
+    Of a task with steps ``start`` and ``healthcheck`` (what the step itself asks for), ``agent``, ``collect`` and
+    ``verify`` come once a step, with its name as ``step`` in their detail.
+    """
 
     PREPARE = "prepare"
     IMAGE = "image"

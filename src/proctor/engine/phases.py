@@ -17,7 +17,10 @@ from proctor.sandboxes.errors import SandboxError, TransferRefused, UnsupportedB
 from proctor.sandboxes.interfaces import ExecResult
 from proctor.suites.errors import VariableMissing
 
-__all__ = ["PhaseFailed", "PhaseRecorder", "TaskUnsupported", "exec_detail"]
+__all__ = ["HarnessFault", "PhaseFailed", "PhaseRecorder", "TaskUnsupported", "exec_detail", "hosts_fault"]
+
+_HOSTS: frozenset[int] = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE})
+"""What the host's disk and kernel run out of; no agent is to blame for these."""
 
 
 class TaskUnsupported(ProctorError):
@@ -25,6 +28,10 @@ class TaskUnsupported(ProctorError):
 
     code = "task-unsupported"
     exit_code = 2
+
+
+class HarnessFault(Exception):
+    """Something failed between phases, where nothing should: a bug of ours."""
 
 
 class PhaseFailed(Exception):
@@ -39,10 +46,13 @@ class PhaseRecorder:
         self.evidence: list[Evidence] = []
 
     @contextmanager
-    def phase(self, phase: Phase) -> Iterator[dict[str, Json]]:
-        """Time a phase; the dict it yields becomes its detail. Raises ``PhaseFailed`` for whatever ended it."""
+    def phase(self, phase: Phase, *, step: str = "") -> Iterator[dict[str, Json]]:
+        """Time a phase; the dict it yields becomes its detail. Raises ``PhaseFailed`` for whatever ended it.
+
+        ``step``: which of the task's steps it belongs to; empty for a task without, and for what all steps share.
+        """
         started = self._clock.now()
-        detail: dict[str, Json] = {}
+        detail: dict[str, Json] = {"step": step} if step else {}
         try:
             yield detail
         except asyncio.CancelledError:
@@ -69,6 +79,13 @@ def exec_detail(result: ExecResult) -> dict[str, Json]:
     }
 
 
+def hosts_fault(error: BaseException | None) -> bool:
+    """Whether the host ran out of something, whatever the error was wrapped in."""
+    return error is not None and (
+        (isinstance(error, OSError) and error.errno in _HOSTS) or hosts_fault(error.__cause__)
+    )
+
+
 def _told(error: Exception) -> dict[str, Json]:
     detail: dict[str, Json] = {
         "failed": True,
@@ -88,10 +105,8 @@ def _source(error: Exception) -> str:
         return "profile"
     if isinstance(error, AgentSetupFailed):
         return "agent"
+    if hosts_fault(error):
+        return "sandbox"
     if isinstance(error, TransferRefused):
         return "agent"
-    if isinstance(error, SandboxError):
-        return "sandbox"
-    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE):
-        return "sandbox"
-    return "harness"
+    return "sandbox" if isinstance(error, SandboxError) else "harness"

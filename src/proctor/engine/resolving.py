@@ -12,12 +12,13 @@ from pathlib import Path
 from uuid import UUID
 
 from proctor.agents.catalogue import build_agent
-from proctor.agents.scripted import read_script
+from proctor.agents.scripted import TaskScript, read_script, script_document
 from proctor.engine.errors import SpecInvalid
 from proctor.engine.identity import ConfigurationParts, configuration_document
 from proctor.engine.outcomes import CURRENT_POLICY
 from proctor.engine.planning import UNLIMITED_SEC, Plan, PlannedProfile, PlannedTask
 from proctor.engine.spec import Profile, RunSetSpec, spec_document
+from proctor.engine.terms import expected_sec
 from proctor.kernel.canonical import Json
 from proctor.kernel.money import parse_usd
 from proctor.queue.service import Band
@@ -62,7 +63,7 @@ def resolve(
     suite_id = find_suite(spec.suite, tenant, base, suites)
     tasks = suites.tasks(tenant, suite_id)
     environment = backend.environment_identity(_tools(tasks))
-    profiles = [_profile(spec, profile, base, backend.name, environment) for profile in spec.profiles]
+    profiles = [_profile(spec, profile, base, tasks, backend.name, environment) for profile in spec.profiles]
     plan = Plan(
         tenant=tenant,
         name=spec.name,
@@ -103,9 +104,14 @@ def _tools(tasks: Sequence[StoredTask]) -> list[str]:
 
 
 def _profile(
-    spec: RunSetSpec, profile: Profile, base: Path, backend: str, environment: Mapping[str, str]
+    spec: RunSetSpec,
+    profile: Profile,
+    base: Path,
+    tasks: Sequence[StoredTask],
+    backend: str,
+    environment: Mapping[str, str],
 ) -> PlannedProfile:
-    options = _options(profile, base)
+    options = _options(profile, base, tasks)
     agent = build_agent(profile.agent, options)
     parts = ConfigurationParts(
         agent=agent.identity.name,
@@ -131,23 +137,35 @@ def _profile(
     )
 
 
-def _options(profile: Profile, base: Path) -> dict[str, Json]:
+def _options(profile: Profile, base: Path, tasks: Sequence[StoredTask]) -> dict[str, Json]:
     """The agent's own settings by content: a script's commands, not its path."""
     options: dict[str, Json] = {}
     if profile.command is not None:
         options["command"] = profile.command
     if profile.script is not None:
         script = read_script(base / profile.script)
-        options["script"] = {task: list(commands) for task, commands in script.items()}
+        _refuse_unknown_steps(script, tasks, where=profile.script)
+        options["script"] = script_document(script)
     if profile.env:
         options["env"] = dict(profile.env)
     return options
 
 
+def _refuse_unknown_steps(script: Mapping[str, TaskScript], tasks: Sequence[StoredTask], *, where: str) -> None:
+    """A step that its task does not have is a slip of the pen: the commands would never run."""
+    for stored in tasks:
+        if stored.task is None or stored.name not in script:
+            continue
+        known = [step.name for step in stored.task.steps]
+        for name in script[stored.name].steps:
+            if name not in known:
+                place = f"{where}: tasks.{stored.name}.steps.{name}"
+                raise SpecInvalid(f"The task's steps are {', '.join(known) or 'none'}.", where=place)
+
+
 def _task(task: StoredTask, spec: RunSetSpec) -> PlannedTask:
     timeout = spec.policy.agent_timeout
-    of_task = task.task.agent.timeout_sec if task.task else 0.0
-    expected = of_task if timeout == "task" else float(timeout)
+    expected = expected_sec(task.task, None if timeout == "task" else float(timeout)) if task.task else 0.0
     return PlannedTask(
         content_digest=task.content_digest,
         agent_digest=task.agent_digest,

@@ -12,18 +12,20 @@ from dataclasses import dataclass
 from proctor.engine.phases import TaskUnsupported
 from proctor.kernel.canonical import Json
 from proctor.sandboxes.interfaces import Limits, Network, SandboxBackend
-from proctor.suites.tasks import NetworkPolicy, Task, VerificationMode
+from proctor.suites.tasks import AgentSettings, NetworkPolicy, Step, Task, VerificationMode, Verifier
 from proctor.suites.variables import variable_names
 
-__all__ = ["Terms", "obstacles", "refuse_unsupported", "terms_of"]
+__all__ = ["Terms", "declared", "expected_sec", "obstacles", "refuse_unsupported", "terms_of"]
 
 _OURS: frozenset[str | None] = frozenset({None, "agent"})
 """Users that every backend has."""
+_MAIN: str = "main"
+"""The field's name for the service that the agent is in."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Terms:
-    """Timeouts in seconds (``None``: no limit), limits, network and verification mode of one attempt."""
+    """Timeouts in seconds (``None``: no limit), limits, network and verification mode of an attempt or a step."""
 
     agent_timeout_sec: float | None
     verifier_timeout_sec: float
@@ -32,26 +34,46 @@ class Terms:
     mode: VerificationMode
 
 
-def terms_of(task: Task, configuration: Mapping[str, Json]) -> Terms:
-    """The task's own terms, each overridden where the configuration's policies say something else than ``task``."""
+def terms_of(task: Task, configuration: Mapping[str, Json], step: Step | None = None) -> Terms:
+    """The task's or step's own terms, each overridden where the policies say something else than ``task``."""
     policies = configuration["policies"]
     assert isinstance(policies, Mapping)
-    verifier = _timeout(policies["verifier_timeout"], task.verifier.timeout_sec)
+    verifier = task.verifier if step is None else step.verifier
+    timeout = _timeout(policies["verifier_timeout"], verifier.timeout_sec)
     return Terms(
-        agent_timeout_sec=_timeout(policies["agent_timeout"], task.agent.timeout_sec),
-        verifier_timeout_sec=task.verifier.timeout_sec if verifier is None else verifier,
+        agent_timeout_sec=_timeout(policies["agent_timeout"], _agent_timeout(task, step)),
+        verifier_timeout_sec=verifier.timeout_sec if timeout is None else timeout,
         limits=_limits(policies["resources"], task),
         network=_network(policies["network"], task),
-        mode=_mode(policies["verification"], task),
+        mode=_mode(policies["verification"], verifier),
     )
+
+
+def expected_sec(task: Task, override: float | None) -> float | None:
+    """How long the agent may take in all its steps together; ``None`` where one of them has no limit."""
+    limits = [_agent_timeout(task, step) if override is None else override for step in task.steps or (None,)]
+    return None if None in limits else sum(limit for limit in limits if limit is not None)
+
+
+def _agent_timeout(task: Task, step: Step | None) -> float | None:
+    """A step without a limit of its own has the task's."""
+    own = None if step is None else step.agent.timeout_sec
+    return task.agent.timeout_sec if own is None else own
+
+
+def declared(task: Task) -> dict[str, Json]:
+    """What a task offers to its agents beyond files, by name: kept as evidence, and an agent's own to use."""
+    servers: list[Json] = [f"{server.name} ({server.transport})" for server in task.environment.mcp_servers]
+    offers: dict[str, Json] = {"mcp_servers": servers, "skills_dir": task.environment.skills_dir}
+    return {name: offer for name, offer in offers.items() if offer}
 
 
 def _timeout(override: Json, of_task: float | None) -> float | None:
     return float(override) if isinstance(override, int | float) else of_task
 
 
-def _mode(override: Json, task: Task) -> VerificationMode:
-    return task.verifier.mode if override == "task" else VerificationMode(str(override))
+def _mode(override: Json, verifier: Verifier) -> VerificationMode:
+    return verifier.mode if override == "task" else VerificationMode(str(override))
 
 
 def _network(override: Json, task: Task) -> Network:
@@ -102,8 +124,6 @@ def _refusals(
     task: Task, terms: Terms, configuration: Mapping[str, Json], backend: SandboxBackend
 ) -> Iterator[tuple[str, str]]:
     name = backend.name
-    if task.steps:
-        yield "steps", "multi-step tasks can't be run by this release"
     if task.needs_image:
         yield "environment", f"needs an image, which the {name} sandbox does not have"
     if task.environment.gpus or task.environment.tpu:
@@ -115,8 +135,11 @@ def _refusals(
             "environment.network_mode",
             f"'public' shares this machine's network with the {name} sandbox; policy.network = 'public' allows it",
         )
-    yield from _phase_refusals(task)
-    yield from _extras(task)
+    yield from _phase_refusals(task, task.agent, task.verifier)
+    yield from _verifier_extras(task.verifier)
+    for number, step in enumerate(task.steps):
+        for field, reason in (*_phase_refusals(task, step.agent, step.verifier), *_verifier_extras(step.verifier)):
+            yield f"steps[{number}].{field}", reason
 
 
 def _allowed(configuration: Mapping[str, Json]) -> bool:
@@ -124,11 +147,11 @@ def _allowed(configuration: Mapping[str, Json]) -> bool:
     return isinstance(policies, Mapping) and policies["network"] == Network.PUBLIC.value
 
 
-def _phase_refusals(task: Task) -> Iterator[tuple[str, str]]:
+def _phase_refusals(task: Task, agent: AgentSettings, verifier: Verifier) -> Iterator[tuple[str, str]]:
     """Users and networks of single phases."""
     for phase, user, network in (
-        ("agent", task.agent.user, task.agent.network),
-        ("verifier", task.verifier.user, task.verifier.network),
+        ("agent", agent.user, agent.network),
+        ("verifier", verifier.user, verifier.network),
     ):
         if user not in _OURS:
             yield f"{phase}.user", f"user {user!r} can't be had in this sandbox"
@@ -140,12 +163,11 @@ def _same(one: NetworkPolicy, other: NetworkPolicy | None) -> bool:
     return other is not None and one == other
 
 
-def _extras(task: Task) -> Iterator[tuple[str, str]]:
-    if task.environment.mcp_servers:
-        yield "environment.mcp_servers", "MCP servers can't be had by this release"
-    if task.environment.skills_dir:
-        yield "environment.skills_dir", "skills can't be had by this release"
-    if task.verifier.collect:
-        yield "verifier.collect", "collect hooks can't be run by this release"
-    if task.verifier.environment is not None and task.verifier.environment.has_image:
+def _verifier_extras(verifier: Verifier) -> Iterator[tuple[str, str]]:
+    for number, hook in enumerate(verifier.collect):
+        if hook.service != _MAIN:
+            yield f"verifier.collect[{number}].service", f"there is no service {hook.service!r} in this sandbox"
+        if hook.user not in _OURS:
+            yield f"verifier.collect[{number}].user", f"user {hook.user!r} can't be had in this sandbox"
+    if verifier.environment is not None and verifier.environment.has_image:
         yield "verifier.environment", "needs an image, which this sandbox does not have"

@@ -6,7 +6,7 @@ agent's final filesystem, nothing running), ``live`` (the agent's own sandbox).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -35,7 +35,8 @@ class Verification:
     """One grading to be made."""
 
     task: Task
-    folder: Path
+    tests: Sequence[Path]
+    """Folders laid over one another at /tests, the last on top."""
     verifier_digest: str
     mode: VerificationMode
     backend: str
@@ -43,6 +44,8 @@ class Verification:
     env: Mapping[str, str]
     timeout_sec: float
     on_output: Callable[[str, bytes], None]
+    of_step: bool = False
+    """A step may leave the primary reward to others: then it counts 0."""
 
 
 async def grade(sandbox: Sandbox, verification: Verification, clock: Clock) -> GradingFacts:
@@ -50,7 +53,8 @@ async def grade(sandbox: Sandbox, verification: Verification, clock: Clock) -> G
     cleared = await sandbox.exec(ExecRequest(argv=["/bin/sh", "-c", _CLEAR], cwd="/", timeout_sec=120))
     if cleared.exit_code != 0:
         return _facts(verification, clock, cleared, VerifierProblem.CRASH, stage="clear")
-    await sandbox.put(verification.folder / "tests", _TESTS)
+    for tests in verification.tests:
+        await sandbox.put(tests, _TESTS)
     result = await sandbox.exec(
         ExecRequest(
             argv=["bash", f"{_TESTS}/test.sh"],
@@ -88,11 +92,12 @@ def _facts(
     task = verification.task
     problem = read if isinstance(read, VerifierProblem) else None
     rewards = None if isinstance(read, VerifierProblem) else read
-    if rewards is not None and task.primary_reward not in rewards:
+    if rewards is not None and task.primary_reward not in rewards and not verification.of_step:
         problem = VerifierProblem.MISSING
     if problem is VerifierProblem.MISSING and result.signal is not None:
         problem = VerifierProblem.CRASH
-    primary = rewards.get(task.primary_reward) if rewards is not None else None
+    absent = 0.0 if verification.of_step else None
+    primary = rewards.get(task.primary_reward, absent) if rewards is not None else None
     detail: dict[str, Json] = {**exec_detail(result), "stage": stage, "problem": problem.value if problem else None}
     return GradingFacts(
         number=verification.number,

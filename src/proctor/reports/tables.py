@@ -35,6 +35,7 @@ __all__ = [
     "regraded_table",
     "run_sets_table",
     "status_lines",
+    "step_line",
     "suite_table",
     "suites_table",
     "table",
@@ -220,7 +221,12 @@ def attempt_phases(evidence: Sequence[Mapping[str, Any]]) -> Table:
         took = (item["ended_at"] - item["started_at"]).total_seconds()
         seen = {key: value for key, value in item["detail"].items() if value not in (None, False, "", [], {})}
         seen.pop("stderr_tail", None)
-        made.add_row(item["phase"], duration(took), " ".join(f"{key}={value}" for key, value in seen.items()))
+        step = seen.pop("step", "")
+        made.add_row(
+            f"{item['phase']} ({step})" if step else item["phase"],
+            duration(took),
+            " ".join(f"{key}={value}" for key, value in seen.items()),
+        )
     return made
 
 
@@ -275,3 +281,12 @@ _REGRADE_NUMBERS = ("cells", "passed before", "passed after", "no verdict")
 
 def _word(verdict: bool | None) -> str:
     return UNKNOWN if verdict is None else "pass" if verdict else "fail"
+
+
+def step_line(step: Mapping[str, Any]) -> str:
+    """One step of a task as its grading tells it."""
+    if not step["reached"]:
+        return f"step {step['name']}: not reached, counts 0"
+    verdict = {True: "pass", False: "fail", None: "no verdict"}[step["passed"]]
+    problem = f" · {step['problem']}" if step["problem"] else ""
+    return f"step {step['name']}: {verdict} · rewards {step['rewards']}{problem}"

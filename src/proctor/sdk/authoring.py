@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -16,6 +16,7 @@ from proctor.engine.assignments import Assignment, Finished, LoadedTask
 from proctor.engine.attempts import AttemptRunner, RunnerParts
 from proctor.engine.outcomes import CURRENT_POLICY, Outcome, classify, load_policy
 from proctor.engine.spec import Policy
+from proctor.engine.steps import StepPlan, plan_steps
 from proctor.kernel.canonical import Json
 from proctor.kernel.clock import SystemClock
 from proctor.kernel.errors import UsageError
@@ -25,6 +26,7 @@ from proctor.queue.workers import WorkerIdentity
 from proctor.sandboxes.interfaces import ExecRequest, Labels, Network, Sandbox, SandboxSpec
 from proctor.settings import Settings
 from proctor.suites.loading import load_suite
+from proctor.suites.tasks import Task
 
 __all__ = ["Tried", "load_task", "shell_sandbox", "try_task"]
 
@@ -52,6 +54,8 @@ class Tried:
     as_wanted: bool
     seconds: float
     evidence: tuple[dict[str, Json], ...]
+    steps: tuple[dict[str, Json], ...]
+    """How each step of the task was graded; none where it has no steps or the attempt ended before."""
     log: str
 
 
@@ -99,15 +103,29 @@ async def try_task(task: LoadedTask, solution: str) -> Tried:
         as_wanted=outcome.verdict is wanted,
         seconds=(finished.evidence[-1].ended_at - finished.evidence[0].started_at).total_seconds(),
         evidence=tuple({"phase": e.phase.value, **e.detail} for e in finished.evidence),
+        steps=_steps(finished),
         log=log,
     )
 
 
+def _steps(finished: Finished) -> tuple[dict[str, Json], ...]:
+    told = finished.gradings[-1].detail.get("steps") if finished.gradings else None
+    return tuple(dict(step) for step in told if isinstance(step, Mapping)) if isinstance(told, Sequence) else ()
+
+
 def solutions_of(task: LoadedTask) -> list[str]:
     """Which of oracle, noop and wrong the task can be tried with."""
+    assert task.task is not None
+    plans = _plans(task)
+    wrong = any((plan.solution / "wrong.sh").is_file() for plan in plans)
+    there = {"oracle": task.task.has_solution, "noop": True, "wrong": wrong}
+    return [name for name in _SOLUTIONS if there[name]]
+
+
+def _plans(task: LoadedTask) -> tuple[StepPlan, ...]:
+    assert task.task is not None
     assert task.folder is not None
-    there = {"oracle": "solve.sh", "wrong": "wrong.sh"}
-    return [name for name in _SOLUTIONS if name == "noop" or (task.folder / "solution" / there[name]).is_file()]
+    return plan_steps(task.task, task.folder, {"policies": Policy().model_dump(mode="json")})
 
 
 @contextmanager
@@ -178,11 +196,22 @@ async def shell_sandbox(task: LoadedTask, *, after: str | None) -> Sandbox:
     sandbox = await backend.create(SandboxSpec(labels=labels, workdir=task.task.workdir, network=Network.NONE))
     for source, destination in (task.task.userland.copy if task.task.userland else {}).items():
         await sandbox.put(task.folder / "environment" / source, destination)
-    if after is not None:
-        script = "solve.sh" if after == "oracle" else "wrong.sh"
-        await sandbox.put(task.folder / "solution", "/solution")
-        await sandbox.exec(ExecRequest(argv=["bash", f"/solution/{script}"], cwd=task.task.workdir, timeout_sec=600))
+    for plan in _plans(task) if after is not None else ():
+        await _solve(sandbox, task.task, plan, "solve.sh" if after == "oracle" else "wrong.sh")
     return sandbox
+
+
+async def _solve(sandbox: Sandbox, task: Task, plan: StepPlan, script: str) -> None:
+    """One step's files and solution, as an attempt brings them; a step without a wrong one is solved well."""
+    if plan.workdir is not None:
+        await sandbox.put(plan.workdir, task.workdir)
+        if (plan.workdir / "setup.sh").is_file():
+            await sandbox.exec(ExecRequest(argv=["bash", "setup.sh"], cwd=task.workdir, timeout_sec=600))
+    if plan.name and not (plan.solution / script).is_file():
+        script = "solve.sh"
+    await sandbox.exec(ExecRequest(argv=["rm", "-rf", "/solution"], cwd="/", timeout_sec=60))
+    await sandbox.put(plan.solution, "/solution")
+    await sandbox.exec(ExecRequest(argv=["bash", f"/solution/{script}"], cwd=task.workdir, timeout_sec=600))
 
 
 async def shell_line(sandbox: Sandbox, line: str, cwd: str, show: Callable[[str, bytes], None]) -> tuple[int, str]:

@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from math import ceil
 
-from proctor.engine.attempts import GRADINGS, SETUP_TIMEOUT_SEC
+from proctor.engine.attempts import SETUP_TIMEOUT_SEC
 from proctor.engine.planning import CellKind, PlannedProfile
+from proctor.engine.step_grading import GRADINGS
 from proctor.engine.terms import obstacles, terms_of
 from proctor.kernel.canonical import Json
 from proctor.sdk.client import Client, Prepared
@@ -116,7 +117,10 @@ def _at_most(prepared: Prepared, wanted: Mapping[CellKind, int], slots: int) -> 
 def _attempt_at_most(task: StoredTask, document: Mapping[str, Json]) -> float | None:
     if task.task is None:
         return 0.0
-    terms = terms_of(task.task, document)
-    if terms.agent_timeout_sec is None:
-        return None
-    return SETUP_TIMEOUT_SEC + terms.agent_timeout_sec + GRADINGS * terms.verifier_timeout_sec
+    total = SETUP_TIMEOUT_SEC
+    for step in task.task.steps or (None,):
+        terms = terms_of(task.task, document, step)
+        if terms.agent_timeout_sec is None:
+            return None
+        total += terms.agent_timeout_sec + GRADINGS * terms.verifier_timeout_sec
+    return total

@@ -22,12 +22,9 @@ from proctor.engine.terms import terms_of
 from proctor.kernel.canonical import Json
 from proctor.objects.store import StoredObject
 from proctor.suites.service import StoredTask
-from proctor.suites.tasks import VerificationMode
+from proctor.suites.tasks import Task, VerificationMode
 
 __all__ = ["Candidate", "PassedOver", "Regrade", "changed_verifiers", "find"]
-
-STATE: str = "state.tar"
-"""The artifact that an attempt's final filesystem is kept under."""
 
 _run = partial(run_query, "proctor.engine")
 
@@ -43,7 +40,8 @@ class Candidate:
     run_set: UUID
     configuration: str
     document: Mapping[str, Json]
-    state: StoredObject
+    states: Mapping[str, StoredObject]
+    """Kept files by artifact name, one for each step."""
     gradings: int
     """Runs of a verifier over this attempt so far, of whatever version."""
     before: bool | None
@@ -119,25 +117,27 @@ def _obstacle(row: Any, task: StoredTask) -> str | None:
     if row.verdict is None and names["class"] != OutcomeClass.VERIFIER_ERROR:
         return f"the attempt ended as {names['class']}"
     assert task.task is not None
-    if task.task.steps:
-        return "its steps were graded one by one"
-    if terms_of(task.task, row.document).mode is VerificationMode.LIVE:
+    if any(
+        terms_of(task.task, row.document, step).mode is VerificationMode.LIVE for step in task.task.steps or (None,)
+    ):
         return "its verifier is live, and what ran beside it is gone"
-    if _state(row.artifacts) is None:
-        return "its final state was not kept"
-    return None
+    kept = _states(row.artifacts)
+    missing = [name for name in _state_names(task.task) if name not in kept]
+    return f"no {missing[0]} was kept" if missing else None
 
 
-def _state(artifacts: Sequence[Mapping[str, Any]]) -> StoredObject | None:
-    for artifact in artifacts:
-        if artifact["name"] == STATE:
-            return StoredObject(key=artifact["key"], sha256=artifact["sha256"], size=artifact["size"])
-    return None
+def _state_names(task: Task) -> list[str]:
+    return [f"state.{step.name}.tar" for step in task.steps[:-1]] + ["state.tar"]
+
+
+def _states(artifacts: Sequence[Mapping[str, Any]]) -> dict[str, StoredObject]:
+    return {
+        artifact["name"]: StoredObject(key=artifact["key"], sha256=artifact["sha256"], size=artifact["size"])
+        for artifact in artifacts
+    }
 
 
 def _candidate(row: Any, task: StoredTask, run_set: RunSetRow) -> Candidate:
-    state = _state(row.artifacts)
-    assert state is not None
     return Candidate(
         cell=row.cell_id,
         profile=row.profile,
@@ -146,7 +146,7 @@ def _candidate(row: Any, task: StoredTask, run_set: RunSetRow) -> Candidate:
         run_set=run_set.id,
         configuration=row.configuration,
         document=row.document,
-        state=state,
+        states=_states(row.artifacts),
         gradings=row.gradings,
         before=row.before,
         trace_id=row.trace_id,

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -18,22 +17,22 @@ from sqlalchemy import Connection, func, select
 
 from proctor.database.engine import Database
 from proctor.database.queries import run_query
-from proctor.engine.assignments import LoadedTask
-from proctor.engine.attempts import EXPIRY, GRADINGS, RunnerParts
+from proctor.engine.assignments import Assignment
+from proctor.engine.attempt_sandboxes import AttemptSandboxes
 from proctor.engine.evidence import GradingFacts
 from proctor.engine.identity import cell_id
 from proctor.engine.models import grading, outcome
 from proctor.engine.outcomes import classify
+from proctor.engine.parts import RunnerParts
 from proctor.engine.planning import lock
 from proctor.engine.policy_book import recall
 from proctor.engine.recording import Regrading, memory_owner, record_regrade, stored_evidence
 from proctor.engine.regrading.candidates import Candidate
-from proctor.engine.terms import Terms, terms_of
-from proctor.engine.verification import Verification, grade
-from proctor.kernel.ids import new_id
-from proctor.sandboxes.interfaces import Labels, Sandbox, SandboxSpec, Snapshot
+from proctor.engine.states import Collected
+from proctor.engine.step_grading import GRADINGS, StepGrader
+from proctor.engine.steps import StepPlan, grade_whole, plan_steps
+from proctor.sandboxes.interfaces import Snapshot
 from proctor.suites.tasks import Task, VerificationMode
-from proctor.suites.variables import resolve_variables
 
 __all__ = ["Regraded", "Regrader"]
 
@@ -64,84 +63,80 @@ class Regrader:
         return done
 
     async def grade(self, candidate: Candidate) -> Regraded:
-        """Grade one attempt, once more if the verifier breaks, and record it."""
+        """Grade one attempt, a step that breaks its verifier once more, and record it."""
         loaded = await asyncio.to_thread(self._parts.library.load, self._tenant, candidate.task.content_digest)
+        assert loaded.task is not None
+        assert loaded.folder is not None
+        plans = plan_steps(loaded.task, loaded.folder, candidate.document)
+        sandboxes = AttemptSandboxes(self._assignment(candidate), self._parts)
+        grader = StepGrader(self._parts, sandboxes, loaded, _unheard)
         gradings: list[GradingFacts] = []
-        with self._state(candidate) as state:
-            for number in range(candidate.gradings + 1, candidate.gradings + 1 + GRADINGS):
-                gradings.append(await self._grade_once(candidate, loaded, state, number))
-                if gradings[-1].problem is None:
+        results: list[GradingFacts] = []
+        try:
+            for plan in plans:
+                with tempfile.TemporaryDirectory(dir=self._parts.scratch) as folder:
+                    collected = await self._collected(candidate, sandboxes, loaded.task, plan, Path(folder))
+                    results.append(await self._step(candidate, grader, plan, collected, gradings))
+                if not plan.permits(results[-1].rewards):
                     break
-        return await asyncio.to_thread(self._record, candidate, gradings)
-
-    @contextmanager
-    def _state(self, candidate: Candidate) -> Iterator[Snapshot]:
-        path = self._parts.scratch / f"{new_id()}.tar"
-        try:
-            self._parts.objects.fetch(candidate.state, path)
-            yield Snapshot(path=path, sha256=candidate.state.sha256, size=candidate.state.size)
         finally:
-            path.unlink(missing_ok=True)
+            await sandboxes.destroy_all()
+        if loaded.task.steps:
+            number, now = candidate.gradings + len(gradings) + 1, self._parts.clock.now()
+            results = [grade_whole(loaded.task, plans, results, number=number, graded_at=now)]
+        return await asyncio.to_thread(self._record, candidate, [*gradings, *results])
 
-    async def _grade_once(self, candidate: Candidate, loaded: LoadedTask, state: Snapshot, number: int) -> GradingFacts:
-        task, folder = loaded.task, loaded.folder
-        assert task is not None
-        assert folder is not None
-        terms = terms_of(task, candidate.document)
-        sandboxes: list[Sandbox] = []
-        try:
-            sandbox = await self._verifier_sandbox(sandboxes, candidate, task, terms, state)
-            verification = Verification(
-                task=task,
-                folder=folder,
-                verifier_digest=loaded.verifier_digest,
-                mode=terms.mode,
-                backend=self._parts.backend.name,
-                number=number,
-                env=resolve_variables(task.verifier.env, self._parts.secrets),
-                timeout_sec=terms.verifier_timeout_sec,
-                on_output=_unheard,
-            )
-            return await grade(sandbox, verification, self._parts.clock)
-        finally:
-            for made in sandboxes:
-                await made.destroy()
+    async def _step(
+        self,
+        candidate: Candidate,
+        grader: StepGrader,
+        plan: StepPlan,
+        collected: Collected,
+        gradings: list[GradingFacts],
+    ) -> GradingFacts:
+        """The verifier's last word on a step; a try that broke before it joins the gradings."""
+        for attempt in range(1, GRADINGS + 1):
+            number = candidate.gradings + len(gradings) + 1
+            facts = await grader.on_copy(plan, collected, number=number)
+            if facts.problem is None or attempt == GRADINGS:
+                return facts
+            gradings.append(facts)
+        raise AssertionError("unreachable: the last try returns")
 
-    async def _verifier_sandbox(
-        self, made: list[Sandbox], candidate: Candidate, task: Task, terms: Terms, state: Snapshot
-    ) -> Sandbox:
-        """The state itself, or in ``separate`` a sandbox with nothing but the declared artifacts out of it."""
-        from_state = await self._create(candidate, task, terms, state)
-        made.append(from_state)
-        if terms.mode is VerificationMode.SNAPSHOT:
-            return from_state
-        fresh = await self._create(candidate, task, terms, None)
-        made.append(fresh)
-        with tempfile.TemporaryDirectory(dir=self._parts.scratch) as folder:
-            for number, artifact in enumerate(task.artifacts):
-                kept = Path(folder) / str(number)
-                await from_state.get(artifact.source, kept)
-                await fresh.put(kept, artifact.destination or artifact.source)
-        return fresh
+    async def _collected(
+        self, candidate: Candidate, sandboxes: AttemptSandboxes, task: Task, plan: StepPlan, folder: Path
+    ) -> Collected:
+        """A step's kept state, and out of it the declared paths where the verifier gets nothing else."""
+        stored = candidate.states[plan.state_name]
+        path = folder / "state.tar"
+        await asyncio.to_thread(self._parts.objects.fetch, stored, path)
+        state = Snapshot(path=path, sha256=stored.sha256, size=stored.size)
+        if plan.terms.mode is not VerificationMode.SEPARATE:
+            return Collected(state=state)
+        sandbox = await sandboxes.create(task, plan.terms, base=state)
+        artifacts = folder / "artifacts"
+        artifacts.mkdir()
+        for number, artifact in enumerate(plan.artifacts):
+            await sandbox.get(artifact.source, artifacts / str(number))
+        await sandboxes.destroy(sandbox)
+        return Collected(state=state, artifacts=artifacts)
 
-    async def _create(self, candidate: Candidate, task: Task, terms: Terms, base: Snapshot | None) -> Sandbox:
-        labels = Labels(
+    def _assignment(self, candidate: Candidate) -> Assignment:
+        """What its sandboxes are labelled with."""
+        return Assignment(
             tenant=self._tenant,
-            run_set=candidate.run_set,
+            cell=candidate.cell,
             attempt=candidate.attempt,
-            owner=self._parts.owner,
-            expires_at=self._parts.clock.now() + EXPIRY,
+            number=0,
+            token=0,
+            tries=0,
+            run_set=candidate.run_set,
+            content_digest=candidate.task.content_digest,
+            configuration=candidate.document,
+            provider="",
+            trace_id=candidate.trace_id,
+            policy_version=candidate.policy_version,
         )
-        spec = SandboxSpec(
-            labels=labels,
-            workdir=task.workdir,
-            env=resolve_variables(task.environment.env, self._parts.secrets),
-            network=terms.network,
-            limits=terms.limits,
-            base=base,
-            restore_system=base is not None and not task.changes_system,
-        )
-        return await self._parts.backend.create(spec)
 
     # --- on record ------------------------------------------------------------------------------------------------
 

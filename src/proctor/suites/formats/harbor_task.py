@@ -63,7 +63,7 @@ def build_task(tree: TaskTree, config: TaskToml, own: ProctorTable, folder_name:
         verifier=verifier,
         userland=_userland(tree, own, environment, paths),
         solution_env=config.solution.env,
-        has_solution="solution/solve.sh" in paths,
+        has_solution=_has_solution(config, paths),
         artifacts=_artifacts(config.artifacts),
         steps=tuple(_step(tree, step, verifier, environment, paths) for step in config.steps or ()),
         reward_strategy=config.multi_step_reward_strategy or RewardStrategy.MEAN,
@@ -89,6 +89,13 @@ def _instruction(tree: TaskTree, path: str) -> str:
     if not text.strip() and not tree.blames(path):
         tree.refuse(path, "is empty")
     return text
+
+
+def _has_solution(config: TaskToml, paths: frozenset[str]) -> bool:
+    """A step has its own, or where it has no folder for one the task's."""
+    folders = [f"steps/{step.name}/solution" for step in config.steps or ()] or ["solution"]
+    own = [folder if any(path.startswith(f"{folder}/") for path in paths) else "solution" for folder in folders]
+    return all(f"{folder}/solve.sh" in paths for folder in own)
 
 
 def _mode(tree: TaskTree, table: VerifierTable, wanted: VerificationMode | None) -> VerificationMode:

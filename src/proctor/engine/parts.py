@@ -1,0 +1,29 @@
+"""What every attempt of a worker shares."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from proctor.engine.assignments import TaskLibrary
+from proctor.kernel.clock import Clock
+from proctor.objects.store import ObjectStore
+from proctor.sandboxes.interfaces import SandboxBackend
+
+__all__ = ["RunnerParts"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunnerParts:
+    """What every attempt of a worker shares."""
+
+    backend: SandboxBackend
+    objects: ObjectStore
+    library: TaskLibrary
+    clock: Clock
+    owner: str
+    scratch: Path
+    secrets: Mapping[str, str] = field(default_factory=dict)
+    references: dict[str, str] = field(default_factory=dict)
+    """What verifiers that broke said of the reference solution, by task and policies: asked once a worker."""

@@ -1,0 +1,71 @@
+"""One step graded: on a copy of what it left, or in the sandbox it ran in. Attempts and regrades share this."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from proctor.engine.assignments import LoadedTask
+from proctor.engine.attempt_sandboxes import AttemptSandboxes
+from proctor.engine.evidence import GradingFacts
+from proctor.engine.parts import RunnerParts
+from proctor.engine.states import Collected
+from proctor.engine.steps import StepPlan
+from proctor.engine.verification import Verification, grade
+from proctor.sandboxes.interfaces import Sandbox
+from proctor.suites.tasks import Task, VerificationMode
+from proctor.suites.variables import resolve_variables
+
+__all__ = ["GRADINGS", "StepGrader"]
+
+GRADINGS: int = 2
+"""A verifier that breaks is run once more over the same state."""
+
+
+class StepGrader:
+    """Grades the steps of one attempt by its task's verifier."""
+
+    def __init__(
+        self,
+        parts: RunnerParts,
+        sandboxes: AttemptSandboxes,
+        loaded: LoadedTask,
+        on_output: Callable[[str, bytes], None],
+    ) -> None:
+        assert loaded.task is not None
+        self._task: Task = loaded.task
+        self._parts, self._sandboxes, self._loaded, self._on_output = parts, sandboxes, loaded, on_output
+
+    async def on_copy(self, step: StepPlan, collected: Collected, *, number: int) -> GradingFacts:
+        """Grade what the step left in a sandbox of the verifier's own. Raises only what sandboxes raise."""
+        sandbox = await self._sandbox(step, collected)
+        try:
+            return await self.in_place(sandbox, step, number=number)
+        finally:
+            await self._sandboxes.destroy(sandbox)
+
+    async def in_place(self, sandbox: Sandbox, step: StepPlan, *, number: int) -> GradingFacts:
+        """Grade in a sandbox as it is."""
+        verification = Verification(
+            task=self._task,
+            tests=step.tests,
+            verifier_digest=self._loaded.verifier_digest,
+            mode=step.terms.mode,
+            backend=self._parts.backend.name,
+            number=number,
+            env=resolve_variables(step.verifier_env, self._parts.secrets),
+            timeout_sec=step.terms.verifier_timeout_sec,
+            on_output=self._on_output,
+            of_step=bool(step.name),
+        )
+        return await grade(sandbox, verification, self._parts.clock)
+
+    async def _sandbox(self, step: StepPlan, collected: Collected) -> Sandbox:
+        """From the state, or in ``separate`` with nothing but the declared paths."""
+        if step.terms.mode is not VerificationMode.SEPARATE:
+            restore = step.terms.mode is VerificationMode.SNAPSHOT and not self._task.changes_system
+            return await self._sandboxes.create(self._task, step.terms, base=collected.state, restore_system=restore)
+        sandbox = await self._sandboxes.create(self._task, step.terms)
+        assert collected.artifacts is not None
+        for number, artifact in enumerate(step.artifacts):
+            await sandbox.put(collected.artifacts / str(number), artifact.destination or artifact.source)
+        return sandbox
