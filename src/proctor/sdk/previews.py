@@ -38,7 +38,7 @@ def dry_run(client: Client, prepared: Prepared, request: RunRequest) -> DryRun:
     plan = prepared.resolved.plan
     fresh_start = found is None or request.fresh or (bool(moved) and not request.go_on)
     work = preview.owed + preview.new
-    reasons = (*prepared.resolved.reasons, *_gaps(prepared))
+    reasons = (*client.reasons_before(prepared), *_gaps(prepared))
     tasks = [t for t in prepared.resolved.tasks if request.task is None or matches(t.name, request.task)]
     slots = prepared.spec.execution.concurrency
     at_most = sum(_timeout(task.content_digest, prepared) for task in tasks) * plan.trials * len(plan.profiles) / slots
