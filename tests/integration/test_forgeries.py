@@ -180,6 +180,15 @@ async def test_a_path_that_begins_with_the_agents_folders_falls_for_shadows(
     assert (await forged(parts, folder, "programs-shadowed", tests=tests)).passed
 
 
+async def test_so_does_a_module_started_by_name_in_the_agents_folder(parts: RunnerParts, folder: Path) -> None:
+    """``python3 -m`` looks into the work folder before anything else; ``-P`` or ``-I`` keeps it from that."""
+    tests = BY_JUDGE.format(start="python3 -m pytest")
+    assert not (await forged(parts, folder, "noop", tests=tests)).passed
+    assert (await forged(parts, folder, "programs-shadowed", tests=tests)).passed
+    guarded = BY_JUDGE.format(start="python3 -P -m pytest")
+    assert (await forged(parts, folder, "programs-shadowed", tests=guarded)).as_wanted
+
+
 async def test_a_writer_that_lives_on_wins_in_the_agents_own_sandbox(parts: RunnerParts, folder: Path) -> None:
     """Agent and verifier are one user of one sandbox: nothing of a live task's verifier can be beyond its reach."""
     tests = f"sleep 0.2\n{HONEST}"
