@@ -73,7 +73,7 @@ def certificate_for(
         verifier_digest=task.verifier_digest,
         content_digest=task.content_digest,
         ground=ground_for(backend, [task]),
-        checks=checks_digest(ORACLE_RUNS),
+        checks=checks_digest(),
         verdict=verdict,
         problems=tuple(problems),
         snapshot=None,

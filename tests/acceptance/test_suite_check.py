@@ -56,6 +56,9 @@ def test_sound_tasks_are_certified_once_and_can_be_compared(cli: Cli) -> None:
     again = cli("suite", "check", "tasks")
     assert again.stderr.count("certified already") == 2
     assert "8 of 8 caught" in again.stdout
+    more = cli.json("suite", "check", "tasks", "--task", "access*", "--oracle-runs", "6")
+    assert [run["solution"] for run in more["tasks"][0]["runs"]].count("oracle") == 6
+    assert cli("suite", "check", "tasks").stderr.count("certified already") == 2
     assert "certified, " in cli("suite", "show", report["suite_id"]).stdout
     dry = cli.json("run", "f.toml", "--dry-run")
     assert (dry["comparable"], dry["reasons"]) == (True, [])

@@ -8,7 +8,7 @@ import pwd
 import signal
 import socket
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -77,6 +77,7 @@ class CheckSession:
             raise NothingToCheck(where=request.task)
         self._done: dict[str, CheckedTask] = {}
         self._work: list[tuple[StoredTask, Ground]] = []
+        self._seen: dict[tuple[tuple[str, str], ...], Mapping[str, Standing]] = {}
         self._interrupted = False
         self._look()
 
@@ -106,7 +107,7 @@ class CheckSession:
         """Sort the tasks into those that have their answer and those to be run."""
         from proctor.engine.certificates.checks import checks_digest
 
-        checks = checks_digest(self._request.oracle_runs)
+        checks = checks_digest()
         for task in self.tasks:
             try:
                 ground = ground_for(self._backend, [task])
@@ -129,19 +130,28 @@ class CheckSession:
         )
 
     def _known(self, task: StoredTask, ground: Ground, checks: str) -> CheckedTask | None:
-        """A task whose certificate holds and rests on the checks of today."""
-        found: list[Standing] = self._service.standings(self.suite_id, ground)
-        for one in found:
-            if one.content_digest == task.content_digest and one.valid and one.checks == checks:
-                return CheckedTask(
-                    name=task.name,
-                    content_digest=task.content_digest,
-                    verdict=CheckVerdict.CERTIFIED,
-                    skipped=True,
-                    snapshot=one.snapshot,
-                    runs=one.runs,
-                )
-        return None
+        """A task whose last certificate holds and rests on no less than would be tried today."""
+        one = self._standings(ground).get(task.content_digest)
+        if one is None or not one.valid or one.verdict is not CheckVerdict.CERTIFIED or one.checks != checks:
+            return None
+        if sum(run["solution"] == "oracle" for run in one.runs) < self._request.oracle_runs:
+            return None
+        return CheckedTask(
+            name=task.name,
+            content_digest=task.content_digest,
+            verdict=CheckVerdict.CERTIFIED,
+            skipped=True,
+            snapshot=one.snapshot,
+            runs=one.runs,
+        )
+
+    def _standings(self, ground: Ground) -> Mapping[str, Standing]:
+        """The suite's tasks on one ground, asked once: most tasks need the same tools."""
+        key = tuple(sorted(ground.environment.items()))
+        if key not in self._seen:
+            found = self._service.standings(self.suite_id, ground)
+            self._seen[key] = {one.content_digest: one for one in found}
+        return self._seen[key]
 
     async def _main(self, on_run: Callable[[str, CheckRun], None], on_task: Callable[[CheckedTask], None]) -> None:
         from proctor.engine.certificates.checking import Checker, CheckerSettings

@@ -52,8 +52,7 @@ class Checker:
         try:
             return list(await asyncio.gather(*made))
         finally:
-            for one in made:
-                one.cancel()
+            self.stop()
             await asyncio.gather(*made, return_exceptions=True)
 
     async def _guarded(self, task: LoadedTask, ground: Ground) -> Certificate | None:
@@ -68,7 +67,7 @@ class Checker:
     async def _certify(self, task: LoadedTask, ground: Ground) -> Certificate:
         runs = await self._try_everything(task)
         settings = self._settings
-        made = certificate_of(task, runs, ground=ground, oracle_runs=settings.oracle_runs, made_by=settings.made_by)
+        made = certificate_of(task, runs, ground=ground, made_by=settings.made_by)
         if settings.on_certificate is not None:
             await asyncio.shield(settings.on_certificate(task, made))
         return made
@@ -92,5 +91,7 @@ class Checker:
     async def _run(self, task: LoadedTask, check: Check) -> CheckRun:
         async with self._slots:
             run = await run_check(task, check, self._parts)
+        if self._stopped:
+            raise asyncio.CancelledError  # the runner may have come to its own end when it was told to
         self._settings.on_run(task, run)
         return run

@@ -15,9 +15,7 @@ from proctor.kernel.ids import new_id
 __all__ = ["certificate_of", "disagree", "judge", "oracle_verdicts", "snapshot_word"]
 
 
-def certificate_of(
-    task: LoadedTask, runs: Sequence[CheckRun], *, ground: Ground, oracle_runs: int, made_by: str
-) -> Certificate:
+def certificate_of(task: LoadedTask, runs: Sequence[CheckRun], *, ground: Ground, made_by: str) -> Certificate:
     """Judge what was tried."""
     verdict, problems = judge(runs)
     return Certificate(
@@ -26,7 +24,7 @@ def certificate_of(
         verifier_digest=task.verifier_digest,
         content_digest=task.content_digest,
         ground=ground,
-        checks=checks_digest(oracle_runs),
+        checks=checks_digest(),
         verdict=verdict,
         problems=problems,
         snapshot=snapshot_word(runs),

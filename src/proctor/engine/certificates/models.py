@@ -38,7 +38,7 @@ certificate = Table(
         "checks",
         Text,
         nullable=False,
-        comment="digest of what was tried: the forgeries and how often the oracle ran",
+        comment="digest of the forgeries that were tried",
     ),
     Column("verdict", Text, nullable=False),
     Column("problems", JSONB, nullable=False, comment="why it is refused or not decided, one line each"),

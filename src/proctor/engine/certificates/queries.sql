@@ -5,17 +5,17 @@
 -- what quarantine says. A certificate holds where its environment is part of what is asked for: a suite's identity
 -- names the tools of all its tasks.
 SELECT t.content_digest, t.name, t.agent_digest, t.verifier_digest, last.verdict AS last_verdict, last.problems,
-       last.snapshot, last.runs, last.made_at, last.made_by, decided.verdict AS verdict, decided.checks AS checks,
+       last.snapshot, last.runs, last.checks, last.made_at, last.made_by, decided.verdict AS verdict,
        q.state = 'quarantined' AS quarantined, q.reason AS quarantine_reason
 FROM proctor.suite_task st
 JOIN proctor.task t ON t.tenant_id = st.tenant_id AND t.content_digest = st.content_digest
 LEFT JOIN LATERAL (
-    SELECT c.verdict, c.problems, c.snapshot, c.runs, c.made_at, c.made_by FROM proctor.certificate c
+    SELECT c.verdict, c.problems, c.snapshot, c.runs, c.checks, c.made_at, c.made_by FROM proctor.certificate c
     WHERE c.tenant_id = t.tenant_id AND c.agent_digest = t.agent_digest AND c.verifier_digest = t.verifier_digest
       AND c.backend = :backend AND c.environment <@ CAST(:environment AS jsonb)
     ORDER BY c.made_at DESC LIMIT 1) last ON true
 LEFT JOIN LATERAL (
-    SELECT c.verdict, c.checks FROM proctor.certificate c
+    SELECT c.verdict FROM proctor.certificate c
     WHERE c.tenant_id = t.tenant_id AND c.agent_digest = t.agent_digest AND c.verifier_digest = t.verifier_digest
       AND c.backend = :backend AND c.environment <@ CAST(:environment AS jsonb) AND c.verdict <> 'not_decided'
     ORDER BY c.made_at DESC LIMIT 1) decided ON true

@@ -34,7 +34,7 @@ class Standing:
     valid: bool
     """Whether it counts: the last certificate that decided anything certified it, and it is not quarantined."""
     checks: str | None
-    """What the certificate that decides rests on."""
+    """What the last certificate rests on."""
     problems: tuple[str, ...]
     snapshot: bool | None
     runs: tuple[Mapping[str, Json], ...]

@@ -22,7 +22,7 @@ CREATE TABLE proctor.certificate (
 );
 CREATE INDEX ix_certificate_latest ON proctor.certificate (tenant_id, agent_digest, verifier_digest, backend, made_at);
 COMMENT ON COLUMN proctor.certificate.environment IS 'identity: os-release and the versions of the tools that the task needs';
-COMMENT ON COLUMN proctor.certificate.checks IS 'digest of what was tried: the forgeries and how often the oracle ran';
+COMMENT ON COLUMN proctor.certificate.checks IS 'digest of the forgeries that were tried';
 COMMENT ON COLUMN proctor.certificate.problems IS 'why it is refused or not decided, one line each';
 COMMENT ON COLUMN proctor.certificate.snapshot IS 'of a live task: whether its oracle passes in snapshot; NULL: not live, or not known';
 COMMENT ON COLUMN proctor.certificate.runs IS '[{solution, class, rule, verdict, seconds, evidence}]';
