@@ -181,11 +181,11 @@ async def test_a_path_that_begins_with_the_agents_folders_falls_for_shadows(
 
 
 async def test_so_does_a_module_started_by_name_in_the_agents_folder(parts: RunnerParts, folder: Path) -> None:
-    """``python3 -m`` looks into the work folder before anything else; ``-P`` or ``-I`` keeps it from that."""
+    """``python3 -m`` looks into the work folder first, and into the user's own packages; ``-I`` looks into neither."""
     tests = BY_JUDGE.format(start="python3 -m pytest")
     assert not (await forged(parts, folder, "noop", tests=tests)).passed
     assert (await forged(parts, folder, "programs-shadowed", tests=tests)).passed
-    guarded = BY_JUDGE.format(start="python3 -P -m pytest")
+    guarded = BY_JUDGE.format(start="python3 -I -m pytest")
     assert (await forged(parts, folder, "programs-shadowed", tests=guarded)).as_wanted
 
 
