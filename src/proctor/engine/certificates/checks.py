@@ -12,7 +12,7 @@ from proctor.engine.assignments import LoadedTask
 from proctor.kernel.canonical import Json, digest
 from proctor.suites.tasks import VerificationMode
 
-__all__ = ["ORACLE_RUNS", "Check", "Forgery", "checks_digest", "checks_of", "forgeries"]
+__all__ = ["IN_SNAPSHOT", "ORACLE_RUNS", "Check", "Forgery", "checks_digest", "checks_of", "forgeries"]
 
 ORACLE_RUNS: int = 5
 """A verifier that says no to the solution one time in two is found 31 times in 32; fewer runs are no baseline."""

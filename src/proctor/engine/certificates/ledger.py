@@ -12,6 +12,7 @@ from functools import partial
 from uuid import UUID
 
 from sqlalchemy import Connection, insert
+from sqlalchemy.dialects.postgresql import insert as upsert
 
 from proctor.database.queries import run_query
 from proctor.engine.certificates.models import flake, quarantine
@@ -40,8 +41,12 @@ def add_verdicts(
     subject: str,
     solution: str,
     verdicts: Sequence[bool | None],
+    first: int = 1,
 ) -> None:
-    """Write down how often one thing was graded and what came of it. ``subject`` is what was graded again."""
+    """Write down how often one thing was graded and what came of it; safe to repeat.
+
+    ``subject`` is what was graded again; ``first`` the number of the first of these verdicts on it.
+    """
     rows = [
         {
             "tenant_id": tenant,
@@ -54,10 +59,10 @@ def add_verdicts(
             "solution": solution,
             "verdict": verdict,
         }
-        for number, verdict in enumerate(verdicts, start=1)
+        for number, verdict in enumerate(verdicts, start=first)
     ]
     if rows:
-        connection.execute(insert(flake), rows)
+        connection.execute(upsert(flake).on_conflict_do_nothing(), rows)
 
 
 def quarantine_task(connection: Connection, tenant: UUID, key: TaskKey, *, reason: str, source: str) -> None:

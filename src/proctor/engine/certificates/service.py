@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from uuid import UUID
 
-from sqlalchemy import Connection, insert
+from sqlalchemy import Connection
+from sqlalchemy.dialects.postgresql import insert
 
 from proctor.database.engine import Database
 from proctor.engine.certificates import standing
@@ -46,7 +47,9 @@ def ground_for(backend: SandboxBackend, tasks: Iterable[StoredTask]) -> Ground:
 
 def _keep(connection: Connection, tenant: UUID, made: Certificate) -> None:
     connection.execute(
-        insert(certificate).values(
+        insert(certificate)
+        .on_conflict_do_nothing()
+        .values(
             tenant_id=tenant,
             id=made.id,
             agent_digest=made.agent_digest,
