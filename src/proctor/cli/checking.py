@@ -54,8 +54,7 @@ def _progress(todo: int) -> Iterator[tuple[Callable[[str], None], Callable[[Chec
 def _line(checked: CheckedTask) -> str:
     if checked.skipped:
         return f"{checked.name}: certified already"
-    verdict = _word(checked)
-    return f"{checked.name}: {verdict}" + "".join(f"\n  {problem}" for problem in checked.problems)
+    return f"{checked.name}: {_word(checked)}"
 
 
 def _word(checked: CheckedTask) -> str:
@@ -63,9 +62,9 @@ def _word(checked: CheckedTask) -> str:
 
 
 def _show(report: CheckReport) -> None:
-    from proctor.reports.certificates import checked_table, live_lines
+    from proctor.reports.certificates import checked_table, remarks
 
-    show(checked_table(report.tasks), *live_lines(report.tasks))
+    show(checked_table(report.tasks), *remarks(report.tasks))
 
 
 def exit_code(report: CheckReport) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from rich.console import RenderableType
 from rich.table import Table
@@ -12,12 +12,13 @@ from proctor.engine.certificates.certificate import CheckedTask
 from proctor.reports.formats import UNKNOWN
 from proctor.reports.tables import table
 
-__all__ = ["checked_table", "live_lines"]
+__all__ = ["checked_table", "remarks"]
 
 
 def checked_table(tasks: Sequence[CheckedTask]) -> Table:
     """One line a task: how often the solution passed, and what never may."""
-    made = table("task", "certificate", "oracle", "noop", "wrong", "forgeries", "snapshot", "why not")
+    live = any(one.snapshot is not None for one in tasks)
+    made = table("task", "certificate", "oracle", "noop", "wrong", "forgeries", *(["snapshot"] if live else []))
     for one in tasks:
         verdict = one.verdict.value.replace("_", " ") if one.verdict else "not come to"
         made.add_row(
@@ -27,14 +28,16 @@ def checked_table(tasks: Sequence[CheckedTask]) -> Table:
             _said(one, "noop"),
             _said(one, "wrong"),
             _forgeries(one),
-            {True: "passes too", False: "does not pass", None: ""}[one.snapshot],
-            "; ".join(one.problems),
+            *([{True: "passes too", False: "does not pass", None: ""}[one.snapshot]] if live else []),
         )
     return made
 
 
-def live_lines(tasks: Iterable[CheckedTask]) -> Iterator[RenderableType]:
-    """What the author of a live task can do about it."""
+def remarks(tasks: Sequence[CheckedTask]) -> Iterator[RenderableType]:
+    """Why a task is not certified, and what the author of a live one can do about it."""
+    for one in tasks:
+        for problem in one.problems:
+            yield Text(f"{one.name}: {problem}")
     better = [one.name for one in tasks if one.snapshot]
     if better:
         yield Text(
