@@ -28,6 +28,8 @@ elif [ "$(cat /app/answer.txt)" = 42 ]; then echo 1
 else echo 0
 fi > /logs/verifier/reward.txt
 """
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+
 FILE = 'name = "f"\nsuite = "tasks"\n[[profiles]]\nname = "p"\nagent = "noop"\n'
 
 
@@ -57,6 +59,7 @@ def test_sound_tasks_are_certified_once_and_can_be_compared(cli: Cli) -> None:
     assert again.stderr.count("certified already") == 2
     assert "8 of 8 caught" in again.stdout
     more = cli.json("suite", "check", "tasks", "--task", "access*", "--oracle-runs", "6")
+    assert [(task["name"], task["skipped"]) for task in more["tasks"]] == [("proctor/access-report", False)]
     assert [run["solution"] for run in more["tasks"][0]["runs"]].count("oracle") == 6
     assert cli("suite", "check", "tasks").stderr.count("certified already") == 2
     assert "certified, " in cli("suite", "show", report["suite_id"]).stdout
@@ -64,14 +67,12 @@ def test_sound_tasks_are_certified_once_and_can_be_compared(cli: Cli) -> None:
     assert (dry["comparable"], dry["reasons"]) == (True, [])
     cli("run", "f.toml")
     assert cli.json("leaderboard")["rows"][0]["comparable"] is True
-    once_more = cli.json("suite", "check", "tasks", "--task", "access*", "--again")
-    assert [(task["name"], task["skipped"]) for task in once_more["tasks"]] == [("proctor/access-report", False)]
 
 
 def test_a_forgeable_task_is_refused_quarantined_and_released_when_it_is_mended(cli: Cli) -> None:
     forgeable(cli)
     cli.write("f.toml", FILE)
-    told = cli("suite", "check", "tasks", code=1)
+    told = cli("suite", "check", "tasks", code=1)  # what is refused is never skipped
     assert "the forgery reward-planted passes" in told.stdout
     assert "live, and the oracle passes in snapshot too: trusting" in told.stdout
     suite = cli.json("suite", "list")["suites"][0]["suite_id"]
@@ -80,10 +81,13 @@ def test_a_forgeable_task_is_refused_quarantined_and_released_when_it_is_mended(
     assert "reward-planted" in standing["quarantined"]
     dry = cli.json("run", "f.toml", "--dry-run")
     assert dry["reasons"] == ["quarantined: 1 task (trusting); proctor suite show says why"]
+    assert cli.json("suite", "check", "tasks", code=1)["tasks"][0]["skipped"] is False
     mended = TRUSTING.replace("if [ -f /app/reward.txt ]; then cat /app/reward.txt\nel", "")
     cli.write("tasks/trusting/tests/test.sh", mended)
     cli.write("tasks/trusting/task.toml", LIVE.replace('"live"', '"snapshot"'))
     cli("suite", "check", "tasks")
+    again = cli.json("suite", "check", "tasks", "--again")["tasks"][0]
+    assert (again["verdict"], again["skipped"]) == ("certified", False)
     assert cli.json("run", "f.toml", "--dry-run")["comparable"] is True
 
 
