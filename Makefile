@@ -59,8 +59,13 @@ test-external-postgres: $(VENV)/dev ## The database tests against Debian's Postg
 	PROCTOR_TEST_DATABASE=proxy $(BIN)/pytest -m database tests/integration/test_engine_runs.py \
 		tests/integration/test_engine_reconnect.py tests/integration/test_engine_recording.py
 
+.PHONY: certify
+certify: $(VENV)/dev ## Certify the example tasks: solutions pass, forgeries don't
+	@home=$$(mktemp -d) && chmod 755 $$home && export PROCTOR_HOME=$$home && trap 'rm -rf "$$home"' EXIT \
+		&& $(BIN)/proctor suite check examples/basics
+
 .PHONY: test-all
-test-all: test test-chaos test-foreign test-external-postgres ## Every tier
+test-all: test certify test-chaos test-foreign test-external-postgres ## Every tier
 
 .PHONY: bench
 bench: $(VENV)/dev ## Speeds, as ratios in one run, into benchmarks/results

@@ -15,6 +15,9 @@ from sqlalchemy.engine import URL
 from proctor.database.engine import Database
 from proctor.engine import reading
 from proctor.engine.attempts import RunnerParts
+from proctor.engine.certificates.certificate import Certificate, CheckVerdict
+from proctor.engine.certificates.checks import ORACLE_RUNS, checks_digest
+from proctor.engine.certificates.service import CertificateService, ground_for
 from proctor.engine.library import CachedLibrary
 from proctor.engine.planning import RunSetRow
 from proctor.engine.recording import Decided
@@ -24,11 +27,12 @@ from proctor.engine.spec import parse_spec
 from proctor.engine.worker import Worker, WorkerSettings
 from proctor.kernel.canonical import sha256_hex
 from proctor.kernel.clock import SystemClock
+from proctor.kernel.ids import new_id
 from proctor.objects.store import ObjectStore
 from proctor.queue.workers import WorkerIdentity
 from proctor.sandboxes.fake import FakeBackend, rewards
 from proctor.sandboxes.interfaces import SandboxBackend
-from proctor.suites.service import SuiteService
+from proctor.suites.service import StoredTask, SuiteService
 
 TASK = """
 schema_version = "1.4"
@@ -54,6 +58,31 @@ def write_tasks(folder: Path, count: int, *, malformed: int = 0, config: str = T
     return folder
 
 
+def certificate_for(
+    task: StoredTask,
+    backend: SandboxBackend,
+    verdict: CheckVerdict = CheckVerdict.CERTIFIED,
+    *,
+    oracle: Sequence[bool | None] = (True,) * ORACLE_RUNS,
+    problems: Sequence[str] = (),
+) -> Certificate:
+    """A certificate that says what it is told, with nothing run."""
+    return Certificate(
+        id=new_id(),
+        agent_digest=task.agent_digest,
+        verifier_digest=task.verifier_digest,
+        content_digest=task.content_digest,
+        ground=ground_for(backend, [task]),
+        checks=checks_digest(),
+        verdict=verdict,
+        problems=tuple(problems),
+        snapshot=None,
+        oracle=tuple(oracle),
+        runs=(),
+        made_by="a test",
+    )
+
+
 @dataclass
 class Bench:
     """Plans and runs run-set files as one tenant."""
@@ -70,6 +99,7 @@ class Bench:
     def __post_init__(self) -> None:
         self.suites = SuiteService(self.database, self.objects)
         self.engine = EngineService(self.database, self.tenant)
+        self.certificates = CertificateService(self.database, self.tenant)
 
     def resolved(self, source: str, *, fresh: bool = False) -> Resolved:
         """A run-set file's text, resolved against this bench's folder."""
@@ -83,6 +113,12 @@ class Bench:
             backend=self.backend,
             fresh=fresh,
         )
+
+    def certify(self, source: str) -> None:
+        """Give every usable task of a file's suite a certificate, with nothing run."""
+        for task in self.resolved(source).tasks:
+            if task.task is not None:
+                self.certificates.keep(certificate_for(task, self.backend))
 
     def open(
         self,

@@ -50,7 +50,11 @@ def test_init_dry_run_run_and_edit(cli: Cli) -> None:
     told = cli("init", code=2).stderr
     assert "file-exists" in told
     dry = cli.json("run", "proctor.toml", "--dry-run")
-    assert (dry["expected"], dry["new"], dry["comparable"], dry["worst_case_nano"]) == (4, 4, True, 0)
+    assert (dry["expected"], dry["new"], dry["worst_case_nano"]) == (4, 4, 0)
+    assert (dry["comparable"], dry["reasons"]) == (
+        False,
+        ["no baseline certificate: 2 tasks (proctor/orders-summary, proctor/proxy-config); run proctor suite check"],
+    )
     assert cli.json("status")["run_sets"] == []
     cli("run", "proctor.toml")
     assert cli.json("run", "proctor.toml", "--dry-run")["decided"] == 4

@@ -28,6 +28,7 @@ QUEUE: tuple[str, ...] = ("queue_item", "queue_lane", "queue_share", "queue_serv
 FACTS: tuple[str, ...] = (
     *("alias", "configuration", "suite", "task", "suite_task", "run_set_profile", "cell"),
     *("evidence", "grading", "outcome", "result", "leaderboard_entry", "ledger"),
+    *("certificate", "flake", "quarantine"),
 )
 NOBODY_ELSES: tuple[str, ...] = ("event",)
 """An event is a fact too; the relay may note that it was published, and remove it after that."""

@@ -151,11 +151,42 @@ def test_an_older_schema_is_refused_until_it_is_upgraded(
     owner: URL, engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     upgrade(owner)
-    monkeypatch.setattr(upgrading, "HEAD", "0002")
-    with pytest.raises(SchemaOlder, match=f"at revision {HEAD}, this program knows 0002") as caught:
+    monkeypatch.setattr(upgrading, "HEAD", "9999")
+    with pytest.raises(SchemaOlder, match=f"at revision {HEAD}, this program knows 9999") as caught:
         check(engine)
     assert caught.value.exit_code == 2
     assert "upgrade" in caught.value.remedy
+
+
+def stop_at(owner: URL, revision: str) -> None:
+    """A database as the release that knew this revision left it."""
+    import alembic.command
+    import alembic.config
+
+    config = alembic.config.Config()
+    config.set_main_option("script_location", str(VERSIONS.parent))
+    engine = create_engine(owner)
+    with engine.begin() as connection:
+        config.attributes["connection"] = connection
+        alembic.command.upgrade(config, revision)
+    engine.dispose()
+
+
+def test_the_first_schema_is_upgraded_and_keeps_what_is_in_it(owner: URL, engine: Engine) -> None:
+    stop_at(owner, "0001")
+    with engine.begin() as connection:
+        assert current_revision(connection) == "0001"
+        connection.execute(text("SET LOCAL proctor.tenant = '00000000-0000-0000-0000-000000000001'"))
+        row = "INSERT INTO proctor.tenant (tenant_id, name) VALUES ('00000000-0000-0000-0000-000000000001', 'kept')"
+        connection.execute(text(row))
+    with pytest.raises(SchemaOlder):
+        check(engine)
+    assert upgrade(owner)
+    check(engine)
+    with engine.begin() as connection:
+        connection.execute(text("SET LOCAL proctor.tenant = '00000000-0000-0000-0000-000000000001'"))
+        assert connection.execute(text("SELECT name FROM proctor.tenant")).scalars().all() == ["kept"]
+        assert connection.execute(text("SELECT count(*) FROM proctor.certificate")).scalar_one() == 0
 
 
 def test_a_schema_that_can_not_be_read_is_a_mismatch_and_no_crash(owner: URL, engine: Engine) -> None:

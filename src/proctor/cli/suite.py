@@ -1,7 +1,8 @@
-"""``proctor suite import|list|show|alias``."""
+"""``proctor suite import|check|list|show|alias``."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,6 +11,7 @@ import typer
 from proctor.cli.output import AsJson, ExitCode, client, print_json, show
 
 if TYPE_CHECKING:
+    from proctor.engine.certificates.standing import Standing
     from proctor.suites.service import SuiteDetail
 
 __all__ = ["app"]
@@ -52,10 +54,39 @@ def list_suites(as_json: AsJson = False) -> None:
 def show_suite(
     suite: Annotated[str, typer.Argument(help="An id, its first 8 characters, or a label.")], as_json: AsJson = False
 ) -> None:
-    """Show a suite's tasks with their digests, verification modes and problems."""
+    """Show a suite's tasks with their digests, verification modes, certificates and problems."""
     with client(as_json=as_json) as opened:
         detail = opened.suite(suite)
-        print_json(detail) if as_json else _tell(detail)
+        standings = opened.standings(detail.row.suite_id)
+        if as_json:
+            print_json({"row": detail.row, "tasks": detail.tasks, "certificates": standings})
+        else:
+            _tell(detail, standings)
+
+
+@app.command("check")
+def check_suite(
+    suite: Annotated[str, typer.Argument(metavar="SUITE|FOLDER", help="A label, an id, or a folder of tasks.")],
+    task: Annotated[str | None, typer.Option(metavar="GLOB", help="Only tasks whose name fits.")] = None,
+    concurrency: Annotated[int, typer.Option(min=1, max=1024, help="Attempts at once.")] = 4,
+    oracle_runs: Annotated[int, typer.Option(min=5, help="How often the solution is run; it must pass each time.")] = 5,
+    again: Annotated[bool, typer.Option("--again", help="Also where a certificate is there already.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Certify tasks: the solution passes every time; nothing, a wrong solution and forgeries never do.
+
+    Exit code 0: all certified; 1: some refused; 3: some not decided. Ctrl-C keeps what is complete.
+    """
+    with client(as_json=as_json) as opened:
+        from proctor.cli.checking import check, exit_code
+        from proctor.sdk.checking import CheckRequest
+
+        request = CheckRequest(task=task, concurrency=concurrency, oracle_runs=oracle_runs, again=again)
+        report = check(opened.check(suite, request), quiet=as_json, to_go_on=suite)
+        if as_json:
+            print_json(report)
+        code = exit_code(report)
+    raise typer.Exit(code)
 
 
 @app.command("alias")
@@ -79,9 +110,12 @@ def set_alias(
         show(aliases_table(rows) if rows else "No labels yet: proctor suite alias LABEL SUITE")
 
 
-def _tell(detail: SuiteDetail) -> None:
+def _tell(detail: SuiteDetail, standings: Mapping[str, Standing] | None = None) -> None:
     from proctor.reports.tables import suite_table
 
     row = detail.row
     names = f" ({', '.join(row.aliases)})" if row.aliases else ""
-    show(f"suite {row.suite_id}{names}: {row.task_count} tasks, {row.malformed_count} malformed", suite_table(detail))
+    show(
+        f"suite {row.suite_id}{names}: {row.task_count} tasks, {row.malformed_count} malformed",
+        suite_table(detail, standings),
+    )

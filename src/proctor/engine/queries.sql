@@ -318,6 +318,12 @@ LEFT JOIN LATERAL (SELECT revision, run_set_id, policy_version, counts, comparab
 WHERE last.revision IS NULL OR (last.run_set_id, last.policy_version, last.counts, last.comparable, last.reasons)
       IS DISTINCT FROM (:run_set, :policy, CAST(:counts AS jsonb), :comparable, CAST(:reasons AS jsonb));
 
+-- name: last_reasons
+-- What the last revision of each of a run set's rows said against comparing it.
+SELECT DISTINCT ON (configuration) reasons FROM proctor.leaderboard_entry
+WHERE tenant_id = :tenant AND suite_id = :suite_id AND run_set_id = :run_set
+ORDER BY configuration, revision DESC;
+
 -- name: other_trials
 -- Trials of the same configurations and suite that a run set does not show, so that nobody shows only the best; how
 -- many of the suite's tasks each has decided.

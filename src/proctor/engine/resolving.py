@@ -26,7 +26,7 @@ from proctor.sandboxes.interfaces import SandboxBackend
 from proctor.suites.loading import load_suite
 from proctor.suites.service import StoredTask, SuiteService
 
-__all__ = ["STANDARD_TOOLS", "Resolved", "find_suite", "resolve"]
+__all__ = ["STANDARD_TOOLS", "Resolved", "resolve", "resolve_suite"]
 
 STANDARD_TOOLS: tuple[str, ...] = ("bash", "git", "python3")
 """Their versions are part of every local environment identity. Tools beyond these join where a task of the suite
@@ -60,7 +60,7 @@ def resolve(
 
     ``base``: where its relative paths begin; ``fresh``: every trial is new, whatever the file says of ``reuse``.
     """
-    suite_id = find_suite(spec.suite, tenant, base, suites)
+    suite_id = resolve_suite(spec.suite, tenant, base, suites)
     tasks = suites.tasks(tenant, suite_id)
     environment = backend.environment_identity(_tools(tasks))
     profiles = [_profile(spec, profile, base, tasks, backend.name, environment) for profile in spec.profiles]
@@ -87,8 +87,8 @@ def resolve(
     )
 
 
-def find_suite(reference: str, tenant: UUID, base: Path, suites: SuiteService) -> str:
-    """The id of the suite that a path, label or id names; a folder is imported. Raises ``SpecInvalid``."""
+def resolve_suite(reference: str, tenant: UUID, base: Path, suites: SuiteService) -> str:
+    """The id of a suite by folder (imported as it is now), label or id. Raises ``SpecInvalid``, ``SuiteUnknown``."""
     path = (base / reference).expanduser()
     if path.is_dir():
         loaded = load_suite(path)

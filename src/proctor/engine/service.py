@@ -16,6 +16,8 @@ from sqlalchemy import Connection
 from proctor.database.engine import Database
 from proctor.database.queries import run_query
 from proctor.engine import planning, policy_book, reading, reclassifying
+from proctor.engine.certificates.certificate import Ground
+from proctor.engine.certificates.standing import baseline_reasons, grounds_of
 from proctor.engine.errors import RunSetEnded, RunSetMoved, RunSetRuns
 from proctor.engine.outcomes import OutcomePolicy
 from proctor.engine.planning import CellKind, RunSetRow
@@ -169,7 +171,7 @@ class EngineService:
             row = reading.find_run_set(connection, self.tenant, str(identity))
             progress = reading.progress(connection, self.tenant, row)
             state, reason = _ending(row, progress, paused_reason)
-            if state == row.state == "complete":
+            if state == row.state == "complete" and self._published(connection, row):
                 return row  # its revisions were appended with that word, and verdicts are final
             if state == "paused":
                 queue.let_go(connection, self.tenant, KIND, identity, drop=False)
@@ -181,6 +183,13 @@ class EngineService:
             return row
 
         return self.read(work)
+
+    def _published(self, connection: Connection, row: RunSetRow) -> bool:
+        """Whether its last revisions still give the reasons of today: a certificate made since is one fewer."""
+        last = _run(connection, "last_reasons", tenant=self.tenant, run_set=row.id, suite_id=row.suite_id).scalars()
+        today = self.reasons(connection, row)
+        own = ("coverage: ", "withdrawn: ")
+        return all([one for one in reasons if not one.startswith(own)] == today for reasons in last)
 
     def _publish(self, connection: Connection, row: RunSetRow) -> None:
         for one in reading.leaderboard(connection, self.tenant, row, self.reasons(connection, row)):
@@ -200,9 +209,17 @@ class EngineService:
             )
 
     def reasons(self, connection: Connection, row: RunSetRow) -> list[str]:
-        """What makes every row of a run set not comparable, from its spec as planned."""
+        """What makes every row of a run set not comparable: its spec as planned, and what its tasks are worth now."""
         spec = RunSetSpec.model_validate(planning.stored_spec(connection, self.tenant, row.id))
-        return override_reasons(spec)
+        grounds = grounds_of(connection, self.tenant, row.id)
+        return [*override_reasons(spec), *baseline_reasons(connection, self.tenant, row.suite_id, grounds)]
+
+    def reasons_before(self, resolved: Resolved) -> list[str]:
+        """The same before anything is started."""
+        plan = resolved.plan
+        grounds = {json.dumps(one.document["sandbox"], sort_keys=True): _ground(one) for one in plan.profiles}
+        found = self.read(lambda c: baseline_reasons(c, self.tenant, plan.suite_id, grounds.values()))
+        return [*resolved.reasons, *found]
 
     def pause(self, identity: UUID, reason: str = "by hand") -> None:
         """Take a run set's cells out of service; what runs, finishes. Cells others want go on for them."""
@@ -342,6 +359,11 @@ def _planned(profile: Any) -> planning.PlannedProfile:
         document=profile["document"],
         provider=profile["routing"]["provider"],
     )
+
+
+def _ground(profile: planning.PlannedProfile) -> Ground:
+    sandbox: Any = profile.document["sandbox"]
+    return Ground(backend=sandbox["backend"], environment=sandbox["environment"])
 
 
 def _globbed(resolved: Resolved, glob: str | None) -> frozenset[str] | None:

@@ -28,6 +28,11 @@ _CLEAR: str = (
     f"&& test ! -L {_TESTS} && test ! -L {_LOGS}"
 )
 """Agent-made files at the tests' and the reward's places go before anything trusted is put there."""
+_ABOVE_TESTS: str = (
+    "rm -rf /conftest.py /pytest.ini /.pytest.ini /pytest.toml /.pytest.toml /pyproject.toml /tox.ini /setup.cfg "
+    "2>/dev/null; "
+)
+"""pytest looks for its settings, and for code to run, in every folder above trusted tests too, and that is `/`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,7 +55,8 @@ class Verification:
 
 async def grade(sandbox: Sandbox, verification: Verification, clock: Clock) -> GradingFacts:
     """Run the verifier in ``sandbox`` and read its reward. Raises only what the sandbox raises."""
-    cleared = await sandbox.exec(ExecRequest(argv=["/bin/sh", "-c", _CLEAR], cwd="/", timeout_sec=120))
+    clear = _CLEAR if verification.task.workdir == "/" else _ABOVE_TESTS + _CLEAR
+    cleared = await sandbox.exec(ExecRequest(argv=["/bin/sh", "-c", clear], cwd="/", timeout_sec=120))
     if cleared.exit_code != 0:
         return _facts(verification, clock, cleared, VerifierProblem.CRASH, stage="clear")
     for tests in verification.tests:

@@ -10,6 +10,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from proctor.engine.certificates.standing import Standing
 from proctor.engine.planning import RunSetRow
 from proctor.engine.reading import CellRow, LeaderboardRow, RunSetStatus
 from proctor.reports.formats import UNKNOWN, age, cost, duration, interval, percent, tokens
@@ -181,18 +182,29 @@ def suites_table(rows: Sequence[SuiteRow]) -> Table:
     return made
 
 
-def suite_table(detail: SuiteDetail) -> Table:
-    """A suite's tasks."""
-    made = table("task", "content", "verification", "needs", "problem")
+def suite_table(detail: SuiteDetail, standings: Mapping[str, Standing] | None = None) -> Table:
+    """A suite's tasks, with what their certificates say where that was asked."""
+    made = table("task", "content", "verification", "needs", "certificate", "problem")
     for one in detail.tasks:
         made.add_row(
             one.name,
             one.content_digest[:12],
             one.task.verifier.mode.value if one.task else UNKNOWN,
             ", ".join(sorted(one.task.needs)) if one.task else UNKNOWN,
+            _certificate((standings or {}).get(one.content_digest)),
             "; ".join(str(problem) for problem in one.problems),
         )
     return made
+
+
+def _certificate(standing: Standing | None) -> str:
+    """The last certificate in a few words, and why the task is quarantined where it is."""
+    if standing is None or (standing.verdict is None and standing.quarantined is None):
+        return UNKNOWN
+    verdict = standing.verdict.value.replace("_", " ") if standing.verdict else "none"
+    when = f", {age(standing.made_at)} ago" if standing.made_at else ""
+    reasons = standing.quarantined or "; ".join(standing.problems)
+    return f"{verdict}{when}" + (f": {reasons}" if reasons else "")
 
 
 def aliases_table(rows: Sequence[Alias]) -> Table:

@@ -9,11 +9,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from uuid import UUID
 
 from proctor.app import local_backend
-from proctor.engine.assignments import Assignment, Finished, LoadedTask
+from proctor.engine.assignments import Finished, LoadedTask
 from proctor.engine.attempts import AttemptRunner, RunnerParts
+from proctor.engine.certificates.runs import OneTask, assignment_for, log_of
 from proctor.engine.outcomes import CURRENT_POLICY, Outcome, classify, load_policy
 from proctor.engine.spec import Policy
 from proctor.engine.steps import StepPlan, plan_steps
@@ -59,16 +59,6 @@ class Tried:
     log: str
 
 
-class _OneTask:
-    def __init__(self, task: LoadedTask) -> None:
-        self._task = task
-
-    def load(self, tenant: UUID, content_digest: str) -> LoadedTask:
-        """The one task, whatever is asked for."""
-        _ = tenant, content_digest
-        return self._task
-
-
 def load_task(folder: Path) -> LoadedTask:
     """A task folder. Raises ``TaskMalformed`` with every problem."""
     loaded = load_suite(folder)
@@ -90,10 +80,9 @@ def load_task(folder: Path) -> LoadedTask:
 async def try_task(task: LoadedTask, solution: str) -> Tried:
     """Run one solution, as ``run`` would, and say what its evidence makes of it."""
     agent, options, wanted = _SOLUTIONS[solution]
-    with _parts(task) as (parts, objects):
-        runner = AttemptRunner(_assignment(task, agent, options), parts)
-        finished = await runner.run()
-        log = _log(objects, finished)
+    with _parts(task) as parts:
+        finished = await AttemptRunner(assignment_for(task, agent, options), parts).run()
+        log = log_of(parts, finished)
     outcome = classify(
         load_policy(CURRENT_POLICY), finished.evidence, finished.gradings[-1] if finished.gradings else None
     )
@@ -129,55 +118,21 @@ def _plans(task: LoadedTask) -> tuple[StepPlan, ...]:
 
 
 @contextmanager
-def _parts(task: LoadedTask) -> Iterator[tuple[RunnerParts, ObjectStore]]:
+def _parts(task: LoadedTask) -> Iterator[RunnerParts]:
     settings = Settings()
     scratch = Path(tempfile.mkdtemp(prefix="proctor-try-"))
-    objects = ObjectStore(scratch / "objects")
     (scratch / "attempts").mkdir()
     try:
-        yield (
-            RunnerParts(
-                backend=local_backend(settings),
-                objects=objects,
-                library=_OneTask(task),
-                clock=SystemClock(),
-                owner=WorkerIdentity.of_this_process().owner,
-                scratch=scratch / "attempts",
-            ),
-            objects,
+        yield RunnerParts(
+            backend=local_backend(settings),
+            objects=ObjectStore(scratch / "objects"),
+            library=OneTask(task),
+            clock=SystemClock(),
+            owner=WorkerIdentity.of_this_process().owner,
+            scratch=scratch / "attempts",
         )
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
-
-
-def _assignment(task: LoadedTask, agent: str, options: dict[str, Json]) -> Assignment:
-    return Assignment(
-        tenant=new_id(),
-        cell=new_id(),
-        attempt=new_id(),
-        number=1,
-        token=0,
-        tries=0,
-        run_set=new_id(),
-        content_digest=task.content_digest,
-        configuration={
-            "agent": {"name": agent, "version": "1", "layer": None},
-            "model": None,
-            "options": options,
-            "policies": Policy().model_dump(mode="json"),
-        },
-        provider="",
-        trace_id=new_id().hex,
-        policy_version=CURRENT_POLICY,
-    )
-
-
-def _log(objects: ObjectStore, finished: Finished) -> str:
-    from proctor.engine.logs import read_segments, text_of
-
-    assignment = finished.assignment
-    segments = read_segments(objects, assignment.tenant, assignment.attempt, after=0)
-    return "".join(text_of(segment) for _, segment in segments)
 
 
 async def shell_sandbox(task: LoadedTask, *, after: str | None) -> Sandbox:

@@ -26,17 +26,20 @@ from proctor.engine import logs, reading
 from proctor.engine.errors import SecretMissing, SpecInvalid
 from proctor.engine.gates import GateResult, judge_gate
 from proctor.engine.planning import RunSetRow
-from proctor.engine.resolving import Resolved, resolve
+from proctor.engine.resolving import Resolved, resolve, resolve_suite
 from proctor.engine.service import OnMoved, Opened, Rehearsal, Selection, task_digests
 from proctor.engine.spec import RunSetSpec, check_spec, read_spec, spec_document
 from proctor.kernel.canonical import digest
+from proctor.sandboxes.errors import SandboxError
 from proctor.sandboxes.interfaces import SandboxBackend
 from proctor.settings import Settings, secret_values
 from proctor.suites.loading import load_suite
 from proctor.suites.service import Alias, StoredTask, SuiteDetail, SuiteRow
 
 if TYPE_CHECKING:
+    from proctor.engine.certificates.standing import Standing
     from proctor.engine.regrading.grader import Regraded
+    from proctor.sdk.checking import CheckRequest, CheckSession
     from proctor.sdk.reclassifications import Reclassification
     from proctor.sdk.regrades import RegradePlan, RegradeReport
     from proctor.sdk.requests import RunRequest
@@ -126,6 +129,10 @@ class Client:
         return self._platform.engine.rehearse(
             prepared.resolved, on_moved=request.on_moved, fresh=request.fresh, selection=request.selection
         )
+
+    def reasons_before(self, prepared: Prepared) -> list[str]:
+        """What will make every row of a run set not comparable: its overrides, and tasks without a certificate."""
+        return self._platform.engine.reasons_before(prepared.resolved)
 
     def open_run_set(
         self,
@@ -344,6 +351,24 @@ class Client:
         if label is not None:
             self.set_alias(label, suite_id)
         return suite_id, self._platform.suites.show(self._platform.tenant, suite_id)
+
+    def check(self, reference: str, request: CheckRequest) -> CheckSession:
+        """A check of a suite's tasks, or of a folder's, not begun. Raises ``NothingToCheck``, ``SuiteUnknown``."""
+        from proctor.sdk.checking import CheckSession
+
+        suite_id = resolve_suite(reference, self._platform.tenant, Path.cwd(), self._platform.suites)
+        return CheckSession(self._platform, suite_id, request)
+
+    def standings(self, suite_id: str) -> dict[str, Standing]:
+        """What certificates say of a suite's tasks on this machine, by content digest; empty where it can't run it."""
+        from proctor.engine.certificates.service import CertificateService, ground_for
+
+        service = CertificateService(self._platform.database, self._platform.tenant)
+        try:
+            ground = ground_for(self._platform.backend("local"), self._tasks(suite_id))
+        except SandboxError:
+            return {}
+        return {one.content_digest: one for one in service.standings(suite_id, ground)}
 
     def suites(self) -> list[SuiteRow]:
         """Every suite."""

@@ -47,7 +47,7 @@ def dry_run(client: Client, prepared: Prepared, request: RunRequest) -> DryRun:
     rehearsal = client.rehearse(prepared, request)
     plan, wanted = prepared.resolved.plan, rehearsal.wanted
     slots, queued = prepared.spec.execution.concurrency, sum(wanted.values())
-    reasons = (*prepared.resolved.reasons, *_gaps(prepared))
+    reasons = (*client.reasons_before(prepared), *_gaps(prepared))
     mean = client.mean_seconds([profile.configuration for profile in plan.profiles])
     return DryRun(
         run_set=plan.name,

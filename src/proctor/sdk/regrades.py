@@ -14,7 +14,7 @@ from proctor.engine.planning import RunSetRow
 from proctor.engine.regrading.candidates import Candidate, PassedOver, Regrade, changed_verifiers, find
 from proctor.engine.regrading.difference import RegradedTask, by_task
 from proctor.engine.regrading.grader import Regraded, Regrader
-from proctor.engine.resolving import find_suite
+from proctor.engine.resolving import resolve_suite
 from proctor.engine.scratch import remove_scratch
 from proctor.engine.service import matches
 from proctor.kernel.errors import ProctorError
@@ -62,7 +62,7 @@ def plan_regrade(
         suite_id, tasks = row.suite_id, {one.content_digest: one for one in old if one.task is not None}
     else:
         reference = suite or platform.engine.stored_spec(row.id).suite
-        suite_id = find_suite(reference, tenant, Path.cwd(), suites)
+        suite_id = resolve_suite(reference, tenant, Path.cwd(), suites)
         tasks = changed_verifiers(old, suites.tasks(tenant, suite_id))
     if not tasks:
         raise SpecInvalid(

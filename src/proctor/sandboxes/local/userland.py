@@ -32,7 +32,9 @@ AGENT = "agent"
 AGENT_ID = 1000
 HOME = "/home/agent"
 HOSTNAME = "sandbox"
-_PATH = f"{HOME}/.local/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+_PATH = f"/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:{HOME}/.local/bin"
+"""What an agent installs is found, and never in the place of a program of the system: a verifier runs with the same
+path, and a ``bash`` or ``python3`` of the agent's would grade it."""
 
 _SYSTEM = ("usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32")
 _IMAGE_SYSTEM = (*_SYSTEM, "etc", "opt")

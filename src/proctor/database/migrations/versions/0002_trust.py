@@ -1,0 +1,13 @@
+"""Trust: baseline certificates, repeated verdicts, and which tasks are quarantined."""
+
+from pathlib import Path
+
+from alembic import op
+
+revision = "0002"
+down_revision = "0001"
+
+
+def upgrade() -> None:
+    """Run the frozen SQL beside this file."""
+    op.get_bind().exec_driver_sql(Path(__file__).with_suffix(".sql").read_text(encoding="utf-8"))

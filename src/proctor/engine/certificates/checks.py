@@ -1,0 +1,88 @@
+"""What a baseline is made of: the oracle again and again, no and wrong solution, and every forgery that ships."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
+
+from proctor.engine.assignments import LoadedTask
+from proctor.kernel.canonical import Json, digest
+from proctor.suites.tasks import VerificationMode
+
+__all__ = ["IN_SNAPSHOT", "ORACLE_RUNS", "Check", "Forgery", "checks_digest", "checks_of", "forgeries"]
+
+ORACLE_RUNS: int = 5
+"""A verifier that says no to the solution one time in two is found 31 times in 32; fewer runs are no baseline."""
+
+_FILE = re.compile(r"[0-9]{2}-(?P<name>[a-z-]+)\.sh")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Forgery:
+    """A way to be graded well without an answer: a script that is run in the agent's place."""
+
+    name: str
+    about: str
+    """The first line of its head."""
+    script: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Check:
+    """One attempt to be made: the agent in whose place it is made, and whether it must pass or must never."""
+
+    solution: str
+    must_pass: bool
+    agent: str
+    options: Mapping[str, Json] = field(default_factory=dict)
+    verification: str = "task"
+    """The task's own mode, or an override that only tells whether the task could use it."""
+    forgery: bool = False
+
+
+@cache
+def forgeries() -> tuple[Forgery, ...]:
+    """Every forgery, in the order of its number."""
+    folder = files("proctor.engine.certificates").joinpath("forgeries")
+    found = []
+    for entry in sorted(folder.iterdir(), key=lambda one: one.name):
+        named = _FILE.fullmatch(entry.name)
+        if named is not None:
+            script = entry.read_text(encoding="utf-8")
+            found.append(Forgery(name=named["name"], about=script.splitlines()[0].removeprefix("# "), script=script))
+    return tuple(found)
+
+
+def checks_digest() -> str:
+    """Names what a certificate rests on: with another forgery there is something left to be tried."""
+    return digest({one.name: one.script for one in forgeries()})
+
+
+def checks_of(task: LoadedTask, oracle_runs: int) -> Sequence[Check]:
+    """Everything to be tried with a task, the oracle first. Nothing where there is no reference solution."""
+    assert task.task is not None
+    assert task.folder is not None
+    if not (task.folder / "solution" / "solve.sh").is_file():
+        return ()
+    checks = [Check(solution="oracle", must_pass=True, agent="oracle") for _ in range(oracle_runs)]
+    checks.append(Check(solution="noop", must_pass=False, agent="noop"))
+    if (task.folder / "solution" / "wrong.sh").is_file():
+        checks.append(Check(solution="wrong", must_pass=False, agent="oracle", options={"script": "wrong.sh"}))
+    checks.extend(
+        Check(solution=one.name, must_pass=False, agent="command", options={"command": one.script}, forgery=True)
+        for one in forgeries()
+    )
+    if task.task.verifier.mode is VerificationMode.LIVE:
+        checks.append(_in_snapshot())
+    return checks
+
+
+def _in_snapshot() -> Check:
+    return Check(solution=IN_SNAPSHOT, must_pass=True, agent="oracle", verification="snapshot")
+
+
+IN_SNAPSHOT: str = "oracle in snapshot"
+"""Tells the author something; a live task is certified or not whatever comes of it."""
