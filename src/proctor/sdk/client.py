@@ -28,7 +28,7 @@ from proctor.engine.gates import GateResult, judge_gate
 from proctor.engine.planning import Preview, RunSetRow
 from proctor.engine.resolving import Resolved, resolve
 from proctor.engine.service import OnMoved, Opened, Selection, task_digests
-from proctor.engine.spec import RunSetSpec, check_spec, read_spec, spec_document
+from proctor.engine.spec import Gate, RunSetSpec, check_spec, read_spec, spec_document
 from proctor.kernel.canonical import digest
 from proctor.sandboxes.interfaces import SandboxBackend
 from proctor.settings import Settings, secret_values
@@ -36,6 +36,7 @@ from proctor.suites.loading import load_suite
 from proctor.suites.service import Alias, StoredTask, SuiteDetail, SuiteRow
 
 if TYPE_CHECKING:
+    from proctor.engine.comparing import Comparison, Side
     from proctor.engine.regrading.grader import Regraded
     from proctor.sdk.regrades import RegradePlan, RegradeReport
     from proctor.sdk.running import RunSession
@@ -197,13 +198,15 @@ class Client:
         row = self.find(reference)
         return self._read(lambda connection: reading.status(connection, self._platform.tenant, row))
 
-    def leaderboard(self, reference: str | None) -> Leaderboard:
-        """A run set's leaderboard with everything it takes to believe it."""
+    def leaderboard(self, reference: str | None, *, gate: Gate | None = None) -> Leaderboard:
+        """A run set's leaderboard with everything it takes to believe it. ``gate``: other than its file's."""
+        from proctor.sdk.comparisons import against
+
         tenant, engine, row = self._platform.tenant, self._platform.engine, self.find(reference)
         rows = self._read(lambda c: reading.leaderboard(c, tenant, row, engine.reasons(c, row)))
         progress = self._read(lambda c: reading.progress(c, tenant, row))
         reused, oldest = self._read(lambda c: reading.reused(c, tenant, row))
-        gate = self._platform.engine.stored_spec(row.id).gate
+        gate = gate or engine.stored_spec(row.id).gate
         return Leaderboard(
             run_set=row,
             rows=tuple(rows),
@@ -211,7 +214,7 @@ class Client:
             reused=reused,
             oldest_reused=oldest,
             task_names=self.task_names(row.suite_id),
-            gate=judge_gate(gate, rows),
+            gate=judge_gate(gate, rows, against(self._platform, row, gate)),
         )
 
     def write_html(self, reference: str | None, path: Path) -> None:
@@ -295,6 +298,44 @@ class Client:
         """How long an attempt of these configurations took on average, over a sample; ``None`` before the first."""
         tenant = self._platform.tenant
         return self._read(lambda connection: reading.mean_seconds(connection, tenant, configurations))
+
+    # --- comparing --------------------------------------------------------------------------------------------------
+
+    def compare(self, references: Sequence[str], *, alpha: float = 0.05) -> Comparison:
+        """Compare run sets or profiles pair by pair: ``RUN_SET[:PROFILE]`` or ``label:NAME[:PROFILE]``."""
+        from proctor.sdk.comparisons import compare_references
+
+        return compare_references(self._platform, references, alpha=alpha)
+
+    def gate(self, reference: str | None) -> Gate:
+        """The gate of a run set's file, as it was planned."""
+        return self._platform.engine.stored_spec(self.find(reference).id).gate
+
+    def check_reference(self, text: str) -> None:
+        """Raises ``LabelUnknown``, ``RunSetUnknown`` or ``ReferenceInvalid`` where a reference leads nowhere."""
+        from proctor.sdk.comparisons import find
+
+        find(self._platform, text)
+
+    def sides(self, reference: str | None) -> list[Side]:
+        """A run set's profiles with the cells of each task by class."""
+        from proctor.sdk.comparisons import sides_of
+
+        return sides_of(self._platform, self.find(reference))
+
+    def label(self, reference: str, name: str) -> RunSetRow:
+        """Let a label stand for a run set from now on."""
+        from proctor.sdk.comparisons import label_run_set
+
+        row = self.find(reference)
+        label_run_set(self._platform, row, name)
+        return row
+
+    def labels(self) -> list[Alias]:
+        """Every label of a run set with its history."""
+        from proctor.sdk.comparisons import run_set_labels
+
+        return run_set_labels(self._platform)
 
     # --- gradings ---------------------------------------------------------------------------------------------------
 
