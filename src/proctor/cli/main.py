@@ -10,7 +10,21 @@ from typing import Annotated
 import typer
 
 from proctor import __version__
-from proctor.cli import attempt, cells, control, database, leaderboard, operate, profile, regrade, run, suite, task
+from proctor.cli import (
+    attempt,
+    cells,
+    compare,
+    control,
+    database,
+    gate,
+    leaderboard,
+    operate,
+    profile,
+    regrade,
+    run,
+    suite,
+    task,
+)
 
 __all__ = ["app", "main"]
 
@@ -47,6 +61,8 @@ def options(
 run.register(app)
 control.register(app)
 leaderboard.register(app)
+compare.register(app)
+gate.register(app)
 cells.register(app)
 regrade.register(app)
 operate.register(app)

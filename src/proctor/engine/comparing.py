@@ -253,8 +253,8 @@ def compare_pair(a: Side, b: Side) -> Pair:
         finding=NOTHING_PAIRED,
         claim=_claim(fields),
         fields=fields,
-        only_a=tuple(a.tasks[key].name for key in paired if _solved(means[key][0]) and not _solved(means[key][1])),
-        only_b=tuple(a.tasks[key].name for key in paired if _solved(means[key][1]) and not _solved(means[key][0])),
+        only_a=_names(a, [key for key, (one, other) in means.items() if _solved(one) and not _solved(other)]),
+        only_b=_names(b, [key for key, (one, other) in means.items() if _solved(other) and not _solved(one)]),
         cost=_cost(a, b, paired),
         unpaired=unpaired,
         unpaired_cells=sum(one.cells for one in unpaired),
@@ -267,6 +267,10 @@ def _mean(task: TaskCells) -> Fraction:
 
 def _solved(mean: Fraction) -> bool:
     return mean > Fraction(1, 2)
+
+
+def _names(side: Side, keys: Sequence[TaskKey]) -> tuple[str, ...]:
+    return tuple(sorted(side.tasks[key].name for key in keys))
 
 
 def _difference(means: Sequence[tuple[Fraction, Fraction]]) -> float | None:

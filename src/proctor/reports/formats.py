@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+import unicodedata
 from datetime import UTC, datetime, timedelta
 
 from proctor.kernel.money import NANO
 
-__all__ = ["age", "cost", "duration", "interval", "percent", "tokens"]
+__all__ = [
+    "age",
+    "cost",
+    "cost_difference",
+    "duration",
+    "interval",
+    "one_line",
+    "p_value",
+    "percent",
+    "points",
+    "tokens",
+]
 
 UNKNOWN: str = "—"
 
@@ -27,6 +39,33 @@ def cost(nano: int | None, coverage: float | None) -> str:
         return UNKNOWN
     text = "<$0.01" if 0 < nano < NANO // 100 else f"${nano / NANO:,.2f}"
     return text if coverage is None or coverage >= 1 else f"≥ {text}"
+
+
+def cost_difference(nano: int | None) -> str:
+    """``+$0.40``, ``−$1.21``."""
+    if not nano:
+        return cost(nano, None)
+    return ("+" if nano > 0 else "−") + cost(abs(nano), None)
+
+
+def points(difference: float | None) -> str:
+    """A difference of two rates in percentage points: ``+12.5``, ``−3.0``."""
+    return UNKNOWN if difference is None else f"{difference * 100:+.1f}".replace("-", "−")
+
+
+def p_value(p: float | None) -> str:
+    """``0.012``, ``3.1e-05``."""
+    return UNKNOWN if p is None else f"{p:.3g}"
+
+
+def one_line(text: str, *, at_most: int = 200) -> str:
+    """Somebody else's words on one line: no control characters, no marks that turn the reading direction, not endless.
+
+    Categories Cc, Cf, Cs, Co and Cn of Unicode, and the two separators of lines and paragraphs.
+    """
+    seen = (" " if unicodedata.category(one)[0] == "C" or one in "\u2028\u2029" else one for one in text)
+    joined = " ".join("".join(seen).split())
+    return joined if len(joined) <= at_most else f"{joined[: at_most - 1]}…"
 
 
 def tokens(count: int | None) -> str:
