@@ -34,7 +34,7 @@ def made() -> None:
             foreign.interpreter()
 
     with ThreadPoolExecutor() as pool:
-        list(pool.map(make, (HARBOR, STATSMODELS, JSONSCHEMA, JCS)))
+        list(pool.map(make, (HARBOR, STATSMODELS, JSONSCHEMA, JCS, JUNITPARSER)))
 
 
 @pytest.fixture(scope="session")
