@@ -6,8 +6,8 @@ from fractions import Fraction
 
 import pytest
 
-from proctor.engine.comparing import Tally
 from proctor.engine.numbers import sign_test
+from proctor.engine.pairs import Tally
 from proctor.engine.significance import EXACT_BELOW, holm, mcnemar, mcnemar_chi_square, sign_flip
 from proctor.reports.formats import one_line
 from proctor.reports.junit import junit

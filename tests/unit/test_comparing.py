@@ -7,10 +7,13 @@ from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from proctor.engine.comparing import Side, Tally, TaskCells, compare_groups, compare_pair
+from proctor.engine.comparing import compare_groups, compare_pair
 from proctor.engine.errors import NothingToCompare
 from proctor.engine.gates import Against, GateState, gate_with, judge_gate
+from proctor.engine.pairs import Side, Tally, TaskCells
 from proctor.engine.spec import Gate
 
 PASS = Tally(outcome="passed", owner="model", verdict=True, cells=1)
@@ -56,7 +59,7 @@ def test_nine_to_none_is_better_and_names_the_flips() -> None:
     pair = compare_groups([[of("new", "p" * 9)], [of("old", "f" * 9)]], alpha=0.05).pairs[0]
     assert pair.test is not None
     assert (pair.test.name, pair.test.p) == ("McNemar, exact", 0.00390625)
-    assert (pair.difference, pair.finding, pair.distinguishable) == (1.0, "new:p is better", True)
+    assert (pair.difference, pair.finding) == (1.0, "new:p is better")
     assert (len(pair.only_a), pair.only_b) == (9, ())
     assert pair.worst == pair.best
 
@@ -72,7 +75,6 @@ def test_the_other_way_round_is_the_mirror() -> None:
 def test_few_tasks_are_not_distinguishable_in_words() -> None:
     pair = compare_groups([[of("a", "pppp")], [of("b", "ffff")]], alpha=0.05).pairs[0]
     assert pair.finding == "not distinguishable"
-    assert not pair.distinguishable
 
 
 def test_trials_are_one_mean_a_task() -> None:
@@ -197,6 +199,21 @@ def test_a_gate_against_a_partner_is_decided_on_the_bounds(mine: str, theirs: st
     assert result.state is state
     assert result.checks[0].line.endswith(f": {state.value}")
     assert bool(result.lines) is (state is not GateState.MET)
+
+
+@given(
+    st.lists(st.sampled_from(["pp", "pf", "fp", "ff", "-p", "-f", "p-", "f-", "--"]), min_size=1, max_size=45),
+    st.data(),
+)
+def test_no_way_the_missing_verdicts_fall_contradicts_the_gate(tasks: list[str], data: st.DataObject) -> None:
+    mine, theirs = ("".join(task[place] for task in tasks) for place in (0, 1))
+    state = judged(mine, theirs).state
+    fallen = [
+        "".join(data.draw(st.sampled_from("pf")) if mark == "-" else mark for mark in side) for side in (mine, theirs)
+    ]
+    later = judged(*fallen).state
+    assert later in (GateState.MET, GateState.MISSED)
+    assert state in (later, GateState.OPEN)
 
 
 def test_tasks_that_the_other_side_has_not_say_nothing_of_being_worse() -> None:

@@ -8,8 +8,9 @@ from dataclasses import replace
 import pytest
 from markdown_it import MarkdownIt
 
-from proctor.engine.comparing import Side, Tally, compare_groups
+from proctor.engine.comparing import compare_groups
 from proctor.engine.gates import Against, judge_gate
+from proctor.engine.pairs import Side, Tally
 from proctor.engine.spec import Gate
 from proctor.reports.comparison import comparison_parts
 from proctor.reports.formats import cost_difference, one_line, points
@@ -122,7 +123,7 @@ def test_a_summary_with_a_comparison() -> None:
     assert "## nightly: gate missed" in text
     assert "| loop | 25.0% (1/4) |" in text
     assert "| provider | provider_rate_limit | 1 | none |" in text
-    assert "| t00 | label&#58;main&#58;p |" in text
+    assert "| t00 | label:main:p |" in text
     told = "\n".join(str(part) for part in summary(replace(run_set, gate=gate)))
     assert "gate missed" in told
     assert "gate: loop: -100.0 points against label:main:p, p 0.00391 (alpha 0.05), worse: missed" in told

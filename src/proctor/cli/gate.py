@@ -82,7 +82,7 @@ def gate(
         chosen = wanted(opened, opened.gate(str(row.id)), fail_under, against, alpha)
         _refuse_nothing(chosen)
         files.check()
-        board = opened.leaderboard(str(row.id), gate=chosen)
+        board = opened.leaderboard(str(row.id), gate=chosen, must_compare=against is not None)
         files.write(opened, board)
         print_json(board) if as_json else _tell(board)
     raise typer.Exit({"met": ExitCode.DONE, "missed": ExitCode.GATE_MISSED}.get(board.gate.state.value, ExitCode.GAPS))

@@ -58,8 +58,6 @@ def run(
         )
         prepared = _prepare(opened, what, agent, trials, concurrency, fresh=fresh)
         gate = wanted(opened, prepared.spec.gate, fail_under, against, alpha)
-        files = Files(html=html, junit=junit, markdown=markdown)
-        files.check()
         if dry_run:
             report = running.dry_run(opened, prepared, request)
             if as_json:
@@ -67,6 +65,8 @@ def run(
             else:
                 show(*running.dry_run_lines(report))
             raise typer.Exit(ExitCode.USAGE if report.missing_secrets else ExitCode.DONE)
+        files = Files(html=html, junit=junit, markdown=markdown)
+        files.check()
         running.warn_of_gate(opened, gate, quiet=as_json)
         session = running.begin(opened, prepared, request, quiet=as_json)
         code = _work(opened, session, what, files, gate, as_json=as_json)

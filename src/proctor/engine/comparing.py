@@ -7,180 +7,29 @@ everything that found no partner is listed with its reason, so that no cell drop
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from uuid import UUID
 
 from proctor.engine.errors import NothingToCompare
-from proctor.engine.numbers import Interval, compare
-from proctor.engine.significance import PairedTest, holm, paired_test
+from proctor.engine.numbers import compare
+from proctor.engine.pairs import (
+    Comparison,
+    Cost,
+    Extreme,
+    FieldDifference,
+    Pair,
+    Side,
+    SideSummary,
+    Tally,
+    TaskCells,
+    TaskKey,
+    Unpaired,
+)
+from proctor.engine.significance import holm, paired_test
 from proctor.kernel.canonical import Json
 
-__all__ = [
-    "Comparison",
-    "Cost",
-    "Extreme",
-    "FieldDifference",
-    "Pair",
-    "Side",
-    "SideSummary",
-    "Tally",
-    "TaskCells",
-    "TaskKey",
-    "Unpaired",
-    "compare_groups",
-    "compare_pair",
-    "fields_that_differ",
-]
-
-TaskKey = tuple[str, str]
-"""A task's agent-visible digest and its verifier digest."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Tally:
-    """Cells of one task that ended alike. ``withdrawn``: why they no longer count; ``verdict`` ``None``: none yet."""
-
-    outcome: str
-    owner: str
-    verdict: bool | None
-    cells: int
-    withdrawn: str | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class TaskCells:
-    """One task's cells on one side. ``cost_nano``: of all attempts behind them, ``None`` unless all told it."""
-
-    name: str
-    tallies: tuple[Tally, ...]
-    cost_nano: int | None = None
-    seconds: float | None = None
-
-    @property
-    def expected(self) -> int:
-        """Cells that count."""
-        return sum(one.cells for one in self.tallies if one.withdrawn is None)
-
-    @property
-    def decided(self) -> int:
-        """Cells with a verdict."""
-        return sum(one.cells for one in self.tallies if one.withdrawn is None and one.verdict is not None)
-
-    @property
-    def passed(self) -> int:
-        """Cells that passed."""
-        return sum(one.cells for one in self.tallies if one.withdrawn is None and one.verdict)
-
-    @property
-    def gaps(self) -> tuple[Tally, ...]:
-        """Cells that have no verdict, or were withdrawn."""
-        return tuple(one for one in self.tallies if one.withdrawn is not None or one.verdict is None)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Side:
-    """One profile of one run set, ready to be compared. ``reference``: what the user called it."""
-
-    reference: str
-    run_set: UUID
-    name: str
-    profile: str
-    configuration: str
-    document: Mapping[str, Json]
-    policy_version: str
-    tasks: Mapping[TaskKey, TaskCells]
-
-
-@dataclass(frozen=True, kw_only=True)
-class SideSummary:
-    """A side as a comparison names it; its means are over the paired tasks."""
-
-    title: str
-    run_set: UUID
-    profile: str
-    configuration: str
-    mean: float | None
-    decided: int
-    """Cells with a verdict on the paired tasks."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Cost:
-    """What the paired tasks cost on both sides, in nano-dollars; unknown stays unknown."""
-
-    a_nano: int | None
-    b_nano: int | None
-    difference_nano: int | None
-    a_cells: int
-    b_cells: int
-
-
-@dataclass(frozen=True, kw_only=True)
-class FieldDifference:
-    """A configuration field that is not the same on both sides; ``field`` is its path."""
-
-    field: str
-    a: Json
-    b: Json
-
-
-@dataclass(frozen=True, kw_only=True)
-class Unpaired:
-    """Cells of one task that stand on one side only, and why. ``side`` is the one that lacks something."""
-
-    task: str
-    side: str
-    cells: int
-    reason: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class Extreme:
-    """What the comparison becomes if every missing verdict falls one way."""
-
-    difference: float
-    p: float
-
-
-@dataclass(frozen=True, kw_only=True)
-class Pair:
-    """Two profiles compared. ``difference`` is a minus b; ``finding`` says in words what follows from it."""
-
-    a: SideSummary
-    b: SideSummary
-    tasks: int
-    difference: float | None
-    interval: Interval | None
-    test: PairedTest | None
-    p_adjusted: float | None
-    worst: Extreme | None
-    """Missing verdicts of a failing and of b passing; ``None`` where no task is on both sides."""
-    best: Extreme | None
-    finding: str
-    claim: str
-    fields: tuple[FieldDifference, ...]
-    only_a: tuple[str, ...]
-    """Tasks that a solves (more than half of its trials) and b does not."""
-    only_b: tuple[str, ...]
-    cost: Cost
-    unpaired: tuple[Unpaired, ...]
-    unpaired_cells: int
-
-    @property
-    def distinguishable(self) -> bool:
-        """Whether one side was found better."""
-        return self.finding in (_better(self.a), _better(self.b))
-
-
-@dataclass(frozen=True, kw_only=True)
-class Comparison:
-    """Every pair that was compared, its p values adjusted together, and the profiles that had no partner."""
-
-    alpha: float
-    pairs: tuple[Pair, ...]
-    without_partner: tuple[str, ...] = ()
-
+__all__ = ["compare_groups", "compare_pair", "fields_that_differ"]
 
 NOT_DISTINGUISHABLE: str = "not distinguishable"
 NOTHING_PAIRED: str = "no task has a verdict on both sides"
@@ -231,25 +80,30 @@ def _title(side: Side) -> str:
 
 def compare_pair(a: Side, b: Side) -> Pair:
     """Two sides compared; the finding waits for the other pairs' p values."""
-    paired = sorted(key for key in a.tasks.keys() & b.tasks.keys() if a.tasks[key].decided and b.tasks[key].decided)
+    both = sorted(key for key in a.tasks.keys() & b.tasks.keys() if a.tasks[key].expected and b.tasks[key].expected)
+    paired = [key for key in both if a.tasks[key].decided and b.tasks[key].decided]
     means = {key: (_mean(a.tasks[key]), _mean(b.tasks[key])) for key in paired}
     known = compare(
         {str(key): float(one) for key, (one, _) in means.items()},
         {str(key): float(other) for key, (_, other) in means.items()},
     )
     single = all(side.tasks[key].decided == 1 for side in (a, b) for key in paired)
+    test = paired_test(list(means.values()), single=single) if paired else None
+    difference = _difference(list(means.values()))
+    observed = Extreme(difference=difference, p=test.p) if test is not None and difference is not None else None
+    settled = all(side.tasks[key].decided == side.tasks[key].expected for side in (a, b) for key in both)
     fields = tuple(fields_that_differ(a, b))
     unpaired = tuple(_unpaired(a, b))
     return Pair(
         a=_summary(a, paired, [one for one, _ in means.values()]),
         b=_summary(b, paired, [other for _, other in means.values()]),
         tasks=len(paired),
-        difference=_difference(list(means.values())),
+        difference=difference,
         interval=known.interval if known else None,
-        test=paired_test(list(means.values()), single=single) if paired else None,
+        test=test,
         p_adjusted=None,
-        worst=_extreme(a, b, a_passes=False),
-        best=_extreme(a, b, a_passes=True),
+        worst=observed if settled else _extreme(a, b, both, a_passes=False),
+        best=observed if settled else _extreme(a, b, both, a_passes=True),
         finding=NOTHING_PAIRED,
         claim=_claim(fields),
         fields=fields,
@@ -288,11 +142,8 @@ def _summary(side: Side, paired: Sequence[TaskKey], means: Sequence[Fraction]) -
     )
 
 
-def _extreme(a: Side, b: Side, *, a_passes: bool) -> Extreme | None:
+def _extreme(a: Side, b: Side, both: Sequence[TaskKey], *, a_passes: bool) -> Extreme | None:
     """Over the tasks expected on both sides, every missing verdict as it helps a most, or least."""
-    both = [key for key in a.tasks.keys() & b.tasks.keys() if a.tasks[key].expected and b.tasks[key].expected]
-    if not both:
-        return None
     means = [(_filled(a.tasks[key], passes=a_passes), _filled(b.tasks[key], passes=not a_passes)) for key in both]
     single = all(side.tasks[key].expected == 1 for side in (a, b) for key in both)
     return Extreme(difference=_difference(means) or 0.0, p=paired_test(means, single=single).p)

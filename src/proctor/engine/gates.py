@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from proctor.engine.comparing import Comparison, Extreme, Pair
 from proctor.engine.errors import GateInvalid
+from proctor.engine.pairs import Comparison, Extreme, Pair
 from proctor.engine.reading import LeaderboardRow
 from proctor.engine.significance import holm
 from proctor.engine.spec import Gate

@@ -13,8 +13,8 @@ from uuid import UUID
 from sqlalchemy import Connection
 
 from proctor.database.queries import run_query
-from proctor.engine.comparing import Side, Tally, TaskCells, TaskKey
 from proctor.engine.errors import LabelUnknown, ReferenceInvalid
+from proctor.engine.pairs import Side, Tally, TaskCells, TaskKey
 from proctor.engine.planning import RunSetRow
 from proctor.engine.reading import find_run_set
 from proctor.suites import labels

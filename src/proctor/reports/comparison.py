@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.table import Table
 
-    from proctor.engine.comparing import Comparison, FieldDifference, Pair
+    from proctor.engine.pairs import Comparison, FieldDifference, Pair
 
 __all__ = ["comparison_parts", "cost_line", "difference_line", "flip_lines", "test_line"]
 

@@ -14,7 +14,7 @@ from xml.etree import ElementTree
 from proctor.reports.formats import one_line
 
 if TYPE_CHECKING:
-    from proctor.engine.comparing import Side, Tally, TaskCells
+    from proctor.engine.pairs import Side, Tally, TaskCells
     from proctor.engine.reading import LeaderboardRow
     from proctor.reports.summary import Board
 

@@ -15,16 +15,16 @@ from proctor.reports.comparison import SHOWN, cost_line, difference_line, test_l
 from proctor.reports.formats import UNKNOWN, cost, interval, one_line, percent
 
 if TYPE_CHECKING:
-    from proctor.engine.comparing import Comparison, Pair
+    from proctor.engine.pairs import Comparison, Pair
     from proctor.engine.reading import LeaderboardRow
     from proctor.reports.summary import Board
 
 __all__ = ["escaped", "markdown"]
 
 _SPECIAL = re.compile(
-    r"[\\`*\[\]<>&|~#!@$:{}]"
+    r"[\\`*\[\]<>&|~#!@${}]"
     r"|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])"  # within a word an underscore is only that
-    r"|(?<=www)\."  # GitHub makes links of these
+    r"|:(?=//)|(?<=www)\."  # GitHub makes links of these
 )
 
 

@@ -23,7 +23,7 @@ from sqlalchemy import Connection
 
 from proctor.app import Platform, open_platform
 from proctor.engine import logs, reading
-from proctor.engine.errors import SecretMissing, SpecInvalid
+from proctor.engine.errors import NothingToCompare, SecretMissing, SpecInvalid
 from proctor.engine.gates import GateResult, judge_gate
 from proctor.engine.planning import Preview, RunSetRow
 from proctor.engine.resolving import Resolved, resolve
@@ -36,7 +36,7 @@ from proctor.suites.loading import load_suite
 from proctor.suites.service import Alias, StoredTask, SuiteDetail, SuiteRow
 
 if TYPE_CHECKING:
-    from proctor.engine.comparing import Comparison, Side
+    from proctor.engine.pairs import Comparison, Side
     from proctor.engine.regrading.grader import Regraded
     from proctor.sdk.regrades import RegradePlan, RegradeReport
     from proctor.sdk.running import RunSession
@@ -198,8 +198,13 @@ class Client:
         row = self.find(reference)
         return self._read(lambda connection: reading.status(connection, self._platform.tenant, row))
 
-    def leaderboard(self, reference: str | None, *, gate: Gate | None = None) -> Leaderboard:
-        """A run set's leaderboard with everything it takes to believe it. ``gate``: other than its file's."""
+    def leaderboard(
+        self, reference: str | None, *, gate: Gate | None = None, must_compare: bool = False
+    ) -> Leaderboard:
+        """A run set's leaderboard with everything it takes to believe it. ``gate``: other than its file's.
+
+        ``must_compare``: raises ``NothingToCompare`` where else the gate's ``against`` would be open.
+        """
         from proctor.sdk.comparisons import against
 
         tenant, engine, row = self._platform.tenant, self._platform.engine, self.find(reference)
@@ -207,6 +212,9 @@ class Client:
         progress = self._read(lambda c: reading.progress(c, tenant, row))
         reused, oldest = self._read(lambda c: reading.reused(c, tenant, row))
         gate = gate or engine.stored_spec(row.id).gate
+        partner = against(self._platform, row, gate)
+        if must_compare and partner is not None and partner.problem:
+            raise NothingToCompare(f"{partner.problem[0].upper()}{partner.problem[1:]}.", where=gate.against)
         return Leaderboard(
             run_set=row,
             rows=tuple(rows),
@@ -214,7 +222,7 @@ class Client:
             reused=reused,
             oldest_reused=oldest,
             task_names=self.task_names(row.suite_id),
-            gate=judge_gate(gate, rows, against(self._platform, row, gate)),
+            gate=judge_gate(gate, rows, partner),
         )
 
     def write_html(self, reference: str | None, path: Path) -> None:

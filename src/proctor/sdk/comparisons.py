@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import Connection
 
-from proctor.engine.comparing import Comparison, Side, compare_groups
+from proctor.engine.comparing import compare_groups
 from proctor.engine.errors import NothingToCompare
 from proctor.engine.gates import Against
+from proctor.engine.pairs import Comparison, Side
 from proctor.engine.sides import Reference, find_reference, read_sides
 from proctor.kernel.errors import UsageError
 from proctor.suites import labels

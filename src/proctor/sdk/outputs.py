@@ -10,7 +10,7 @@ from proctor.kernel.errors import UsageError
 from proctor.settings import step_summary
 
 if TYPE_CHECKING:
-    from proctor.engine.comparing import Side
+    from proctor.engine.pairs import Side
     from proctor.sdk.client import Leaderboard
 
 __all__ = ["ReportUnwritable", "append_step_summary", "check_writable", "write_junit", "write_markdown"]
