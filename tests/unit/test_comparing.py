@@ -246,6 +246,12 @@ def test_what_could_not_be_compared_leaves_the_gate_open() -> None:
     assert (named.state, named.lines) == (GateState.OPEN, ("q: no partner in main: open",))
 
 
+def test_a_gate_that_judges_nobody_is_not_met() -> None:
+    result = judge_gate(Gate(strict=0.5, profiles=["gone"]), [])
+    assert (result.state, result.lines) == (GateState.OPEN, ("no profile is named gone: open",))
+    assert judge_gate(Gate(), []).state is GateState.MET
+
+
 def test_the_command_line_changes_the_files_gate() -> None:
     gate = gate_with(Gate(strict=0.5, graded=0.6), ["strict=0.8"], against="label:main", alpha=0.01)
     assert (gate.strict, gate.graded, gate.against, gate.alpha) == (0.8, 0.6, "label:main", 0.01)

@@ -90,6 +90,9 @@ def judge_gate(gate: Gate, rows: Sequence[LeaderboardRow], against: Against | No
     checks = [check for row in rows if _named(gate, row.profile) for check in _thresholds(gate, row)]
     if gate.against is not None:
         checks.extend(_against(gate, against or Against(problem="nothing was compared")))
+    if not checks and (gate.strict, gate.graded) != (None, None):
+        line = f"no profile is named {' or '.join(gate.profiles)}: open"
+        checks.append(GateCheck(profile="", measure="profiles", state=GateState.OPEN, line=line))
     states = {check.state for check in checks}
     worst = next((state for state in (GateState.MISSED, GateState.OPEN) if state in states), GateState.MET)
     return GateResult(
