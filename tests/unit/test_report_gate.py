@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import xml.etree.ElementTree as ET
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from markdown_it import MarkdownIt
@@ -17,6 +18,7 @@ from proctor.reports.formats import cost_difference, one_line, points
 from proctor.reports.junit import junit
 from proctor.reports.markdown import escaped, markdown
 from proctor.reports.summary import summary
+from proctor.sdk.outputs import ReportUnwritable, append_step_summary, check_writable
 from tests.unit.test_comparing import FAIL, OWED, PASS, WITHDRAWN, cells, of, side
 from tests.unit.test_report_html import Board, sample
 
@@ -136,6 +138,30 @@ def test_a_comparison_on_the_screen_counts_what_it_does_not_list() -> None:
     assert "and 30 more)" in told
     assert "30 cells are unpaired:" in told
     assert "McNemar, chi-square: p" in told
+
+
+def test_a_jobs_summary_page_that_cannot_be_written_fails_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run_set, _ = made()
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "page.md"))
+    assert append_step_summary(run_set) == ""  # type: ignore[arg-type]
+    assert append_step_summary(run_set) == ""  # type: ignore[arg-type]
+    assert (tmp_path / "page.md").read_text(encoding="utf-8") == markdown(run_set) * 2
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path))
+    assert "can't be written" in append_step_summary(run_set)  # type: ignore[arg-type]
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", "")
+    assert append_step_summary(run_set) == ""  # type: ignore[arg-type]
+
+
+def test_a_report_is_tried_before_the_work_and_leaves_nothing_behind(tmp_path: Path) -> None:
+    check_writable(tmp_path / "new" / "junit.xml")
+    assert list((tmp_path / "new").iterdir()) == []
+    (tmp_path / "kept.xml").write_text("kept", encoding="utf-8")
+    check_writable(tmp_path / "kept.xml")
+    assert (tmp_path / "kept.xml").read_text(encoding="utf-8") == "kept"
+    with pytest.raises(ReportUnwritable):
+        check_writable(tmp_path / "kept.xml" / "junit.xml")
 
 
 def test_numbers_for_a_reader() -> None:
