@@ -67,7 +67,7 @@ def _couples(left: Sequence[Side], right: Sequence[Side]) -> tuple[list[tuple[Si
     ]
     same = [couple for couple in couples if _identity(couple[0]) == _identity(couple[1])]
     alone.extend(f"{_title(a)} and {_title(b)} are the same profile of the same run set" for a, b in same)
-    return [couple for couple in couples if couple not in same], alone
+    return [couple for couple in couples if _identity(couple[0]) != _identity(couple[1])], alone
 
 
 def _identity(side: Side) -> tuple[UUID, str]:
