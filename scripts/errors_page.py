@@ -23,7 +23,7 @@ Every command ends with one of these:
 | 0 | done, and the gate (if there is one) is met |
 | 1 | the gate is missed; `task try`: a solution is not as it should be; `suite check`: a task is refused |
 | 2 | usage: the command or a file says something that can't be done |
-| 3 | gaps remain: cells without a verdict, malformed tasks, or tasks that `suite check` could not decide |
+| 3 | gaps remain: cells without a verdict, malformed tasks, tasks not decided by `suite check`; or an open gate |
 | 4 | the run set is paused, by hand or because a budget is used up |
 | 5 | our own fault, or the machine's |
 | 130 | interrupted; what to type to go on is printed |

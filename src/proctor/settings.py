@@ -9,7 +9,7 @@ from pathlib import Path
 from pydantic import Field, SecretStr
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-__all__ = ["Settings", "clean_environment", "secret_values"]
+__all__ = ["Settings", "clean_environment", "secret_values", "step_summary"]
 
 
 def _data_home() -> Path:
@@ -42,3 +42,9 @@ def secret_values(names: Iterable[str]) -> tuple[dict[str, str], list[str]]:
 def clean_environment() -> dict[str, str]:
     """A minimal environment for programs Proctor starts on the host: nothing of the caller's leaks into them."""
     return {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LANG": "C.UTF-8"}
+
+
+def step_summary() -> Path | None:
+    """The file whose Markdown GitHub shows on a job's page; ``None`` anywhere else."""
+    path = os.environ.get("GITHUB_STEP_SUMMARY")
+    return Path(path) if path else None

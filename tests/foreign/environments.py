@@ -15,7 +15,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-__all__ = ["HARBOR", "INSPECT", "JCS", "JSONSCHEMA", "STATSMODELS", "Foreign", "PythonMissing"]
+__all__ = ["HARBOR", "INSPECT", "JCS", "JSONSCHEMA", "JUNITPARSER", "STATSMODELS", "Foreign", "PythonMissing"]
 
 CACHE: Path = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "proctor-foreign"
 _NEWER: tuple[str, ...] = ("python3.12", "python3.13", "python3.14")
@@ -64,6 +64,7 @@ HARBOR = Foreign(name="harbor", version="0.26.0", python=(3, 12))
 INSPECT = Foreign(name="inspect-ai", version="0.3.285")
 JCS = Foreign(name="jcs", version="0.2.1")
 JSONSCHEMA = Foreign(name="jsonschema", version="4.26.0")
+JUNITPARSER = Foreign(name="junitparser", version="5.0.3")
 STATSMODELS = Foreign(name="statsmodels", version="0.15.0")
 
 

@@ -78,7 +78,7 @@ BAD = [
     (LEAST + 'command = "ls"\n', "belongs to agent = 'command'"),
     (LEAST + '[[profiles]]\nname = "p"\nagent = "noop"\n', "two profiles are named 'p'"),
     ('name = "n"\nsuite = "s"\nprofiles = []\n', "profiles"),
-    (LEAST + '[gate]\nprofiles = ["q"]\n', "gate.profiles: there is no profile 'q'"),
+    (LEAST + '[gate]\nprofiles = ["q"]\n', "gate.profiles: There is no profile 'q'"),
     (LEAST + 'env = { T = "${OTHER}" }\n', "profiles[0].env: ${OTHER} is not among secrets.names"),
     (LEAST + 'env = { T = "${OTHER" }\n', "a reference is the whole value"),
     (LEAST + 'env = { "A=B" = "x" }\n', "'A=B' can't name a variable"),

@@ -13,8 +13,10 @@ from proctor import __version__
 from proctor.cli import (
     attempt,
     cells,
+    compare,
     control,
     database,
+    gate,
     leaderboard,
     operate,
     profile,
@@ -60,6 +62,8 @@ def options(
 run.register(app)
 control.register(app)
 leaderboard.register(app)
+compare.register(app)
+gate.register(app)
 cells.register(app)
 regrade.register(app)
 reclassify.register(app)

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from proctor.cli.gate import AgainstOption, AlphaOption, FailUnder, Files, JUnitOption, MarkdownOption, wanted
 from proctor.cli.output import AsJson, ExitCode, client, err, print_json, show
 
 if TYPE_CHECKING:
+    from proctor.engine.spec import Gate
     from proctor.sdk.client import Client, Prepared
     from proctor.sdk.running import RunSession
 
@@ -35,11 +37,17 @@ def run(
     go_on: Annotated[bool, typer.Option("--continue", help="Go on as resolved then, if it has moved.")] = False,
     new: Annotated[bool, typer.Option("--new", help="A new run set, if what it resolves to has moved.")] = False,
     html: Annotated[Path | None, typer.Option(help="Also write an HTML report to this file.")] = None,
+    junit: JUnitOption = None,
+    markdown: MarkdownOption = None,
+    fail_under: FailUnder = None,
+    against: AgainstOption = None,
+    alpha: AlphaOption = None,
     as_json: AsJson = False,
 ) -> None:
     """Run a run-set file, or agents over tasks. Safe to repeat: what is decided is never run again.
 
-    Exit codes: 0 done and gate met, 1 gate missed, 2 usage, 3 gaps remain, 4 paused, 5 own fault, 130 interrupted.
+    Exit codes: 0 done and gate met, 1 gate missed, 2 usage, 3 gaps remain or the gate is open, 4 paused, 5 own fault,
+    130 interrupted.
     """
     from proctor.cli import running
     from proctor.sdk.requests import RunRequest
@@ -49,6 +57,7 @@ def run(
             limit=limit, task=task, only_owed=_only(only), fresh=fresh, go_on=go_on, new=new, dry_run=dry_run
         )
         prepared = _prepare(opened, what, agent, trials, concurrency, fresh=fresh)
+        gate = wanted(opened, prepared.spec.gate, fail_under, against, alpha)
         if dry_run:
             report = running.dry_run(opened, prepared, request)
             if as_json:
@@ -56,8 +65,11 @@ def run(
             else:
                 show(*running.dry_run_lines(report))
             raise typer.Exit(ExitCode.USAGE if report.missing_secrets else ExitCode.DONE)
+        files = Files(html=html, junit=junit, markdown=markdown)
+        files.check()
+        running.warn_of_gate(opened, gate, quiet=as_json)
         session = running.begin(opened, prepared, request, quiet=as_json)
-        code = _work(opened, session, what, html, as_json=as_json)
+        code = _work(opened, session, what, files, gate, as_json=as_json)
     raise typer.Exit(code)
 
 
@@ -70,7 +82,7 @@ def resume(
         session, queued = opened.resume(run_set)
         if not as_json:
             err().print(f"{session.run_set.name}: {queued} cells queued again")
-        code = _work(opened, session, f"resume {session.run_set.name}", None, as_json=as_json)
+        code = _work(opened, session, f"resume {session.run_set.name}", Files(), None, as_json=as_json)
     raise typer.Exit(code)
 
 
@@ -89,18 +101,17 @@ def _prepare(opened: Client, what: str, agent: str, trials: int, concurrency: in
     return opened.prepare(Path(what), fresh=fresh)
 
 
-def _work(opened: Client, session: RunSession, what: str, html: Path | None, *, as_json: bool) -> int:
+def _work(opened: Client, session: RunSession, what: str, files: Files, gate: Gate | None, *, as_json: bool) -> int:
     from proctor.cli import running
 
     interrupted = running.follow(session, quiet=as_json)
     row = session.result()
-    board = opened.leaderboard(str(row.id))
-    if html is not None:
-        opened.write_html(str(row.id), html)
+    board = opened.leaderboard(str(row.id), gate=gate)
     if as_json:
         print_json(board)
     else:
-        running.show_end(board, html)
+        running.show_end(board, files.html)
+    files.write(opened, board)
     if interrupted:
         again = what if what.startswith("resume") else f"run {what}"
         err().print(f"Interrupted. To go on: proctor {again}", soft_wrap=True)

@@ -16,12 +16,13 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
+    from proctor.engine.spec import Gate
     from proctor.sdk.client import Client, Leaderboard, Prepared
     from proctor.sdk.previews import DryRun
     from proctor.sdk.requests import RunRequest
     from proctor.sdk.running import RunSession
 
-__all__ = ["begin", "dry_run", "dry_run_lines", "exit_code", "follow", "show_end"]
+__all__ = ["begin", "dry_run", "dry_run_lines", "exit_code", "follow", "show_end", "warn_of_gate"]
 
 LOOK_SEC: float = 0.25
 """Between looks at a run's progress: often enough to feel live, seldom enough to cost nothing."""
@@ -56,6 +57,19 @@ def dry_run_lines(report: DryRun) -> list[RenderableType]:
         "Nothing was started.",
     ]
     return list(lines)
+
+
+def warn_of_gate(client: Client, gate: Gate, *, quiet: bool) -> None:
+    """Say before the work starts that the file's gate looks at what is not there; the run may be what will be."""
+    from proctor.kernel.errors import UsageError
+
+    if gate.against is None or quiet:
+        return
+    try:
+        client.check_reference(gate.against)
+    except UsageError as error:
+        message = f"gate.against = {gate.against!r}: {error} The gate will be open."
+        err().print(message, style="yellow", soft_wrap=True)
 
 
 def begin(client: Client, prepared: Prepared, request: RunRequest, *, quiet: bool) -> RunSession:
@@ -167,9 +181,11 @@ def show_end(board: Leaderboard, html: Path | None) -> None:
 
 
 def exit_code(board: Leaderboard) -> int:
-    """0 done and gate met, 1 gate missed, 3 gaps remain, 4 paused."""
+    """0 done and gate met, 1 gate missed, 3 gaps remain or the gate is open, 4 paused."""
     if board.gate.state.value == "missed":
         return ExitCode.GATE_MISSED
     if board.run_set.state == "paused":
         return ExitCode.PAUSED
+    if board.gate.state.value == "open":
+        return ExitCode.GAPS
     return ExitCode.DONE if board.progress.decided == board.progress.expected else ExitCode.GAPS

@@ -8,7 +8,11 @@ EngineError
 ├── RunSetRuns              attempts of it are running
 ├── RunSetMoved             what the file resolves to has changed since
 ├── SecretMissing           a secret that the file names is not set
-└── AttemptUnknown          no such attempt or cell
+├── AttemptUnknown          no such attempt or cell
+├── LabelUnknown            no run set has that label
+├── ReferenceInvalid        not a run set, profile or label as compare and gate take them
+├── NothingToCompare        no two profiles are left to compare
+└── GateInvalid             a threshold that can't be one, or no gate at all
 """
 
 from __future__ import annotations
@@ -18,7 +22,11 @@ from proctor.kernel.errors import ProctorError, UsageError
 __all__ = [
     "AttemptUnknown",
     "EngineError",
+    "GateInvalid",
+    "LabelUnknown",
+    "NothingToCompare",
     "PolicyInvalid",
+    "ReferenceInvalid",
     "RunSetEnded",
     "RunSetMoved",
     "RunSetRuns",
@@ -87,3 +95,31 @@ class SecretMissing(UsageError):
 
     code = "secret-missing"
     remedy = "Set the variable that is named, or take it out of [secrets]."
+
+
+class LabelUnknown(UsageError):
+    """No run set has that label."""
+
+    code = "label-unknown"
+    remedy = "`proctor label RUN_SET NAME` sets one; `proctor label` lists them."
+
+
+class ReferenceInvalid(UsageError):
+    """That is not a run set or a profile of one."""
+
+    code = "comparison-reference"
+    remedy = "Write RUN_SET, RUN_SET:PROFILE, label:NAME or label:NAME:PROFILE."
+
+
+class NothingToCompare(UsageError):
+    """There are no two profiles to compare."""
+
+    code = "nothing-to-compare"
+    remedy = "Name two run sets with profiles of the same name, or two profiles as RUN_SET:PROFILE."
+
+
+class GateInvalid(UsageError):
+    """The gate can't be one."""
+
+    code = "gate"
+    remedy = "Write --fail-under strict=0.8 or graded=0.7 (0 to 1), or --against REF; or set [gate] in the file."

@@ -151,8 +151,11 @@ def compare(a: Mapping[str, float], b: Mapping[str, float]) -> Difference | None
 def sign_test(plus: int, minus: int) -> float:
     """Two-sided exact p of a sign test, equal to McNemar's exact test on discordant pairs; 1.0 where none differ."""
     n = plus + minus
-    tail = sum(math.comb(n, k) for k in range(min(plus, minus) + 1))
-    return min(1.0, tail / float(2 ** (n - 1)) if n else 1.0)
+    term = tail = 1
+    for k in range(min(plus, minus)):
+        term = term * (n - k) // (k + 1)
+        tail += term
+    return min(1.0, 2 * tail / (1 << n))
 
 
 def rank_intervals(profiles: Mapping[str, Mapping[str, float]]) -> dict[str, tuple[int, int]]:

@@ -449,3 +449,41 @@ CROSS JOIN LATERAL (
 ) m
 WHERE e.tenant_id = :tenant AND e.run_set_id = :run_set AND e.withdrawn_at IS NULL AND m.before <> m.after
 GROUP BY 1, 2, 3 ORDER BY 1, 4 DESC, 2, 3;
+
+-- name: task_classes
+-- Cells by profile and task, those that ended alike together; withdrawn ones with their reason.
+SELECT e.profile, e.content_digest, r.verdict, CASE WHEN e.withdrawn_at IS NOT NULL THEN e.reason END AS withdrawn,
+       coalesce(r.class, last.class, 'not_started') AS class,
+       coalesce(last.owner, CASE WHEN r.cell_id IS NULL THEN 'nobody' ELSE 'model' END) AS owner, count(*) AS cells
+FROM proctor.expected_cell e
+JOIN proctor.cell c ON c.tenant_id = e.tenant_id AND c.id = e.cell_id
+LEFT JOIN proctor.result r ON r.tenant_id = e.tenant_id AND r.cell_id = e.cell_id AND r.policy_version = :policy
+LEFT JOIN LATERAL (
+    SELECT o.class, o.owner FROM proctor.attempt a
+    JOIN proctor.outcome o ON o.tenant_id = a.tenant_id AND o.attempt_id = a.id AND o.policy_version = :policy
+    WHERE r.cell_id IS NULL AND a.tenant_id = e.tenant_id AND a.cell_id = e.cell_id
+      AND NOT EXISTS (SELECT FROM proctor.grading g  -- by another version of the verifier, for another cell
+                      WHERE g.tenant_id = o.tenant_id AND g.attempt_id = o.attempt_id AND g.number = o.grading
+                        AND g.verifier_digest <> c.verifier_digest)
+    ORDER BY a.number DESC, o.grading DESC LIMIT 1
+) last ON true
+WHERE e.tenant_id = :tenant AND e.run_set_id = :run_set
+GROUP BY 1, 2, 3, 4, 5, 6 ORDER BY 1, 2, 7 DESC, 5;
+
+-- name: usage_by_task
+-- The same attempts as usage_sums, by task: how many there are, how many say what they cost, and how long they took.
+WITH behind AS (
+    SELECT e.profile, e.content_digest AS task, a.usage, a.started_at, a.ended_at FROM proctor.expected_cell e
+    JOIN proctor.attempt a ON a.tenant_id = e.tenant_id AND a.cell_id = e.cell_id AND a.ended_at IS NOT NULL
+    WHERE e.tenant_id = :tenant AND e.run_set_id = :run_set AND e.withdrawn_at IS NULL
+    UNION ALL
+    SELECT e.profile, e.content_digest, a.usage, a.started_at, a.ended_at FROM proctor.expected_cell e
+    JOIN proctor.result r ON r.tenant_id = e.tenant_id AND r.cell_id = e.cell_id AND r.policy_version = :policy
+    JOIN proctor.attempt graded ON graded.tenant_id = r.tenant_id AND graded.id = r.attempt_id
+         AND graded.cell_id <> e.cell_id
+    JOIN proctor.attempt a ON a.tenant_id = e.tenant_id AND a.cell_id = graded.cell_id AND a.ended_at IS NOT NULL
+    WHERE e.tenant_id = :tenant AND e.run_set_id = :run_set AND e.withdrawn_at IS NULL
+)
+SELECT profile, task, count(*) AS attempts, count(usage->>'cost_nano') AS priced,
+       sum((usage->>'cost_nano')::bigint) AS cost, sum(extract(epoch FROM ended_at - started_at)) AS seconds
+FROM behind GROUP BY profile, task;

@@ -170,8 +170,10 @@ class Gate(_Section):
     strict: float | None = Field(default=None, ge=0, le=1)
     graded: float | None = Field(default=None, ge=0, le=1)
     profiles: list[str] = Field(default_factory=list, description="Who must reach it; empty: every profile.")
-    against: str | None = None
-    alpha: float = Field(default=0.05, gt=0, lt=1)
+    against: str | None = Field(
+        default=None, min_length=1, description="RUN_SET or label:NAME: no profile may be significantly worse."
+    )
+    alpha: float = Field(default=0.05, gt=0, lt=1, description="The level of that test.")
 
 
 class RunSetSpec(_Section):
@@ -198,11 +200,8 @@ class RunSetSpec(_Section):
         return profiles
 
     @model_validator(mode="after")
-    def _names_are_known(self) -> RunSetSpec:
-        """Who the gate names, and what profiles refer to: found out before anything is run."""
-        names = {profile.name for profile in self.profiles}
-        if absent := [name for name in self.gate.profiles if name not in names]:
-            raise ValueError(f"gate.profiles: there is no profile {absent[0]!r}")
+    def _variables_are_listed(self) -> RunSetSpec:
+        """What profiles refer to: found out before anything is run."""
         for position, profile in enumerate(self.profiles):
             if unlisted := variable_names(profile.env) - set(self.secrets.names):
                 name = min(unlisted)
@@ -238,9 +237,14 @@ def parse_spec(raw: bytes, *, where: str) -> RunSetSpec:
 def check_spec(document: Mapping[str, object], *, where: str) -> RunSetSpec:
     """A document as a checked spec. Raises ``SpecInvalid`` naming the field."""
     try:
-        return RunSetSpec.model_validate(document)
+        spec = RunSetSpec.model_validate(document)
     except ValidationError as error:
         raise _told(error, where) from error
+    names = [profile.name for profile in spec.profiles]
+    for name in spec.gate.profiles:
+        if name not in names:  # else nobody would be judged, and the gate met
+            raise SpecInvalid(f"There is no profile {name!r}.", where=f"{where}: gate.profiles")
+    return spec
 
 
 def _told(error: ValidationError, where: str) -> SpecInvalid:

@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 
 from proctor.kernel.money import NANO, format_usd
 
-__all__ = ["age", "cost", "duration", "interval", "percent", "spend", "tokens"]
+__all__ = [
+    "age",
+    "cost",
+    "cost_difference",
+    "duration",
+    "interval",
+    "one_line",
+    "p_value",
+    "percent",
+    "points",
+    "spend",
+    "tokens",
+]
 
 UNKNOWN: str = "—"
 
@@ -38,6 +51,33 @@ def spend(costs: Iterable[int | None], *, priced: int, attempts: int) -> str:
         return f"unknown ({attempts:,} attempts say nothing of it)"
     total = format_usd(sum(one for one in costs if one is not None))
     return total if priced == attempts else f"at least {total} ({priced:,} of {attempts:,} attempts say)"
+
+
+def cost_difference(nano: int | None) -> str:
+    """``+$0.40``, ``−$1.21``."""
+    if not nano:
+        return cost(nano, None)
+    return ("+" if nano > 0 else "−") + cost(abs(nano), None)
+
+
+def points(difference: float | None) -> str:
+    """A difference of two rates in percentage points: ``+12.5``, ``−3.0``."""
+    return UNKNOWN if difference is None else f"{difference * 100:+.1f}".replace("-", "−")
+
+
+def p_value(p: float | None) -> str:
+    """``0.012``, ``3.1e-05``."""
+    return UNKNOWN if p is None else f"{p:.3g}"
+
+
+def one_line(text: str, *, at_most: int = 200) -> str:
+    """Somebody else's words on one line: no control characters, no marks that turn the reading direction, not endless.
+
+    Categories Cc, Cf, Cs, Co and Cn of Unicode, and the two separators of lines and paragraphs.
+    """
+    seen = (" " if unicodedata.category(one)[0] == "C" or one in "\u2028\u2029" else one for one in text)
+    joined = " ".join("".join(seen).split())
+    return joined if len(joined) <= at_most else f"{joined[: at_most - 1]}…"
 
 
 def tokens(count: int | None) -> str:

@@ -71,7 +71,19 @@ def summary(board: Board) -> list[RenderableType]:
         classes_line(board.rows),
         *_spend(board),
         *_remarks(board.rows),
-        *(Text(f"gate: {line}", style="yellow") for line in board.gate.lines),
+        *_gate(board.gate),
+    ]
+
+
+def _gate(gate: GateResult) -> list[Text]:
+    """The gate in one word, a line for each check that is not met, and what came of each comparison."""
+    if not gate.checks:
+        return [Text(f"gate: {line}", style="yellow") for line in gate.lines]
+    style = {True: "", False: "yellow"}
+    shown = [check for check in gate.checks if check.line in gate.lines or check.measure == "against"]
+    return [
+        Text(f"gate {gate.state.value}", style=style[gate.state.value == "met"]),
+        *(Text(f"gate: {check.line}", style=style[check.state.value == "met"]) for check in shown),
     ]
 
 

@@ -23,12 +23,12 @@ from sqlalchemy import Connection
 
 from proctor.app import Platform, open_platform
 from proctor.engine import logs, reading
-from proctor.engine.errors import SecretMissing, SpecInvalid
+from proctor.engine.errors import NothingToCompare, SecretMissing, SpecInvalid
 from proctor.engine.gates import GateResult, judge_gate
 from proctor.engine.planning import RunSetRow
 from proctor.engine.resolving import Resolved, resolve, resolve_suite
 from proctor.engine.service import OnMoved, Opened, Rehearsal, Selection, task_digests
-from proctor.engine.spec import RunSetSpec, check_spec, read_spec, spec_document
+from proctor.engine.spec import Gate, RunSetSpec, check_spec, read_spec, spec_document
 from proctor.kernel.canonical import digest
 from proctor.sandboxes.errors import SandboxError
 from proctor.sandboxes.interfaces import SandboxBackend
@@ -38,6 +38,7 @@ from proctor.suites.service import Alias, StoredTask, SuiteDetail, SuiteRow
 
 if TYPE_CHECKING:
     from proctor.engine.certificates.standing import Standing
+    from proctor.engine.pairs import Comparison, Side
     from proctor.engine.regrading.grader import Regraded
     from proctor.sdk.checking import CheckRequest, CheckSession
     from proctor.sdk.reclassifications import Reclassification
@@ -208,13 +209,23 @@ class Client:
         row = self.find(reference)
         return self._read(lambda connection: reading.status(connection, self._platform.tenant, row))
 
-    def leaderboard(self, reference: str | None) -> Leaderboard:
-        """A run set's leaderboard with everything it takes to believe it."""
+    def leaderboard(
+        self, reference: str | None, *, gate: Gate | None = None, must_compare: bool = False
+    ) -> Leaderboard:
+        """A run set's leaderboard with everything it takes to believe it. ``gate``: other than its file's.
+
+        ``must_compare``: raises ``NothingToCompare`` where else the gate's ``against`` would be open.
+        """
+        from proctor.sdk.comparisons import against
+
         tenant, engine, row = self._platform.tenant, self._platform.engine, self.find(reference)
         rows = self._read(lambda c: reading.leaderboard(c, tenant, row, engine.reasons(c, row)))
         progress = self._read(lambda c: reading.progress(c, tenant, row))
         reused, oldest = self._read(lambda c: reading.reused(c, tenant, row))
-        gate = self._platform.engine.stored_spec(row.id).gate
+        gate = gate or engine.stored_spec(row.id).gate
+        partner = against(self._platform, row, gate)
+        if must_compare and partner is not None and partner.problem:
+            raise NothingToCompare(f"{partner.problem[0].upper()}{partner.problem[1:]}.", where=gate.against)
         return Leaderboard(
             run_set=row,
             rows=tuple(rows),
@@ -222,7 +233,7 @@ class Client:
             reused=reused,
             oldest_reused=oldest,
             task_names=self.task_names(row.suite_id),
-            gate=judge_gate(gate, rows),
+            gate=judge_gate(gate, rows, partner),
         )
 
     def write_html(self, reference: str | None, path: Path) -> None:
@@ -306,6 +317,44 @@ class Client:
         """How long an attempt of these configurations took on average, over a sample; ``None`` before the first."""
         tenant = self._platform.tenant
         return self._read(lambda connection: reading.mean_seconds(connection, tenant, configurations))
+
+    # --- comparing --------------------------------------------------------------------------------------------------
+
+    def compare(self, references: Sequence[str], *, alpha: float = 0.05) -> Comparison:
+        """Compare run sets or profiles pair by pair: ``RUN_SET[:PROFILE]`` or ``label:NAME[:PROFILE]``."""
+        from proctor.sdk.comparisons import compare_references
+
+        return compare_references(self._platform, references, alpha=alpha)
+
+    def gate(self, reference: str | None) -> Gate:
+        """The gate of a run set's file, as it was planned."""
+        return self._platform.engine.stored_spec(self.find(reference).id).gate
+
+    def check_reference(self, text: str) -> None:
+        """Raises ``LabelUnknown``, ``RunSetUnknown`` or ``ReferenceInvalid`` where a reference leads nowhere."""
+        from proctor.sdk.comparisons import find
+
+        find(self._platform, text)
+
+    def sides(self, reference: str | None) -> list[Side]:
+        """A run set's profiles with the cells of each task by class."""
+        from proctor.sdk.comparisons import sides_of
+
+        return sides_of(self._platform, self.find(reference))
+
+    def label(self, reference: str, name: str) -> RunSetRow:
+        """Let a label stand for a run set from now on."""
+        from proctor.sdk.comparisons import label_run_set
+
+        row = self.find(reference)
+        label_run_set(self._platform, row, name)
+        return row
+
+    def labels(self) -> list[Alias]:
+        """Every label of a run set with its history."""
+        from proctor.sdk.comparisons import run_set_labels
+
+        return run_set_labels(self._platform)
 
     # --- gradings ---------------------------------------------------------------------------------------------------
 

@@ -12,21 +12,22 @@ from uuid import UUID
 
 from pydantic import JsonValue, TypeAdapter
 from sqlalchemy import Connection, Row, Select, case, func, select
-from sqlalchemy.dialects.postgresql import distinct_on, insert
+from sqlalchemy.dialects.postgresql import insert
 
 from proctor.database.engine import Database
 from proctor.kernel.errors import IntegrityError
 from proctor.objects.store import ObjectStore, StoredObject
+from proctor.suites import labels
 from proctor.suites.archives import pack, unpack
 from proctor.suites.errors import ArchiveInvalid, SuiteUnknown, TaskUnknown
+from proctor.suites.labels import Alias
 from proctor.suites.loaded import LoadedSuite, LoadedTask
-from proctor.suites.models import alias, suite, suite_task, task
+from proctor.suites.models import suite, suite_task, task
 from proctor.suites.references import check_label, is_prefix, unknown_suite
 from proctor.suites.tasks import Task, TaskProblem
 
 __all__ = ["Alias", "StoredTask", "SuiteDetail", "SuiteRow", "SuiteService"]
 
-_KIND: str = "suite"
 _TASK: TypeAdapter[Task] = TypeAdapter(Task)
 _PROBLEMS: TypeAdapter[tuple[TaskProblem, ...]] = TypeAdapter(tuple[TaskProblem, ...])
 _PIECE: int = 1024 * 1024
@@ -63,17 +64,6 @@ class SuiteDetail:
 
     row: SuiteRow
     tasks: tuple[StoredTask, ...]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Alias:
-    """One interval of a label's history; ``valid_to`` is ``None`` for the present one."""
-
-    name: str
-    target: str
-    source: str
-    valid_from: datetime
-    valid_to: datetime | None
 
 
 class SuiteService:
@@ -115,27 +105,27 @@ class SuiteService:
         """
 
         def look(connection: Connection) -> tuple[Mapping[str, str], Sequence[str]]:
-            labels = _labels(connection, tenant)
-            if reference in labels or not is_prefix(reference):
-                return labels, ()
-            return labels, _by_prefix(connection, tenant, reference)
+            names = _labels(connection, tenant)
+            if reference in names or not is_prefix(reference):
+                return names, ()
+            return names, _by_prefix(connection, tenant, reference)
 
-        labels, found = self._database.as_tenant(tenant, look)
-        if reference in labels:
-            return labels[reference]
+        names, found = self._database.as_tenant(tenant, look)
+        if reference in names:
+            return names[reference]
         if len(found) > 1:
             raise SuiteUnknown(f"{reference!r} fits several suites: {', '.join(found)}.")
         if not found:
-            raise unknown_suite(reference, sorted(labels))
+            raise unknown_suite(reference, sorted(names))
         return found[0]
 
     def list_suites(self, tenant: UUID) -> list[SuiteRow]:
         """Every suite, the newest first."""
 
         def work(connection: Connection) -> list[SuiteRow]:
-            labels = _labels(connection, tenant)
+            names = _labels(connection, tenant)
             rows = connection.execute(_suite_rows(tenant).order_by(suite.c.created_at.desc(), suite.c.suite_id))
-            return [_suite_row(row, labels) for row in rows]
+            return [_suite_row(row, names) for row in rows]
 
         return self._database.as_tenant(tenant, work)
 
@@ -177,31 +167,17 @@ class SuiteService:
         Raises ``AliasInvalid`` for a malformed label and ``SuiteUnknown``.
         """
         check_label(name)
-        row = {"tenant_id": tenant, "kind": _KIND, "name": name, "target": suite_id, "source": source}
 
         def work(connection: Connection) -> None:
             if not _suite_known(connection, tenant, suite_id):
                 raise SuiteUnknown(where=suite_id)
-            if _labels(connection, tenant).get(name) != suite_id:
-                connection.execute(alias.insert().values(row))
+            labels.point(connection, tenant, labels.SUITE, name, suite_id, source=source)
 
         self._database.as_tenant(tenant, work)
 
     def aliases(self, tenant: UUID) -> list[Alias]:
         """Every label with its whole history, by name and time."""
-        until = func.lead(alias.c.valid_from).over(partition_by=alias.c.name, order_by=alias.c.valid_from)
-        chosen = (alias.c.tenant_id == tenant) & (alias.c.kind == _KIND)
-        statement = select(alias, until.label("valid_to")).where(chosen).order_by(alias.c.name, alias.c.valid_from)
-        return [
-            Alias(
-                name=row.name,
-                target=row.target,
-                source=row.source,
-                valid_from=row.valid_from,
-                valid_to=row.valid_to,
-            )
-            for row in self._database.as_tenant(tenant, lambda c: c.execute(statement).all())
-        ]
+        return self._database.as_tenant(tenant, lambda c: labels.history(c, tenant, labels.SUITE))
 
     def materialise(self, tenant: UUID, content_digest: str, cache: Path) -> Path:
         """The folder of a task's files on this machine, fetched at most once into ``cache``.
@@ -332,10 +308,7 @@ def _task_rows(tenant: UUID, suite_id: str) -> Select[tuple[object, ...]]:
 
 def _labels(connection: Connection, tenant: UUID) -> dict[str, str]:
     """What each label stands for now."""
-    chosen = (alias.c.tenant_id == tenant) & (alias.c.kind == _KIND)
-    latest = select(alias.c.name, alias.c.target).ext(distinct_on(alias.c.name)).where(chosen)
-    rows = connection.execute(latest.order_by(alias.c.name, alias.c.valid_from.desc()))
-    return {row.name: row.target for row in rows}
+    return labels.current(connection, tenant, labels.SUITE)
 
 
 def _by_prefix(connection: Connection, tenant: UUID, prefix: str) -> Sequence[str]:
@@ -343,14 +316,14 @@ def _by_prefix(connection: Connection, tenant: UUID, prefix: str) -> Sequence[st
     return connection.execute(select(suite.c.suite_id).where(chosen).order_by(suite.c.suite_id)).scalars().all()
 
 
-def _suite_row(row: Row[tuple[str, int, str, datetime, int]], labels: Mapping[str, str]) -> SuiteRow:
+def _suite_row(row: Row[tuple[str, int, str, datetime, int]], names: Mapping[str, str]) -> SuiteRow:
     return SuiteRow(
         suite_id=row.suite_id,
         task_count=row.task_count,
         malformed_count=row.malformed,
         source=row.source,
         created_at=row.created_at,
-        aliases=tuple(sorted(name for name, target in labels.items() if target == row.suite_id)),
+        aliases=tuple(sorted(name for name, target in names.items() if target == row.suite_id)),
     )
 
 

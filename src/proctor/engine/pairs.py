@@ -1,0 +1,168 @@
+"""What is compared, and what a comparison says: the two sides with their cells, a pair, all pairs. Plain values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from uuid import UUID
+
+from proctor.engine.numbers import Interval
+from proctor.engine.significance import PairedTest
+from proctor.kernel.canonical import Json
+
+__all__ = [
+    "Comparison",
+    "Cost",
+    "Extreme",
+    "FieldDifference",
+    "Pair",
+    "Side",
+    "SideSummary",
+    "Tally",
+    "TaskCells",
+    "TaskKey",
+    "Unpaired",
+]
+
+TaskKey = tuple[str, str]
+"""A task's agent-visible digest and its verifier digest."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tally:
+    """Cells of one task that ended alike. ``withdrawn``: why they no longer count; ``verdict`` ``None``: none yet."""
+
+    outcome: str
+    owner: str
+    verdict: bool | None
+    cells: int
+    withdrawn: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class TaskCells:
+    """One task's cells on one side. ``cost_nano``: of all attempts behind them, ``None`` unless all told it."""
+
+    name: str
+    tallies: tuple[Tally, ...]
+    cost_nano: int | None = None
+    seconds: float | None = None
+
+    @property
+    def expected(self) -> int:
+        """Cells that count."""
+        return sum(one.cells for one in self.tallies if one.withdrawn is None)
+
+    @property
+    def decided(self) -> int:
+        """Cells with a verdict."""
+        return sum(one.cells for one in self.tallies if one.withdrawn is None and one.verdict is not None)
+
+    @property
+    def passed(self) -> int:
+        """Cells that passed."""
+        return sum(one.cells for one in self.tallies if one.withdrawn is None and one.verdict)
+
+    @property
+    def gaps(self) -> tuple[Tally, ...]:
+        """Cells that have no verdict, or were withdrawn."""
+        return tuple(one for one in self.tallies if one.withdrawn is not None or one.verdict is None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Side:
+    """One profile of one run set, ready to be compared. ``reference``: what the user called it."""
+
+    reference: str
+    run_set: UUID
+    name: str
+    profile: str
+    configuration: str
+    document: Mapping[str, Json]
+    policy_version: str
+    tasks: Mapping[TaskKey, TaskCells]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SideSummary:
+    """A side as a comparison names it; its means are over the paired tasks."""
+
+    title: str
+    run_set: UUID
+    profile: str
+    configuration: str
+    mean: float | None
+    decided: int
+    """Cells with a verdict on the paired tasks."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cost:
+    """What the paired tasks cost on both sides, in nano-dollars; unknown stays unknown."""
+
+    a_nano: int | None
+    b_nano: int | None
+    difference_nano: int | None
+    a_cells: int
+    b_cells: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class FieldDifference:
+    """A configuration field that is not the same on both sides; ``field`` is its path."""
+
+    field: str
+    a: Json
+    b: Json
+
+
+@dataclass(frozen=True, kw_only=True)
+class Unpaired:
+    """Cells of one task that stand on one side only, and why. ``side`` is the one that lacks something."""
+
+    task: str
+    side: str
+    cells: int
+    reason: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Extreme:
+    """What the comparison becomes if every missing verdict falls one way."""
+
+    difference: float
+    p: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pair:
+    """Two profiles compared. ``difference`` is a minus b; ``finding`` says in words what follows from it."""
+
+    a: SideSummary
+    b: SideSummary
+    tasks: int
+    difference: float | None
+    interval: Interval | None
+    test: PairedTest | None
+    p_adjusted: float | None
+    worst: Extreme | None
+    """Missing verdicts of a failing and of b passing; ``None`` where no task is on both sides."""
+    best: Extreme | None
+    finding: str
+    claim: str
+    fields: tuple[FieldDifference, ...]
+    only_a: tuple[str, ...]
+    """Tasks that a solves (more than half of its trials) and b does not."""
+    only_b: tuple[str, ...]
+    cost: Cost
+    unpaired: tuple[Unpaired, ...]
+    unpaired_cells: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Comparison:
+    """Every pair that was compared, its p values adjusted together, and the profiles that had no partner."""
+
+    alpha: float
+    pairs: tuple[Pair, ...]
+    without_partner: tuple[str, ...] = ()

@@ -1,0 +1,107 @@
+"""A comparison for a terminal: the difference with its interval, the test, what follows, and what was left out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+from proctor.reports.formats import UNKNOWN, cost, cost_difference, one_line, p_value, percent, points
+from proctor.reports.tables import table
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+    from rich.table import Table
+
+    from proctor.engine.pairs import Comparison, FieldDifference, Pair
+
+__all__ = ["comparison_parts", "cost_line", "difference_line", "flip_lines", "test_line"]
+
+SHOWN: int = 20
+"""Tasks and cells listed of each kind; the rest is counted, and --json has all."""
+VALUE: int = 60
+"""Characters of a configuration value that are shown."""
+
+
+def comparison_parts(comparison: Comparison) -> list[RenderableType]:
+    """Every pair in the order it was asked for, then who had no partner."""
+    parts: list[RenderableType] = []
+    for pair in comparison.pairs:
+        parts.extend(_pair(pair, comparison))
+    parts.extend(Text(one_line(line), style="yellow") for line in comparison.without_partner)
+    return parts
+
+
+def _pair(pair: Pair, comparison: Comparison) -> Iterator[RenderableType]:
+    yield Text(f"{pair.a.title} against {pair.b.title} · {pair.tasks} tasks paired", style="bold")
+    yield Text(f"  {difference_line(pair)}")
+    yield Text(f"  {test_line(pair, len(comparison.pairs), comparison.alpha)}")
+    yield Text(f"  {pair.finding}", style="bold")
+    for line in (*_bounds(pair), *flip_lines(pair), cost_line(pair)):
+        yield Text(f"  {line}")
+    for field in pair.fields:
+        yield Text(f"  differs: {_field(field)}")
+    yield Text(f"  {pair.claim}", style="yellow" if len(pair.fields) > 1 else "")
+    if pair.unpaired:
+        yield Text(f"  {pair.unpaired_cells} cells are unpaired:", style="yellow")
+        yield _unpaired(pair)
+
+
+def difference_line(pair: Pair) -> str:
+    """``75.0% (8 cells) and 87.5% (8 cells): −12.5 points, 95 % −37.0 to +12.0``."""
+    sides = [f"{percent(side.mean)} ({side.decided} cells)" for side in (pair.a, pair.b)]
+    known = pair.interval
+    spread = f"95 % {points(known.low)} to {points(known.high)}" if known else "no interval from under two tasks"
+    return f"{sides[0]} and {sides[1]}: {points(pair.difference)} points, {spread}"
+
+
+def test_line(pair: Pair, pairs: int, alpha: float) -> str:
+    """The test with its p, adjusted where there were several pairs, and the seed where signs were drawn."""
+    if pair.test is None:
+        return "no test: nothing is paired"
+    adjusted = f", {p_value(pair.p_adjusted)} after Holm over {pairs} pairs" if pairs > 1 else ""
+    seed = f", seed {pair.test.seed}" if pair.test.seed is not None else ""
+    counts = f"better on {pair.test.better}, worse on {pair.test.worse}"
+    return f"{pair.test.name}{seed}: p {p_value(pair.test.p)}{adjusted}, alpha {alpha:g}; {counts}"
+
+
+def _bounds(pair: Pair) -> Iterator[str]:
+    if pair.worst is not None and pair.best is not None and pair.worst != pair.best:
+        low, high = points(pair.worst.difference), points(pair.best.difference)
+        yield f"the missing verdicts can make it {low} to {high} points"
+
+
+def flip_lines(pair: Pair) -> list[str]:
+    """Tasks that one side solves and the other does not, in both directions."""
+    found = ((pair.a.title, pair.only_a), (pair.b.title, pair.only_b))
+    return [f"solved only by {title}: {len(names)}{_names(names)}" for title, names in found]
+
+
+def _names(names: Sequence[str]) -> str:
+    if not names:
+        return ""
+    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+    return f" ({', '.join(one_line(name) for name in names[:SHOWN])}{more})"
+
+
+def cost_line(pair: Pair) -> str:
+    """What the paired tasks cost on both sides; unknown stays unknown."""
+    of = pair.cost
+    sides = f"{cost(of.a_nano, None)} for {of.a_cells} cells and {cost(of.b_nano, None)} for {of.b_cells} cells"
+    return f"cost {sides}, difference {cost_difference(of.difference_nano)}"
+
+
+def _field(field: FieldDifference) -> str:
+    values = [UNKNOWN if value is None else one_line(str(value), at_most=VALUE) for value in (field.a, field.b)]
+    return f"{one_line(field.field)}: {values[0]} and {values[1]}"
+
+
+def _unpaired(pair: Pair) -> Table:
+    made = table("task", "missing at", "cells", "reason", right=("cells",))
+    for one in pair.unpaired[:SHOWN]:
+        made.add_row(one_line(one.task), one.side, str(one.cells), one_line(one.reason))
+    if len(pair.unpaired) > SHOWN:
+        rest = pair.unpaired[SHOWN:]
+        made.add_row(f"{len(rest)} more", "", str(sum(one.cells for one in rest)), "--json lists all")
+    return made

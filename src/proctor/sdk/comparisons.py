@@ -1,0 +1,74 @@
+"""Comparisons, labels of run sets, and gates that look at another run set."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from sqlalchemy import Connection
+
+from proctor.engine.comparing import compare_groups
+from proctor.engine.errors import NothingToCompare
+from proctor.engine.gates import Against
+from proctor.engine.pairs import Comparison, Side
+from proctor.engine.sides import Reference, find_reference, read_sides
+from proctor.kernel.errors import UsageError
+from proctor.suites import labels
+from proctor.suites.labels import Alias
+
+if TYPE_CHECKING:
+    from proctor.app import Platform
+    from proctor.engine.planning import RunSetRow
+    from proctor.engine.spec import Gate
+
+__all__ = ["against", "compare_references", "find", "label_run_set", "run_set_labels", "sides_of"]
+
+
+def compare_references(platform: Platform, references: Sequence[str], *, alpha: float) -> Comparison:
+    """Every reference compared with every later one. Raises ``NothingToCompare`` and what a reference can raise."""
+    return compare_groups([_sides(platform, find(platform, text)) for text in references], alpha=alpha)
+
+
+def find(platform: Platform, text: str) -> Reference:
+    """What a reference leads to. Raises ``LabelUnknown``, ``RunSetUnknown`` and ``ReferenceInvalid``."""
+    return platform.engine.read(lambda connection: find_reference(connection, platform.tenant, text))
+
+
+def sides_of(platform: Platform, row: RunSetRow) -> list[Side]:
+    """All profiles of a run set with their tasks."""
+    return _sides(platform, Reference(text=row.name, run_set=row, profile=None))
+
+
+def _sides(platform: Platform, reference: Reference) -> list[Side]:
+    tasks = {one.content_digest: one for one in platform.suites.tasks(platform.tenant, reference.run_set.suite_id)}
+    return platform.engine.read(lambda connection: read_sides(connection, platform.tenant, reference, tasks))
+
+
+def against(platform: Platform, row: RunSetRow, gate: Gate) -> Against | None:
+    """What comes of a gate's ``against``; what stands in its way is said, not raised: a gate it leaves open."""
+    if gate.against is None:
+        return None
+    try:
+        theirs = find(platform, gate.against)
+        if theirs.run_set.id == row.id and theirs.profile is None:
+            return Against(same_run_set=True)
+        mine = [side for side in sides_of(platform, row) if not gate.profiles or side.profile in gate.profiles]
+        return Against(comparison=compare_groups([mine, _sides(platform, theirs)], alpha=gate.alpha))
+    except NothingToCompare as error:
+        return Against(problem=f"nothing to compare ({error.message.rstrip('.')})")
+    except UsageError as error:
+        return Against(problem=error.message.rstrip("."))
+
+
+def label_run_set(platform: Platform, row: RunSetRow, name: str) -> None:
+    """Let a label stand for a run set from now on; what it stood for before is kept. Raises ``AliasInvalid``."""
+
+    def work(connection: Connection) -> None:
+        labels.point(connection, platform.tenant, labels.RUN_SET, name, str(row.id), source="cli")
+
+    platform.engine.read(work)
+
+
+def run_set_labels(platform: Platform) -> list[Alias]:
+    """Every label of a run set with its whole history."""
+    return platform.engine.read(lambda c: labels.history(c, platform.tenant, labels.RUN_SET))

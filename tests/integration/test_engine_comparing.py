@@ -1,0 +1,121 @@
+"""What a comparison reads from the tables: cells by class, withdrawn ones, costs, and the labels of run sets."""
+
+from __future__ import annotations
+
+from uuid import UUID, uuid4
+
+import pytest
+from sqlalchemy import text
+
+from proctor.engine.comparing import compare_groups
+from proctor.engine.errors import LabelUnknown, ReferenceInvalid, RunSetUnknown
+from proctor.engine.pairs import Side
+from proctor.engine.sides import find_reference, read_sides
+from proctor.identity.service import ensure_tenant
+from proctor.suites import labels
+from tests.bench import Bench, write_tasks
+from tests.integration.test_engine_recording import FILE, claimed, finished, record
+
+pytestmark = pytest.mark.database
+
+OTHER = FILE.replace('name = "n"', 'name = "m"').replace("acme/one", "acme/two")
+
+
+def side(bench: Bench, reference: str) -> Side:
+    found = bench.engine.read(lambda c: find_reference(c, bench.tenant, reference))
+    tasks = {one.content_digest: one for one in bench.suites.tasks(bench.tenant, found.run_set.suite_id)}
+    (only,) = bench.engine.read(lambda c: read_sides(c, bench.tenant, found, tasks))
+    return only
+
+
+def set_label(bench: Bench, name: str, run_set: UUID) -> None:
+    bench.engine.read(lambda c: labels.point(c, bench.tenant, labels.RUN_SET, name, str(run_set), source="test"))
+
+
+def withdraw(bench: Bench, cell: UUID) -> None:
+    statement = "UPDATE proctor.expected_cell SET withdrawn_at = now(), reason = 'wrong data' WHERE cell_id = :c"
+    bench.engine.read(lambda c: c.execute(text(statement), {"c": cell}))
+
+
+def test_every_cell_of_a_side_is_read_with_its_class_and_owner(bench: Bench) -> None:
+    write_tasks(bench.folder / "suite", 5)
+    mine, theirs = bench.open(FILE).run_set, bench.open(OTHER).run_set
+    record(bench, [finished(cell, passed=True) for cell in claimed(bench, theirs.id)])
+    cells = claimed(bench, mine.id)[:4]
+    record(bench, [finished(cells[0], passed=True), finished(cells[1], passed=False), finished(cells[3], passed=False)])
+    record(bench, [finished(cells[2], ended_by="provider", http_status=429)])
+    withdraw(bench, cells[3].cell)
+
+    (pair,) = compare_groups([[side(bench, "n")], [side(bench, "m")]], alpha=0.05).pairs
+    assert (pair.tasks, pair.difference) == (2, -0.5)
+    assert len(pair.only_b) == 1
+    gaps = sorted(one.reason for one in pair.unpaired)
+    assert len(gaps) == 3
+    assert gaps[0].startswith("no verdict: ")
+    assert "no verdict: not_started (nobody)" in gaps
+    assert gaps[-1] == "withdrawn: wrong data"
+    assert [field.field for field in pair.fields] == ["model"]
+    assert pair.worst is not None
+    assert pair.best is not None
+    assert (pair.worst.difference, pair.best.difference) == (-0.75, -0.25)  # of four tasks: the withdrawn one is out
+
+
+def test_a_cost_is_known_only_where_every_attempt_told_it(bench: Bench) -> None:
+    write_tasks(bench.folder / "suite", 2)
+    run_set, other = bench.open(FILE).run_set, bench.open(OTHER).run_set
+    for one in (run_set, other):
+        record(bench, [finished(cell, passed=True) for cell in claimed(bench, one.id)])
+
+    def price(run: UUID, limit: int) -> None:
+        statement = (
+            "UPDATE proctor.attempt SET usage = '{\"cost_nano\": 7}' WHERE id IN"
+            " (SELECT id FROM proctor.attempt WHERE run_set_id = :r ORDER BY id LIMIT :limit)"
+        )
+        bench.engine.read(lambda c: c.execute(text(statement), {"r": run, "limit": limit}))
+
+    price(run_set.id, 2)
+    price(other.id, 1)
+    (pair,) = compare_groups([[side(bench, "n")], [side(bench, "m")]], alpha=0.05).pairs
+    assert (pair.cost.a_nano, pair.cost.b_nano, pair.cost.difference_nano) == (14, None, None)
+    price(other.id, 2)
+    (pair,) = compare_groups([[side(bench, "n")], [side(bench, "m")]], alpha=0.05).pairs
+    assert (pair.cost.b_nano, pair.cost.difference_nano) == (14, 0)
+
+
+def test_a_label_moves_by_a_new_row_and_is_its_tenants_own(bench: Bench) -> None:
+    write_tasks(bench.folder / "suite", 1)
+    first, second = bench.open(FILE).run_set, bench.open(OTHER).run_set
+    set_label(bench, "main", first.id)
+    set_label(bench, "main", first.id)
+    assert side(bench, "label:main").run_set == first.id
+    set_label(bench, "main", second.id)
+    assert side(bench, "label:main:p").run_set == second.id
+    history = bench.engine.read(lambda c: labels.history(c, bench.tenant, labels.RUN_SET))
+    assert [one.target for one in history] == [str(first.id), str(second.id)]
+    assert (history[0].valid_to, history[1].valid_to) == (history[1].valid_from, None)
+    assert bench.engine.read(lambda c: labels.current(c, bench.tenant, labels.SUITE)) == {}
+    stranger = ensure_tenant(bench.database, f"stranger-{uuid4()}")
+    assert bench.database.as_tenant(stranger, lambda c: labels.current(c, bench.tenant, labels.RUN_SET)) == {}
+
+
+@pytest.mark.parametrize(
+    ("reference", "error"),
+    [
+        ("label:mian", LabelUnknown),
+        ("nobody", RunSetUnknown),
+        ("n:nobody", ReferenceInvalid),
+        ("n:", ReferenceInvalid),
+        (":p", ReferenceInvalid),
+        ("", ReferenceInvalid),
+        ("label:", ReferenceInvalid),
+        ("n:p:q", ReferenceInvalid),
+    ],
+)
+def test_a_reference_that_leads_nowhere_says_why(bench: Bench, reference: str, error: type[Exception]) -> None:
+    write_tasks(bench.folder / "suite", 1)
+    run_set = bench.open(FILE).run_set
+    set_label(bench, "main", run_set.id)
+    with pytest.raises(error) as raised:
+        side(bench, reference)
+    if error is LabelUnknown:
+        assert "Did you mean 'main'?" in str(raised.value)
