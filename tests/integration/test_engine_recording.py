@@ -155,6 +155,7 @@ def test_54_profiles_on_88_tasks_expect_4752_cells(bench: Bench) -> None:
     found = bench.engine.read(lambda connection: planning.find(connection, plan))
     assert found is not None
     assert bench.progress(found).expected == 4752
+    bench.engine.read(lambda connection: planning.enqueue_undecided(connection, plan, found.id))
     assert bench.progress(found).queued == 4752
 
 
