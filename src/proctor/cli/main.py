@@ -12,6 +12,7 @@ import typer
 from proctor import __version__
 from proctor.cli import (
     attempt,
+    audit,
     cells,
     compare,
     control,
@@ -67,6 +68,7 @@ gate.register(app)
 cells.register(app)
 regrade.register(app)
 reclassify.register(app)
+audit.register(app)
 operate.register(app)
 app.add_typer(attempt.app, name="attempt")
 app.add_typer(suite.app, name="suite")

@@ -5,6 +5,7 @@ EngineError
 ├── PolicyInvalid           an outcome policy file
 ├── RunSetUnknown           no such run set, or several
 ├── RunSetEnded             nothing of it is left to pause or cancel
+├── RunSetImported          results of others can't be gone on with
 ├── RunSetRuns              attempts of it are running
 ├── RunSetMoved             what the file resolves to has changed since
 ├── SecretMissing           a secret that the file names is not set
@@ -28,6 +29,7 @@ __all__ = [
     "PolicyInvalid",
     "ReferenceInvalid",
     "RunSetEnded",
+    "RunSetImported",
     "RunSetMoved",
     "RunSetRuns",
     "RunSetUnknown",
@@ -74,6 +76,13 @@ class RunSetRuns(UsageError):
 
     code = "run-set-runs"
     remedy = "Wait for them, or `proctor pause` and wait for those that run."
+
+
+class RunSetImported(UsageError):
+    """These are results that others made; what they owe can't be run here."""
+
+    code = "run-set-imported"
+    remedy = "Run its suite with profiles of your own; `proctor audit` tells what can be linked."
 
 
 class RunSetMoved(UsageError):

@@ -39,6 +39,7 @@ __all__ = [
     "result",
     "run_set",
     "run_set_profile",
+    "unlinked",
 ]
 
 
@@ -265,4 +266,30 @@ ledger = Table(
     _when("created_at"),
     _refers(["tenant_id", "attempt_id"], "attempt", ["tenant_id", "id"]),
     Index(None, "tenant_id", "run_set_id"),
+)
+
+unlinked = Table(
+    "unlinked",
+    metadata,
+    _tenant(),
+    Column("id", Uuid, primary_key=True),
+    Column("run_set_id", Uuid, nullable=False),
+    Column("suite", Text, nullable=False),
+    Column("profile", Text, nullable=False),
+    Column("task", Text, nullable=False),
+    Column("trial", Integer, nullable=False),
+    Column("number", Integer, nullable=False),
+    Column("record", JSONB, nullable=False, comment="the imported line, whole"),
+    Column("reason", Text, nullable=False, comment="which name does not resolve"),
+    _when("created_at"),
+    _when("linked_at", nullable=True),
+    Column(
+        "linked_by",
+        Text,
+        nullable=False,
+        server_default="",
+        comment="the alias or rule by which it was linked",
+    ),
+    _refers(["tenant_id", "run_set_id"], "run_set", ["tenant_id", "id"]),
+    Index(None, "tenant_id", "run_set_id", postgresql_where=text("linked_at IS NULL")),
 )

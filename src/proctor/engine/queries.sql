@@ -487,3 +487,106 @@ WITH behind AS (
 SELECT profile, task, count(*) AS attempts, count(usage->>'cost_nano') AS priced,
        sum((usage->>'cost_nano')::bigint) AS cost, sum(extract(epoch FROM ended_at - started_at)) AS seconds
 FROM behind GROUP BY profile, task;
+
+-- name: insert_imported_attempts
+INSERT INTO proctor.attempt
+    (tenant_id, id, cell_id, number, run_set_id, content_digest, token, worker_id, backend, trace_id, started_at,
+     ended_at, usage)
+SELECT :tenant, r.id, r.cell_id, r.number, r.run_set_id, r.content_digest, 0,
+       '00000000-0000-0000-0000-000000000000', r.backend, r.trace_id, r.started_at, r.ended_at, r.usage
+FROM jsonb_to_recordset(CAST(:rows AS jsonb))
+    AS r (id uuid, cell_id uuid, number int, run_set_id uuid, content_digest text, backend text, trace_id text,
+          started_at timestamptz, ended_at timestamptz, usage jsonb)
+ON CONFLICT DO NOTHING;
+
+-- name: insert_unlinked
+INSERT INTO proctor.unlinked (tenant_id, id, run_set_id, suite, profile, task, trial, number, record, reason)
+SELECT :tenant, r.id, :run_set, r.suite, r.profile, r.task, r.trial, r.number, r.record, r.reason
+FROM jsonb_to_recordset(CAST(:rows AS jsonb))
+    AS r (id uuid, suite text, profile text, task text, trial int, number int, record jsonb, reason text)
+ON CONFLICT DO NOTHING;
+
+-- name: unlinked_page
+SELECT id, record FROM proctor.unlinked
+WHERE tenant_id = :tenant AND run_set_id = :run_set AND linked_at IS NULL AND id > :after ORDER BY id LIMIT :page;
+
+-- name: unlinked_counts
+-- Cells, not attempts: what of a run set can't be linked, by the names it came under.
+SELECT suite, profile, reason, count(*) AS attempts, count(DISTINCT (profile, task, trial)) AS cells
+FROM proctor.unlinked WHERE tenant_id = :tenant AND run_set_id = :run_set AND linked_at IS NULL
+GROUP BY suite, profile, reason ORDER BY suite, profile, reason;
+
+-- name: link
+UPDATE proctor.unlinked SET linked_at = now(), linked_by = :how
+WHERE tenant_id = :tenant AND id = ANY(CAST(:ids AS uuid[])) AND linked_at IS NULL;
+
+-- name: link_results
+-- The first verdict of each cell that has none on record, by attempt and grading, of its own verifier.
+INSERT INTO proctor.result (tenant_id, cell_id, policy_version, attempt_id, grading, class, verdict, reward)
+SELECT DISTINCT ON (e.cell_id) e.tenant_id, e.cell_id, o.policy_version, a.id, o.grading, o.class, o.verdict,
+       CAST(g.detail->>'primary' AS float)
+FROM proctor.expected_cell e
+JOIN proctor.cell c ON c.tenant_id = e.tenant_id AND c.id = e.cell_id
+JOIN proctor.attempt a ON a.tenant_id = e.tenant_id AND a.cell_id = e.cell_id AND a.ended_at IS NOT NULL
+JOIN proctor.outcome o ON o.tenant_id = a.tenant_id AND o.attempt_id = a.id AND o.policy_version = :policy
+     AND o.verdict IS NOT NULL
+LEFT JOIN proctor.grading g ON g.tenant_id = a.tenant_id AND g.attempt_id = a.id AND g.number = o.grading
+WHERE e.tenant_id = :tenant AND e.run_set_id = :run_set
+  AND (g.verifier_digest IS NULL OR g.verifier_digest = c.verifier_digest)
+  AND NOT EXISTS (SELECT FROM proctor.result r WHERE r.tenant_id = e.tenant_id AND r.cell_id = e.cell_id
+                  AND r.policy_version = :policy)
+ORDER BY e.cell_id, a.number, o.grading
+ON CONFLICT DO NOTHING;
+
+-- name: terminal_not_linked
+-- Cells with a verdict among their outcomes and none on record, by what the first of them says.
+SELECT class, count(*) AS cells FROM (
+    SELECT DISTINCT ON (e.cell_id) o.class
+    FROM proctor.expected_cell e
+    JOIN proctor.attempt a ON a.tenant_id = e.tenant_id AND a.cell_id = e.cell_id AND a.ended_at IS NOT NULL
+    JOIN proctor.outcome o ON o.tenant_id = a.tenant_id AND o.attempt_id = a.id AND o.policy_version = :policy
+         AND o.verdict IS NOT NULL
+    WHERE e.tenant_id = :tenant AND e.run_set_id = :run_set
+      AND NOT EXISTS (SELECT FROM proctor.result r WHERE r.tenant_id = e.tenant_id AND r.cell_id = e.cell_id
+                      AND r.policy_version = :policy)
+    ORDER BY e.cell_id, a.number, o.grading
+) first GROUP BY class ORDER BY class;
+
+-- name: owed_by_class
+-- Cells with no verdict among their outcomes, by their last attempt's class; 'never_attempted' has none.
+SELECT coalesce(last.class, 'never_attempted') AS class, count(*) AS cells
+FROM proctor.expected_cell e
+LEFT JOIN LATERAL (
+    SELECT o.class, o.verdict FROM proctor.attempt a
+    JOIN proctor.outcome o ON o.tenant_id = a.tenant_id AND o.attempt_id = a.id AND o.policy_version = :policy
+    WHERE a.tenant_id = e.tenant_id AND a.cell_id = e.cell_id ORDER BY a.number DESC, o.grading DESC LIMIT 1
+) last ON true
+WHERE e.tenant_id = :tenant AND e.run_set_id = :run_set AND e.withdrawn_at IS NULL
+  AND NOT EXISTS (SELECT FROM proctor.result r WHERE r.tenant_id = e.tenant_id AND r.cell_id = e.cell_id
+                  AND r.policy_version = :policy)
+  AND NOT EXISTS (SELECT FROM proctor.attempt a
+                  JOIN proctor.outcome o ON o.tenant_id = a.tenant_id AND o.attempt_id = a.id
+                       AND o.policy_version = :policy AND o.verdict IS NOT NULL
+                  WHERE a.tenant_id = e.tenant_id AND a.cell_id = e.cell_id)
+GROUP BY 1 ORDER BY 2 DESC, 1;
+
+-- name: stale_revisions
+SELECT count(*) FROM proctor.run_set_profile p
+JOIN LATERAL (
+    SELECT l.counts FROM proctor.leaderboard_entry l
+    WHERE l.tenant_id = p.tenant_id AND l.run_set_id = p.run_set_id AND l.configuration = p.configuration
+      AND l.profile = p.name
+    ORDER BY l.revision DESC LIMIT 1
+) last ON true
+WHERE p.tenant_id = :tenant AND p.run_set_id = :run_set AND (last.counts->>'expected')::bigint <> (
+    SELECT count(*) FROM proctor.expected_cell e
+    WHERE e.tenant_id = p.tenant_id AND e.run_set_id = p.run_set_id AND e.profile = p.position
+      AND e.withdrawn_at IS NULL);
+
+-- name: stored_objects
+-- Every object that a row refers to: attempts' artifacts and tasks' archives.
+SELECT DISTINCT f->>'key' AS key, f->>'sha256' AS sha256, CAST(f->>'size' AS bigint) AS size
+FROM proctor.attempt a CROSS JOIN LATERAL jsonb_array_elements(a.artifacts) f WHERE a.tenant_id = :tenant
+UNION
+SELECT archive_key, archive_sha256, archive_size FROM proctor.task
+WHERE tenant_id = :tenant AND archive_key IS NOT NULL;

@@ -19,6 +19,7 @@ from proctor.engine.numbers import Rates, TaskTally, rank_intervals, rates
 from proctor.engine.planning import RunSetRow
 from proctor.engine.recording import KIND
 from proctor.kernel.canonical import Json
+from proctor.objects.store import StoredObject
 from proctor.queue import service as queue
 
 __all__ = [
@@ -449,6 +450,11 @@ def spent(connection: Connection, tenant: UUID, run_set_id: UUID) -> int:
     query = select(func.coalesce(func.sum(ledger.c.nano), 0))
     of_run_set = query.where(ledger.c.tenant_id == tenant, ledger.c.run_set_id == run_set_id)
     return int(connection.execute(of_run_set).scalar_one())
+
+
+def stored_objects(connection: Connection, tenant: UUID) -> list[StoredObject]:
+    """Every object that a row refers to."""
+    return [StoredObject(**row._mapping) for row in _run(connection, "stored_objects", tenant=tenant)]
 
 
 def mean_seconds(connection: Connection, tenant: UUID, configurations: Sequence[str]) -> float | None:

@@ -10,6 +10,7 @@ import json
 import random
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from functools import partial
 from typing import Any
 from uuid import UUID
@@ -28,10 +29,13 @@ from proctor.queue import service as queue
 __all__ = [
     "KIND",
     "Decided",
+    "Imported",
     "Regrading",
     "decide",
+    "link_results",
     "memory_owner",
     "record_batch",
+    "record_imported",
     "record_lost",
     "record_outcomes",
     "record_progress",
@@ -70,6 +74,25 @@ class Regrading:
     trace_id: str
     gradings: Sequence[GradingFacts]
     outcomes: Sequence[Outcome]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Imported:
+    """An attempt that others made, with the class that our policy makes of its evidence."""
+
+    cell: UUID
+    attempt: UUID
+    number: int
+    run_set: UUID
+    content_digest: str
+    started_at: datetime
+    ended_at: datetime
+    usage: Mapping[str, int | None] | None
+    evidence: Sequence[Evidence]
+    grading: GradingFacts | None
+    outcome: Outcome
+    policy_version: str
+    backend: str
 
 
 def decide(finished: Finished, rng: random.Random) -> Decided:
@@ -111,7 +134,7 @@ def recorded_before(connection: Connection, tenant: UUID, batch: Sequence[Decide
 
 def _record_attempts(connection: Connection, tenant: UUID, written: Sequence[Decided]) -> None:
     _write(connection, "end_attempts", tenant, [_attempt_row(d.finished) for d in written])
-    evidence = [row for d in written for row in _evidence_rows(d.finished.assignment, d.finished.evidence)]
+    evidence = [row for d in written for row in _evidence_rows(d.finished.assignment.attempt, d.finished.evidence)]
     insert_evidence(connection, tenant, evidence)
     spent = [row for d in written if (row := _ledger_row(tenant, d.finished)) is not None]
     if spent:
@@ -167,7 +190,7 @@ def record_progress(
     """
     live = queue.held(connection, tenant, KIND, [(assignment.cell, assignment.token) for assignment, _, _ in running])
     running = [one for one in running if one[0].token in live]
-    rows = [row for assignment, evidence, _ in running for row in _evidence_rows(assignment, evidence)]
+    rows = [row for assignment, evidence, _ in running for row in _evidence_rows(assignment.attempt, evidence)]
     if rows:
         insert_evidence(connection, tenant, rows)
     moved = [(assignment.attempt, segment) for assignment, _, segment in running if segment]
@@ -208,6 +231,24 @@ def record_regrade(connection: Connection, tenant: UUID, regrading: Regrading) -
     _write(connection, "insert_events", tenant, [_regrade_event(tenant, regrading)])
 
 
+def record_imported(connection: Connection, tenant: UUID, imported: Sequence[Imported]) -> None:
+    """Append imported attempts of cells that exist; ``link_results`` makes their verdicts count. Safe to repeat."""
+    if not imported:
+        return
+    _write(connection, "insert_imported_attempts", tenant, [_imported_row(one) for one in imported])
+    evidence = [row for one in imported for row in _evidence_rows(one.attempt, one.evidence)]
+    insert_evidence(connection, tenant, evidence)
+    gradings = [_grading_row(one.attempt, one.grading) for one in imported if one.grading is not None]
+    _write(connection, "insert_gradings", tenant, gradings)
+    outcomes = [_outcome_row(one.attempt, one.policy_version, one.outcome) for one in imported]
+    _write(connection, "insert_outcomes", tenant, outcomes)
+
+
+def link_results(connection: Connection, tenant: UUID, run_set: UUID, policy_version: str) -> int:
+    """Write the verdicts that cells' outcomes hold and no result says yet; returns how many. Safe to repeat."""
+    return _run(connection, "link_results", tenant=tenant, run_set=run_set, policy=policy_version).rowcount
+
+
 def record_outcomes(
     connection: Connection,
     tenant: UUID,
@@ -240,10 +281,10 @@ def _attempt_row(finished: Finished) -> dict[str, Any]:
     }
 
 
-def _evidence_rows(assignment: Assignment, evidence: Iterable[Evidence]) -> list[dict[str, Any]]:
+def _evidence_rows(attempt: UUID, evidence: Iterable[Evidence]) -> list[dict[str, Any]]:
     return [
         {
-            "attempt_id": assignment.attempt,
+            "attempt_id": attempt,
             "seq": item.seq,
             "phase": item.phase.value,
             "started_at": item.started_at,
@@ -252,6 +293,21 @@ def _evidence_rows(assignment: Assignment, evidence: Iterable[Evidence]) -> list
         }
         for item in evidence
     ]
+
+
+def _imported_row(one: Imported) -> dict[str, Any]:
+    return {
+        "id": one.attempt,
+        "cell_id": one.cell,
+        "number": one.number,
+        "run_set_id": one.run_set,
+        "content_digest": one.content_digest,
+        "backend": one.backend,
+        "trace_id": one.attempt.hex,
+        "started_at": one.started_at,
+        "ended_at": one.ended_at,
+        "usage": one.usage,
+    }
 
 
 def _grading_row(attempt: UUID, grading: GradingFacts) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from proctor.database.queries import run_query
 from proctor.engine import planning, policy_book, reading, reclassifying
 from proctor.engine.certificates.certificate import Ground
 from proctor.engine.certificates.standing import baseline_reasons, grounds_of
-from proctor.engine.errors import RunSetEnded, RunSetMoved, RunSetRuns
+from proctor.engine.errors import RunSetEnded, RunSetImported, RunSetMoved, RunSetRuns
 from proctor.engine.outcomes import OutcomePolicy
 from proctor.engine.planning import CellKind, RunSetRow
 from proctor.engine.reclassifying import Reclassifier
@@ -247,6 +247,8 @@ class EngineService:
         def work(connection: Connection) -> int:
             row = reading.find_run_set(connection, self.tenant, str(identity))
             plan = self.stored_plan(connection, row)
+            if any(str(profile.document["origin"]).startswith("import:") for profile in plan.profiles):
+                raise RunSetImported(where=row.name)
             queued = planning.enqueue_undecided(connection, plan, identity, revive=True)
             if queued:
                 planning.set_state(connection, self.tenant, identity, "running")

@@ -118,6 +118,17 @@ class ObjectStore:
         if found != stored.sha256:
             raise ObjectDamaged(where=stored.key)
 
+    def is_whole(self, stored: StoredObject) -> bool:
+        """Whether an object hashes to what is on record. Raises ``ObjectMissing``."""
+        try:
+            stream = self._store.get(stored.key).stream(min_chunk_size=_CHUNK)
+        except FileNotFoundError as error:
+            raise ObjectMissing(where=stored.key) from error
+        hasher = hashlib.sha256()
+        for piece in stream:
+            hasher.update(piece)
+        return hasher.hexdigest() == stored.sha256
+
     def exists(self, key: str) -> bool:
         """Whether the key holds an object."""
         try:

@@ -119,15 +119,20 @@ class FakeBackend:
         self.sandboxes[sandbox.id] = sandbox
         return sandbox
 
+    async def leaked(self, is_live: Callable[[Labels], Awaitable[bool]]) -> int:
+        """How many are past their expiry and not live."""
+        return len(await self._outlived(is_live))
+
     async def reap(self, is_live: Callable[[Labels], Awaitable[bool]]) -> int:
         """Remove what is past its expiry and not live."""
-        removed = 0
-        for sandbox in list(self.sandboxes.values()):
-            labels = sandbox.spec.labels
-            if labels.expires_at <= datetime.now(UTC) and not await is_live(labels):
-                await sandbox.destroy()
-                removed += 1
-        return removed
+        outlived = await self._outlived(is_live)
+        for sandbox in outlived:
+            await sandbox.destroy()
+        return len(outlived)
+
+    async def _outlived(self, is_live: Callable[[Labels], Awaitable[bool]]) -> list[FakeSandbox]:
+        expired = [one for one in self.sandboxes.values() if one.spec.labels.expires_at <= datetime.now(UTC)]
+        return [one for one in expired if not await is_live(one.spec.labels)]
 
     def write(self, destination: Path, digest: str, packed: bytes) -> None:
         """Write a snapshot; one that was written before is linked, which costs a hundredth of a new file."""

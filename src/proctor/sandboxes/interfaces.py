@@ -256,6 +256,10 @@ class SandboxBackend(Protocol):
         """Start a sandbox. Raises ``UnsupportedByBackend`` before launch or ``SandboxStartError``."""
         ...
 
+    async def leaked(self, is_live: Callable[[Labels], Awaitable[bool]]) -> int:
+        """How many ``reap`` would remove."""
+        ...
+
     async def reap(self, is_live: Callable[[Labels], Awaitable[bool]]) -> int:
         """Remove sandboxes whose expiry passed or whose owner is dead and not live; returns how many."""
         ...

@@ -40,7 +40,9 @@ if TYPE_CHECKING:
     from proctor.engine.certificates.standing import Standing
     from proctor.engine.pairs import Comparison, Side
     from proctor.engine.regrading.grader import Regraded
+    from proctor.sdk.audits import AuditReport, AuditRequest
     from proctor.sdk.checking import CheckRequest, CheckSession
+    from proctor.sdk.imports import ImportReport
     from proctor.sdk.reclassifications import Reclassification
     from proctor.sdk.regrades import RegradePlan, RegradeReport
     from proctor.sdk.requests import RunRequest
@@ -387,6 +389,18 @@ class Client:
         from proctor.sdk.reclassifications import move_pin
 
         return move_pin(self._platform, done)
+
+    def audit(self, request: AuditRequest) -> AuditReport:
+        """Reconcile what is stored with what was expected, and repair it where the request says so."""
+        from proctor.sdk.audits import audit
+
+        return audit(self._platform, request)
+
+    def import_results(self, folder: Path, *, on_page: Callable[[int], None] = lambda _: None) -> ImportReport:
+        """Import results that others made. Raises ``ImportInvalid`` naming file, line and field."""
+        from proctor.sdk.imports import import_results
+
+        return import_results(self._platform, folder, on_page=on_page)
 
     # --- suites -------------------------------------------------------------------------------------------------------
 

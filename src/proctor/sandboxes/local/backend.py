@@ -111,6 +111,11 @@ class LocalBackend:
             await asyncio.to_thread(_remove, place.folder)
             raise
 
+    async def leaked(self, is_live: Callable[[Labels], Awaitable[bool]]) -> int:
+        """How many sandboxes ``reap`` would remove."""
+        folders = self._place().glob(f"{homes.PREFIX}*")
+        return sum([await self._outlived(folder, is_live) for folder in folders])
+
     async def reap(self, is_live: Callable[[Labels], Awaitable[bool]]) -> int:
         """Remove sandboxes whose expiry passed or whose owner is dead and not live; returns how many."""
         removed = 0

@@ -1,0 +1,280 @@
+"""``proctor audit``: run sets reconciled with the table of expected cells, and repaired where that is asked for."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from uuid import UUID
+
+from proctor.app import Platform, local_backend
+from proctor.engine import reading
+from proctor.engine.auditing import (
+    Cells,
+    Denominator,
+    Rules,
+    Unlinked,
+    compare_denominator,
+    count_cells,
+    find_unlinked,
+    link_unlinked,
+    stale_revisions,
+)
+from proctor.engine.imports.bringing import Names
+from proctor.engine.planning import PlannedProfile, RunSetRow
+from proctor.engine.policy_book import recall
+from proctor.engine.recording import link_results
+from proctor.kernel.errors import UsageError
+from proctor.sandboxes.interfaces import Labels
+from proctor.sdk.documents import document
+from proctor.sdk.imports import names_of
+
+__all__ = ["AuditReport", "Repair", "RunSetAudit", "audit", "read_profile_list"]
+
+
+class ProfileListInvalid(UsageError):
+    """The list of profiles can't be read."""
+
+    code = "audit-profiles"
+    remedy = 'Give a JSON file: a list of names, or {"profiles": [...]} with names or objects that have a name.'
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunSetAudit:
+    """Where one run set stands. ``cells.never_attempted`` leaves out what names would recover."""
+
+    run_set: str
+    id: UUID
+    profiles: int
+    cells: Cells
+    unlinked: Unlinked
+    stale_revisions: int
+    """Leaderboard revisions, the last of each profile, that expect another number of cells."""
+
+    @property
+    def findings(self) -> int:
+        """Cells that ``--apply`` would repair."""
+        return self.cells.linkable + sum(one.cells for one in self.unlinked.recoverable)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Repair:
+    """What was changed. ``linked``: attempts by the rule that explains them; ``verdicts``: cells that have one now."""
+
+    run_set: str
+    linked: Mapping[str, int]
+    verdicts: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stored:
+    """Objects beside the rows that refer to them."""
+
+    rows: int
+    missing: tuple[str, ...]
+    damaged: tuple[str, ...]
+    unreferenced: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class AuditReport:
+    """Everything an audit found, and with ``--apply`` what it changed."""
+
+    run_sets: tuple[RunSetAudit, ...]
+    denominators: tuple[Denominator, ...]
+    stored: Stored
+    leaked_sandboxes: int
+    """Of this machine: their owner is dead, or they outlived their time. ``--apply`` removes them."""
+    repairs: tuple[Repair, ...] = ()
+    written: str | None = None
+    """The file that the report was written to, where something was changed."""
+
+    @property
+    def findings(self) -> int:
+        """What is not as it should be: cells to repair, lists that disagree, objects that are gone or damaged."""
+        lists = sum(not one.agrees for one in self.denominators)
+        objects = len(self.stored.missing) + len(self.stored.damaged)
+        return sum(one.findings for one in self.run_sets) + lists + objects + self.leaked_sandboxes
+
+
+@dataclass(frozen=True, kw_only=True)
+class AuditRequest:
+    """What to audit and by which declared names. ``checksums``: every object is read and hashed."""
+
+    run_set: str | None = None
+    rules: Rules = field(default_factory=Rules)
+    profile_list: Path | None = None
+    apply: bool = False
+    checksums: bool = False
+
+
+def audit(
+    platform: Platform, request: AuditRequest, *, on_run_set: Callable[[str], None] = lambda _: None
+) -> AuditReport:
+    """Audit, and repair where the request says so."""
+    rows = _rows(platform, request.run_set)
+    found = []
+    for row in rows:
+        on_run_set(row.name)
+        found.append(_look(platform, row, request.rules))
+    report = AuditReport(
+        run_sets=tuple(found),
+        denominators=tuple(_denominators(platform, rows, request.profile_list)),
+        stored=_stored(platform, checksums=request.checksums),
+        leaked_sandboxes=asyncio.run(local_backend(platform.settings).leaked(_dead)),
+    )
+    return _apply(platform, rows, report, request) if request.apply else report
+
+
+async def _dead(_: Labels) -> bool:
+    """A sandbox whose owner is dead or that outlived its time is nobody's."""
+    return False
+
+
+def _rows(platform: Platform, reference: str | None) -> list[RunSetRow]:
+    if reference is not None:
+        return [platform.engine.read(lambda c: reading.find_run_set(c, platform.tenant, reference))]
+    return platform.engine.read(lambda c: reading.run_sets(c, platform.tenant, limit=10_000))
+
+
+def _look(platform: Platform, row: RunSetRow, rules: Rules) -> RunSetAudit:
+    names = _names(platform, row)
+    tenant = platform.tenant
+    cells = platform.engine.read(lambda c: count_cells(c, tenant, row))
+    unlinked = platform.engine.read(lambda c: find_unlinked(c, tenant, row, names, rules))
+    recoverable = sum(group.cells for group in unlinked.recoverable)
+    return RunSetAudit(
+        run_set=row.name,
+        id=row.id,
+        profiles=len(names.profiles),
+        cells=replace(cells, never_attempted=max(0, cells.never_attempted - recoverable)),
+        unlinked=unlinked,
+        stale_revisions=platform.engine.read(lambda c: stale_revisions(c, tenant, row)),
+    )
+
+
+def _names(platform: Platform, row: RunSetRow) -> Names:
+    spec = platform.engine.stored_spec(row.id)
+    rows = platform.engine.read(lambda c: reading.profiles_of(c, platform.tenant, row.id))
+    profiles = [
+        PlannedProfile(
+            name=one["name"],
+            series=one["series"],
+            configuration=one["configuration"],
+            document=one["document"],
+            provider=one["routing"]["provider"],
+        )
+        for one in rows
+    ]
+    tasks = platform.suites.tasks(platform.tenant, row.suite_id)
+    return names_of(platform, row, spec.suite, profiles, tasks, spec.trials)
+
+
+def read_profile_list(path: Path) -> list[str]:
+    """The names of a list of profiles kept elsewhere. Raises ``ProfileListInvalid``."""
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise ProfileListInvalid(f"{error}.", where=str(path)) from error
+    entries = found.get("profiles") if isinstance(found, dict) else found
+    if not isinstance(entries, list):
+        raise ProfileListInvalid("It holds no list of profiles.", where=str(path))
+    names = [entry.get("name") if isinstance(entry, dict) else entry for entry in entries]
+    if not all(isinstance(name, str) for name in names):
+        raise ProfileListInvalid("An entry has no name.", where=str(path))
+    return [str(name) for name in names]
+
+
+def _denominators(platform: Platform, rows: Sequence[RunSetRow], path: Path | None) -> list[Denominator]:
+    if path is None:
+        return []
+    listed = read_profile_list(path)
+    if len(rows) != 1:
+        raise ProfileListInvalid("A list of profiles is of one run set.", where="RUN_SET", remedy="Name the run set.")
+    names = _names(platform, rows[0])
+    progress = platform.engine.read(lambda c: reading.progress(c, platform.tenant, rows[0]))
+    return [compare_denominator(str(path), listed, list(names.profiles), progress.expected)]
+
+
+def _stored(platform: Platform, *, checksums: bool) -> Stored:
+    """Rows whose object is gone or, where it is read, differs; and objects that no row refers to."""
+    referenced = {
+        stored.key: stored for stored in platform.engine.read(lambda c: reading.stored_objects(c, platform.tenant))
+    }
+    there = set(platform.objects.list(f"{platform.tenant}/"))
+    missing = sorted(key for key in referenced if key not in there)
+    damaged = []
+    if checksums:
+        damaged = [key for key in sorted(referenced.keys() & there) if not platform.objects.is_whole(referenced[key])]
+    states = {key for key in there if f"{platform.tenant}/states/" in key or f"{platform.tenant}/trajectories/" in key}
+    return Stored(
+        rows=len(referenced),
+        missing=tuple(missing),
+        damaged=tuple(damaged),
+        unreferenced=len(states - referenced.keys()),
+    )
+
+
+# --- repairing --------------------------------------------------------------------------------------------------------
+
+
+def _apply(platform: Platform, rows: Sequence[RunSetRow], report: AuditReport, request: AuditRequest) -> AuditReport:
+    repairs = tuple(
+        _repair(platform, row, found, request.rules)
+        for row, found in zip(rows, report.run_sets, strict=True)
+        if found.findings
+    )
+    stale = [one for one in report.denominators if not one.agrees]
+    for one in stale:
+        _mend_list(platform, Path(one.source), rows[0])
+    if report.leaked_sandboxes:
+        asyncio.run(local_backend(platform.settings).reap(_dead))
+    if not repairs and not stale and not report.leaked_sandboxes:
+        return replace(report, repairs=repairs)
+    return replace(report, repairs=repairs, written=_written(platform, replace(report, repairs=repairs)))
+
+
+def _repair(platform: Platform, row: RunSetRow, found: RunSetAudit, rules: Rules) -> Repair:
+    names, tenant = _names(platform, row), platform.tenant
+    policy = platform.engine.read(lambda c: recall(c, tenant, row.policy_version))
+    linked: Counter[str] = Counter()
+    after: UUID | None = UUID(int=0)
+    while after is not None:
+        page = partial(link_unlinked, tenant=tenant, row=row, names=names, rules=rules, policy=policy, after=after)
+        done, after = platform.engine.read(page)
+        linked.update(done)
+    verdicts = platform.engine.read(lambda c: link_results(c, tenant, row.id, row.policy_version))
+    if found.unlinked.recoverable:
+        _keep_names(platform, row, names, rules)
+    platform.engine.finish(row.id)
+    return Repair(run_set=row.name, linked=dict(linked), verdicts=verdicts)
+
+
+def _keep_names(platform: Platform, row: RunSetRow, names: Names, rules: Rules) -> None:
+    """The suite's earlier names become labels of it, so that whatever else came under them resolves as well."""
+    for name in rules.suites:
+        if name not in names.suites:
+            platform.suites.set_alias(platform.tenant, name, row.suite_id, source="audit")
+
+
+def _mend_list(platform: Platform, path: Path, row: RunSetRow) -> None:
+    """Write the table's profiles where the list was; what was there is kept beside it."""
+    names = sorted(_names(platform, row).profiles)
+    path.with_name(f"{path.name}.before-audit").write_bytes(path.read_bytes())
+    fresh = path.with_name(f"{path.name}.new")
+    fresh.write_text(json.dumps({"profiles": names}, indent=2) + "\n", encoding="utf-8")
+    os.replace(fresh, path)
+
+
+def _written(platform: Platform, report: AuditReport) -> str:
+    folder = platform.settings.home / "audits"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    path = folder / f"{datetime.now(UTC):%Y%m%dT%H%M%S%fZ}.json"
+    path.write_text(json.dumps(document(report), indent=2) + "\n", encoding="utf-8")
+    return str(path)
