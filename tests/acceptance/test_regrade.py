@@ -116,6 +116,8 @@ def test_a_recheck_asks_the_same_verifier_and_changes_no_verdict(cli: Cli) -> No
         seen.add(one["passed_after"])
     assert seen == {0, 1}
     assert strict(cli, "writer") == before
+    reasons = [reason for row in cli.json("leaderboard")["rows"] for reason in row["reasons"]]
+    assert any(reason.startswith("quarantined: 1 task (own/dice)") for reason in reasons)
 
 
 def test_a_verifier_that_only_the_agents_state_breaks_is_the_agents_fail(cli: Cli) -> None:

@@ -590,3 +590,14 @@ FROM proctor.attempt a CROSS JOIN LATERAL jsonb_array_elements(a.artifacts) f WH
 UNION
 SELECT archive_key, archive_sha256, archive_size FROM proctor.task
 WHERE tenant_id = :tenant AND archive_key IS NOT NULL;
+
+-- name: repeated_verdicts
+-- What one verifier has said of one attempt's final state, time after time.
+SELECT g.number, o.verdict FROM proctor.grading g
+JOIN proctor.outcome o ON o.tenant_id = g.tenant_id AND o.attempt_id = g.attempt_id AND o.grading = g.number
+     AND o.policy_version = :policy
+WHERE g.tenant_id = :tenant AND g.attempt_id = :attempt AND g.verifier_digest = :verifier_digest ORDER BY g.number;
+
+-- name: digests_of
+SELECT content_digest, agent_digest, verifier_digest FROM proctor.task
+WHERE tenant_id = :tenant AND content_digest = ANY(CAST(:content_digests AS text[]));

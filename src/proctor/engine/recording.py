@@ -19,6 +19,7 @@ from sqlalchemy import Connection, CursorResult
 
 from proctor.database.queries import run_query
 from proctor.engine.assignments import Assignment, Finished
+from proctor.engine.certificates.ledger import TaskKey, quarantine_task
 from proctor.engine.evidence import Evidence, GradingFacts, Phase
 from proctor.engine.outcomes import Disposal, Outcome, Owner, classify, dispose, load_policy
 from proctor.kernel.canonical import Json
@@ -122,7 +123,22 @@ def record_batch(connection: Connection, tenant: UUID, batch: Sequence[Decided])
     _record_attempts(connection, tenant, written)
     _record_verdicts(connection, tenant, written)
     _record_queue(connection, tenant, written)
+    _quarantine(connection, tenant, written)
     return written
+
+
+def _quarantine(connection: Connection, tenant: UUID, written: Sequence[Decided]) -> None:
+    """Tasks whose verifier broke over the reference solution, too."""
+    broken = [d for d in written if any(item.detail.get("reference") == "failed" for item in d.finished.evidence)]
+    if not broken:
+        return
+    attempts = {d.finished.assignment.content_digest: d.finished.assignment.attempt for d in broken}
+    for row in _run(connection, "digests_of", tenant=tenant, content_digests=list(attempts)):
+        key = TaskKey(agent_digest=row.agent_digest, verifier_digest=row.verifier_digest)
+        source = f"attempt {attempts[row.content_digest]}"
+        quarantine_task(
+            connection, tenant, key, reason="its verifier breaks over the reference solution", source=source
+        )
 
 
 def recorded_before(connection: Connection, tenant: UUID, batch: Sequence[Decided]) -> list[Decided]:

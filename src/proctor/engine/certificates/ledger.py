@@ -1,12 +1,13 @@
 """The flake ledger and quarantine: repeated verdicts of one task, and what follows from them.
 
-The rule: a task is quarantined when its oracle's repetitions disagree or a certificate refuses it; a certificate that
-certifies it later releases it. Nothing else does.
+The rule: a task is quarantined when its oracle's repetitions disagree, a certificate refuses it, its verifier says both
+pass and fail of one final state, or its verifier breaks over the reference solution. A certificate that certifies it
+later releases it. Nothing else does.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from uuid import UUID
@@ -18,7 +19,7 @@ from proctor.database.queries import run_query
 from proctor.engine.certificates.models import flake, quarantine
 from proctor.kernel.ids import derived_id
 
-__all__ = ["TaskKey", "add_verdicts", "quarantine_task", "release_task"]
+__all__ = ["TaskKey", "add_verdicts", "judge_repeats", "quarantine_task", "release_task"]
 
 _run = partial(run_query, "proctor.engine.certificates")
 
@@ -63,6 +64,33 @@ def add_verdicts(
     ]
     if rows:
         connection.execute(upsert(flake).on_conflict_do_nothing(), rows)
+
+
+def judge_repeats(
+    connection: Connection,
+    tenant: UUID,
+    key: TaskKey,
+    *,
+    content_digest: str,
+    attempt: UUID,
+    verdicts: Mapping[int, bool | None],
+) -> None:
+    """Write down what a verifier said of one final state, by the gradings' numbers; who says both is quarantined."""
+    for number, verdict in verdicts.items():
+        add_verdicts(
+            connection,
+            tenant,
+            key,
+            content_digest=content_digest,
+            source="grading",
+            subject=str(attempt),
+            solution="",
+            verdicts=[verdict],
+            first=number,
+        )
+    if {True, False} <= set(verdicts.values()):
+        reason = "its verifier said both pass and fail of one final state"
+        quarantine_task(connection, tenant, key, reason=reason, source=f"attempt {attempt}")
 
 
 def quarantine_task(connection: Connection, tenant: UUID, key: TaskKey, *, reason: str, source: str) -> None:

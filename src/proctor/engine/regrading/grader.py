@@ -19,6 +19,7 @@ from proctor.database.engine import Database
 from proctor.database.queries import run_query
 from proctor.engine.assignments import Assignment
 from proctor.engine.attempt_sandboxes import AttemptSandboxes
+from proctor.engine.certificates.ledger import TaskKey, judge_repeats
 from proctor.engine.evidence import GradingFacts
 from proctor.engine.identity import cell_id
 from proctor.engine.models import grading, outcome
@@ -159,6 +160,7 @@ class Regrader:
                 outcomes=outcomes,
             )
             record_regrade(connection, self._tenant, regrading)
+            _judge(connection, self._tenant, candidate)
             return _regraded(candidate, outcomes[-1].outcome, outcomes[-1].verdict)
 
         return self._database.as_tenant(self._tenant, work)
@@ -181,6 +183,30 @@ def _as_recorded(connection: Connection, tenant: UUID, candidate: Candidate) -> 
     )
     row = connection.execute(query.order_by(outcome.c.grading.desc()).limit(1)).one()
     return _regraded(candidate, row[0], row[1])
+
+
+def _judge(connection: Connection, tenant: UUID, candidate: Candidate) -> None:
+    """A verifier that has said something of this state before, and now again, is held to it."""
+    task = candidate.task
+    rows = _run(
+        connection,
+        "repeated_verdicts",
+        tenant=tenant,
+        attempt=candidate.attempt,
+        policy=candidate.policy_version,
+        verifier_digest=task.verifier_digest,
+    ).all()
+    if len(rows) > 1:
+        key = TaskKey(agent_digest=task.agent_digest, verifier_digest=task.verifier_digest)
+        verdicts = {row.number: row.verdict for row in rows}
+        judge_repeats(
+            connection,
+            tenant,
+            key,
+            content_digest=task.content_digest,
+            attempt=candidate.attempt,
+            verdicts=verdicts,
+        )
 
 
 def _new_cell(connection: Connection, tenant: UUID, candidate: Candidate) -> UUID:
