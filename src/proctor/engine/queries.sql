@@ -179,9 +179,13 @@ FROM proctor.run_set_profile p
 JOIN proctor.configuration c ON c.tenant_id = p.tenant_id AND c.hash = p.configuration
 WHERE p.tenant_id = :tenant AND p.run_set_id = :run_set ORDER BY p.position;
 
+-- name: read_widely
+-- For statements over all of a run set's cells: hashes of a million rows in memory, on two processors.
+SELECT set_config('work_mem', '256MB', true), set_config('max_parallel_workers_per_gather', '2', true);
+
 -- name: tallies
--- Expected, decided and passed cells by profile and task: the one source of every rate.
-SELECT e.profile, e.content_digest, count(*) FILTER (WHERE e.withdrawn_at IS NULL) AS expected,
+-- Expected, decided and passed cells by profile, task and the class of their verdict: the one source of every rate.
+SELECT e.profile, e.content_digest, r.class, count(*) FILTER (WHERE e.withdrawn_at IS NULL) AS expected,
        count(r.cell_id) FILTER (WHERE e.withdrawn_at IS NULL) AS decided,
        count(*) FILTER (WHERE e.withdrawn_at IS NULL AND r.verdict) AS passed,
        count(*) FILTER (WHERE e.withdrawn_at IS NOT NULL) AS withdrawn,
@@ -190,41 +194,42 @@ SELECT e.profile, e.content_digest, count(*) FILTER (WHERE e.withdrawn_at IS NUL
 FROM proctor.expected_cell e
 LEFT JOIN proctor.result r ON r.tenant_id = e.tenant_id AND r.cell_id = e.cell_id AND r.policy_version = :policy
 WHERE e.tenant_id = :tenant AND e.run_set_id = :run_set
-GROUP BY e.profile, e.content_digest ORDER BY e.profile, e.content_digest;
+GROUP BY e.profile, e.content_digest, r.class ORDER BY e.profile, e.content_digest, r.class;
 
--- name: class_counts
--- Cells by profile and class: the result's class where there is a verdict, else the last attempt's.
-SELECT e.profile, coalesce(r.class, last.class, 'not_started') AS class, coalesce(last.owner, CASE WHEN r.cell_id IS NULL THEN 'nobody' ELSE 'model' END) AS owner,
-       r.cell_id IS NOT NULL AS decided, count(*) AS cells
+-- name: undecided_classes
+-- Cells without a verdict by profile and the class of their last attempt.
+SELECT e.profile, coalesce(last.class, 'not_started') AS class, coalesce(last.owner, 'nobody') AS owner,
+       count(*) AS cells
 FROM proctor.expected_cell e
-LEFT JOIN proctor.result r ON r.tenant_id = e.tenant_id AND r.cell_id = e.cell_id AND r.policy_version = :policy
 JOIN proctor.cell c ON c.tenant_id = e.tenant_id AND c.id = e.cell_id
 LEFT JOIN LATERAL (
     SELECT o.class, o.owner FROM proctor.attempt a
     JOIN proctor.outcome o ON o.tenant_id = a.tenant_id AND o.attempt_id = a.id AND o.policy_version = :policy
-    WHERE r.cell_id IS NULL AND a.tenant_id = e.tenant_id AND a.cell_id = e.cell_id
+    WHERE a.tenant_id = e.tenant_id AND a.cell_id = e.cell_id
       AND NOT EXISTS (SELECT FROM proctor.grading g  -- by another version of the verifier, for another cell
                       WHERE g.tenant_id = o.tenant_id AND g.attempt_id = o.attempt_id AND g.number = o.grading
                         AND g.verifier_digest <> c.verifier_digest)
     ORDER BY a.number DESC, o.grading DESC LIMIT 1
 ) last ON true
 WHERE e.tenant_id = :tenant AND e.run_set_id = :run_set AND e.withdrawn_at IS NULL
-GROUP BY 1, 2, 3, 4 ORDER BY 1, 5 DESC;
+  AND NOT EXISTS (SELECT FROM proctor.result r WHERE r.tenant_id = e.tenant_id AND r.cell_id = e.cell_id
+                  AND r.policy_version = :policy)
+GROUP BY 1, 2, 3 ORDER BY 1, 4 DESC, 2;
 
 -- name: usage_sums
 -- Cost and tokens over all attempts behind a run set's cells, what of it this run set paid, and how many reported. A
 -- verdict may rest on an attempt of another cell, whose verifier was an earlier one: then all of that cell's count too.
 WITH behind AS (
-    SELECT e.profile, a.* FROM proctor.expected_cell e
+    SELECT e.profile, a.usage, a.run_set_id, a.started_at, a.ended_at FROM proctor.expected_cell e
     JOIN proctor.attempt a ON a.tenant_id = e.tenant_id AND a.cell_id = e.cell_id AND a.ended_at IS NOT NULL
     WHERE e.tenant_id = :tenant AND e.run_set_id = :run_set AND e.withdrawn_at IS NULL
     UNION ALL
-    SELECT e.profile, a.* FROM proctor.expected_cell e
+    SELECT e.profile, a.usage, a.run_set_id, a.started_at, a.ended_at FROM proctor.expected_cell e
     JOIN proctor.result r ON r.tenant_id = e.tenant_id AND r.cell_id = e.cell_id AND r.policy_version = :policy
     JOIN proctor.attempt graded ON graded.tenant_id = r.tenant_id AND graded.id = r.attempt_id
          AND graded.cell_id <> e.cell_id
     JOIN proctor.attempt a ON a.tenant_id = e.tenant_id AND a.cell_id = graded.cell_id AND a.ended_at IS NOT NULL
-    WHERE e.tenant_id = :tenant AND e.run_set_id = :run_set AND e.withdrawn_at IS NULL
+    WHERE e.tenant_id = :tenant AND e.run_set_id = :run_set AND e.withdrawn_at IS NULL AND e.reused
 )
 SELECT profile, count(*) AS attempts, count(usage) AS reported, count(usage->>'cost_nano') AS priced,
        count(*) FILTER (WHERE run_set_id = :run_set) AS own_attempts,
@@ -337,6 +342,14 @@ WHERE c.tenant_id = :tenant AND c.configuration = ANY(CAST(:configurations AS te
   AND NOT EXISTS (SELECT FROM proctor.expected_cell e
                   WHERE e.tenant_id = c.tenant_id AND e.run_set_id = :run_set AND e.cell_id = c.id)
 GROUP BY c.configuration, c.trial ORDER BY c.configuration, c.trial;
+
+-- name: trials_of
+-- How many cells these configurations have on a suite's tasks, whoever asked for them.
+SELECT count(*) FROM proctor.cell c
+JOIN proctor.suite_task st ON st.tenant_id = c.tenant_id AND st.suite_id = :suite_id
+JOIN proctor.task t ON t.tenant_id = c.tenant_id AND t.content_digest = st.content_digest
+     AND t.agent_digest = c.agent_digest AND t.verifier_digest = c.verifier_digest
+WHERE c.tenant_id = :tenant AND c.configuration = ANY(CAST(:configurations AS text[]));
 
 -- name: history
 SELECT e.created_at, e.profile, e.series, e.suite_id, e.configuration, e.revision, e.counts, e.comparable, e.reasons,
@@ -482,7 +495,7 @@ WITH behind AS (
     JOIN proctor.attempt graded ON graded.tenant_id = r.tenant_id AND graded.id = r.attempt_id
          AND graded.cell_id <> e.cell_id
     JOIN proctor.attempt a ON a.tenant_id = e.tenant_id AND a.cell_id = graded.cell_id AND a.ended_at IS NOT NULL
-    WHERE e.tenant_id = :tenant AND e.run_set_id = :run_set AND e.withdrawn_at IS NULL
+    WHERE e.tenant_id = :tenant AND e.run_set_id = :run_set AND e.withdrawn_at IS NULL AND e.reused
 )
 SELECT profile, task, count(*) AS attempts, count(usage->>'cost_nano') AS priced,
        sum((usage->>'cost_nano')::bigint) AS cost, sum(extract(epoch FROM ended_at - started_at)) AS seconds

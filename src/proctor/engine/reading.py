@@ -16,6 +16,7 @@ from proctor.database.queries import run_query
 from proctor.engine.errors import AttemptUnknown, RunSetUnknown
 from proctor.engine.models import attempt, evidence, grading, ledger, outcome, run_set
 from proctor.engine.numbers import Rates, TaskTally, rank_intervals, rates
+from proctor.engine.outcomes import Owner
 from proctor.engine.planning import RunSetRow
 from proctor.engine.recording import KIND
 from proctor.kernel.canonical import Json
@@ -233,29 +234,54 @@ def status(connection: Connection, tenant: UUID, row: RunSetRow) -> RunSetStatus
 def leaderboard(connection: Connection, tenant: UUID, row: RunSetRow, reasons: Sequence[str]) -> list[LeaderboardRow]:
     """A run set's profiles, best strict rate first. ``reasons``: what makes the whole run set not comparable."""
     key = {"tenant": tenant, "run_set": row.id, "policy": row.policy_version}
+    _run(connection, "read_widely")
     tallies = _run(connection, "tallies", **key).all()
-    classes = _run(connection, "class_counts", **key).all()
+    undecided = any(tally.decided < tally.expected for tally in tallies)
+    classes = _decided_classes(tallies)
+    if undecided:
+        classes.extend((one.profile, _class_count(one)) for one in _run(connection, "undecided_classes", **key))
     usage = {one.profile: _usage(one) for one in _run(connection, "usage_sums", **key)}
     profiles = _run(connection, "run_set_context", tenant=tenant, run_set=row.id).all()
     by_task = {p.position: _tasks(tallies, p.position) for p in profiles}
     ranks = rank_intervals({str(p.position): _means(by_task[p.position]) for p in profiles})
-    others = _run(
-        connection,
-        "other_trials",
-        **key,
-        configurations=[profile.configuration for profile in profiles],
-        suite_id=row.suite_id,
-    ).all()
+    others = _other_trials(connection, tenant, row, profiles, tallies)
     rows = [
         _row(p, tallies, classes, usage, by_task[p.position], ranks[str(p.position)], reasons, others) for p in profiles
     ]
     return sorted(rows, key=lambda r: (-(r.rates.strict or 0.0), r.profile))
 
 
+def _other_trials(
+    connection: Connection, tenant: UUID, row: RunSetRow, profiles: Sequence[Any], tallies: Sequence[Any]
+) -> Sequence[Any]:
+    """Trials of the same configurations that the run set does not show; mostly there are none, which is quick."""
+    of = {
+        "tenant": tenant,
+        "configurations": [profile.configuration for profile in profiles],
+        "suite_id": row.suite_id,
+    }
+    if _run(connection, "trials_of", **of).scalar_one() <= sum(one.expected + one.withdrawn for one in tallies):
+        return []
+    return _run(connection, "other_trials", **of, run_set=row.id, policy=row.policy_version).all()
+
+
+def _decided_classes(tallies: Sequence[Any]) -> list[tuple[int, ClassCount]]:
+    """Cells with a verdict by profile and class, the most frequent first."""
+    sums: dict[tuple[int, str], int] = defaultdict(int)
+    for tally in tallies:
+        if tally.decided:
+            sums[tally.profile, tally._mapping["class"]] += tally.decided
+    ordered = sorted(sums.items(), key=lambda one: (one[0][0], -one[1], one[0][1]))
+    return [
+        (profile, ClassCount(outcome=name, owner=Owner.MODEL.value, decided=True, cells=cells))
+        for (profile, name), cells in ordered
+    ]
+
+
 def _row(
     profile: Any,
     tallies: Sequence[Any],
-    classes: Sequence[Any],
+    classes: Sequence[tuple[int, ClassCount]],
     usage: Mapping[int, Usage],
     tasks: Mapping[str, TaskTally],
     rank: tuple[int, int],
@@ -279,7 +305,7 @@ def _row(
         mean_reward=sum(tally.reward or 0.0 for tally in mine) / rewarded if rewarded else None,
         rank=rank,
         usage=usage.get(profile.position, _NO_USAGE),
-        classes=tuple(_class_count(one) for one in classes if one.profile == profile.position),
+        classes=tuple(count for position, count in classes if position == profile.position),
         comparable=not own,
         reasons=tuple(own),
         other_trials=len(complete),
@@ -318,11 +344,13 @@ def _usage(row: Any) -> Usage:
 
 
 def _tasks(tallies: Sequence[Any], position: int) -> dict[str, TaskTally]:
-    return {
-        tally.content_digest: TaskTally(expected=tally.expected, decided=tally.decided, passed=tally.passed)
-        for tally in tallies
-        if tally.profile == position and tally.expected
-    }
+    sums: dict[str, tuple[int, int, int]] = {}
+    for tally in tallies:
+        if tally.profile == position and tally.expected:
+            expected, decided, passed = sums.get(tally.content_digest, (0, 0, 0))
+            added = (expected + tally.expected, decided + tally.decided, passed + tally.passed)
+            sums[tally.content_digest] = added
+    return {task: TaskTally(expected=e, decided=d, passed=p) for task, (e, d, p) in sums.items()}
 
 
 def _means(tasks: Mapping[str, TaskTally]) -> dict[str, float]:
@@ -331,7 +359,7 @@ def _means(tasks: Mapping[str, TaskTally]) -> dict[str, float]:
 
 def _class_count(row: Any) -> ClassCount:
     names: Mapping[str, Any] = row._mapping
-    return ClassCount(outcome=names["class"], owner=row.owner, decided=row.decided, cells=row.cells)
+    return ClassCount(outcome=names["class"], owner=row.owner, decided=False, cells=row.cells)
 
 
 def cells(
