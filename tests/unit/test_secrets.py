@@ -28,6 +28,20 @@ def test_without_secrets_nothing_is_held_back() -> None:
     assert Scrubber([]).feed(b"x") == b"x"
 
 
+def test_only_the_beginning_of_a_secret_is_held_back() -> None:
+    scrubber = Scrubber(["abcdefgh", "abcdefghijk"])
+    assert scrubber.feed(b"text abc") == b"text "
+    assert scrubber.feed(b"X abcdefgh") == b"abcX "
+    assert scrubber.feed(b"ijk abcdefgh") == MASK + b" "
+    assert scrubber.feed(b"!") == MASK + b"!"
+    assert scrubber.feed(b"abcdefgh") == b""
+    assert scrubber.finish() == MASK
+
+
+def test_the_mask_is_not_looked_into() -> None:
+    assert scrub_document(b"removed secret", ["removed", "secret"]) == MASK + b" " + MASK
+
+
 def test_escaped_forms_are_removed_from_documents() -> None:
     assert SECRET[5:] not in scrub_document(b'{"m": "sk-\\"quoted\\"-0123456789"}', [SECRET]).decode()
 

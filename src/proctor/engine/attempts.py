@@ -223,6 +223,7 @@ class AttemptRunner:
 
     async def _run_agent(self, agent: Agent, context: AgentContext, detail: dict[str, Json]) -> None:
         run = await agent.run(context)
+        self._log.release()
         self._agent_run = run
         if run.exec is not None:
             detail.update(exec_detail(run.exec))
