@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from proctor.cli.output import AsJson, client, print_json, show
+from proctor.cli.terminal import pass_on
 
 if TYPE_CHECKING:
     from proctor.engine.reading import AttemptDetail
@@ -38,7 +39,7 @@ def show_attempt(
         if save is not None:
             _save(opened, detail, save)
         if trajectory:
-            typer.echo(opened.artifact(_key(detail, "trajectory.json")).decode())
+            pass_on(opened.artifact(_key(detail, "trajectory.json")).decode() + "\n")
         elif as_json:
             print_json(detail)
         else:
@@ -69,7 +70,7 @@ def show_logs(
 def _print_segment(segment: bytes, *, as_json: bool) -> None:
     from proctor.engine.logs import text_of
 
-    typer.echo(segment.decode() if as_json else text_of(segment), nl=False)
+    pass_on(segment.decode() if as_json else text_of(segment))
 
 
 def _save(opened: Client, detail: AttemptDetail, folder: Path) -> None:

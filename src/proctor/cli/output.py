@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from proctor.cli.terminal import Calming
+
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
@@ -32,17 +34,23 @@ class ExitCode:
 
 
 def out() -> Console:
-    """Standard output: results. No markup: names of tasks and files are other people's words."""
-    from rich.console import Console
-
-    return Console(highlight=False, markup=False)
+    """Standard output: results."""
+    return _console(stderr=False)
 
 
 def err() -> Console:
     """Standard error: progress and errors."""
+    return _console(stderr=True)
+
+
+def _console(*, stderr: bool) -> Console:
+    """No markup, and no terminal's orders either: names of tasks and files are other people's words."""
     from rich.console import Console
 
-    return Console(stderr=True, highlight=False, markup=False)
+    console = Console(stderr=stderr, highlight=False, markup=False)
+    if console.is_terminal:
+        console.push_render_hook(Calming())
+    return console
 
 
 def show(*parts: RenderableType) -> None:

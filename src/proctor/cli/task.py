@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from proctor.cli.output import AsJson, ExitCode, out, print_json, show, told
+from proctor.cli.terminal import piecewise
 
 if TYPE_CHECKING:
     from proctor.sandboxes.interfaces import Sandbox
@@ -109,10 +110,10 @@ async def _lines(sandbox: Sandbox, cwd: str) -> None:
 
     from proctor.sdk import authoring
 
+    targets = {"stdout": piecewise(sys.stdout), "stderr": piecewise(sys.stderr)}
+
     def show_piece(stream: str, data: bytes) -> None:
-        target = sys.stdout.buffer if stream == "stdout" else sys.stderr.buffer
-        target.write(data)
-        target.flush()
+        targets[stream](data)
 
     while True:
         if sys.stdin.isatty():
