@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 __all__ = ["AsJson", "ExitCode", "client", "err", "out", "print_json", "show", "told"]
 
+UNBROKEN: int = 100_000
+"""Columns of an output that is no terminal: programs and editors break lines themselves."""
+
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of tables.")]
 
 
@@ -54,12 +57,14 @@ def _console(*, stderr: bool) -> Console:
 
 
 def show(*parts: RenderableType) -> None:
-    """Print to standard output; wide tables are never cut where it is no terminal."""
+    """Print to standard output; nothing is cut or broken into lines where it is no terminal."""
+    from rich.text import Text
+
     console = out()
     if not console.is_terminal:
-        console.width = 220
+        console.width = UNBROKEN
     for part in parts:
-        console.print(part)
+        console.print(part, soft_wrap=isinstance(part, str | Text))  # a line to copy stays one line
 
 
 def print_json(value: object) -> None:
