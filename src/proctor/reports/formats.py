@@ -5,8 +5,9 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 from proctor.kernel.money import NANO
+from proctor.kernel.words import counted
 
-__all__ = ["age", "cost", "duration", "interval", "percent", "tokens"]
+__all__ = ["age", "ago", "cost", "duration", "interval", "percent", "tokens"]
 
 UNKNOWN: str = "—"
 
@@ -56,10 +57,16 @@ def duration(seconds: float | None) -> str:
 
 
 def age(then: datetime, now: datetime | None = None) -> str:
-    """``12 days``, ``3 hours``: how long ago."""
+    """``12 days``, ``3 hours``, ``under a minute``: how old something is."""
     passed = (now or datetime.now(UTC)) - then
     for size, unit in ((timedelta(days=1), "day"), (timedelta(hours=1), "hour"), (timedelta(minutes=1), "minute")):
         count = int(passed / size)
         if count >= 1:
-            return f"{count} {unit}{'s' if count > 1 else ''}"
-    return "moments"
+            return counted(count, unit)
+    return "under a minute"
+
+
+def ago(then: datetime, now: datetime | None = None) -> str:
+    """``12 days ago``, ``just now``."""
+    old = age(then, now)
+    return "just now" if old == "under a minute" else f"{old} ago"
