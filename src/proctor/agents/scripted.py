@@ -40,6 +40,9 @@ def read_script(path: Path) -> dict[str, list[str]]:
         first = error.errors(include_url=False)[0]
         place = ".".join(str(part) for part in first["loc"])
         raise ProfileInvalid(f"{first['msg']}.", where=f"{path}: {place}") from error
+    for name, task in script.tasks.items():
+        if any("\x00" in text for text in (name, *task.commands)):
+            raise ProfileInvalid("A command holds a NUL character.", where=f"{path}: tasks.{name!r}")
     return {name: task.commands for name, task in script.tasks.items()}
 
 
