@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -29,7 +30,8 @@ def new(folder: Annotated[Path, typer.Argument(help="The new folder.")], as_json
         from proctor.suites.template import write_task
 
         write_task(folder)
-        print_json({"folder": folder}) if as_json else show(f"Made {folder}. Next: proctor task try {folder}")
+        following = shlex.join(["proctor", "task", "try", str(folder)])
+        print_json({"folder": folder}) if as_json else show(f"Made {folder}. Next: {following}")
 
 
 @app.command("try")
