@@ -94,7 +94,7 @@ def test_one_malformed_task_stops_no_other(bench: Bench) -> None:
     """20 tasks, one malformed: 19 results and one task_invalid, and the run set says it has gaps."""
     write_tasks(bench.folder / "suite", 20, malformed=1)
     row = bench.run(file())
-    assert (row.state, row.reason) == ("complete_with_gaps", "1 cells owed")
+    assert (row.state, row.reason) == ("complete_with_gaps", "1 cell owed")
     assert bench.settled == {"passed": 19, "task_invalid": 1}
     board = bench.leaderboard(row)["p"]
     assert board.rates.counts.expected == 20

@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
 from proctor.cli.terminal import Calming
 
 if TYPE_CHECKING:
-    from rich.console import Console, RenderableType
+    from rich.console import Console, RenderableType, RenderHook
 
     from proctor.sdk.client import Client
 
@@ -20,6 +20,8 @@ __all__ = ["AsJson", "ExitCode", "client", "err", "out", "print_json", "show", "
 
 UNBROKEN: int = 100_000
 """Columns of an output that is no terminal: programs and editors break lines themselves."""
+
+_HELP: str = "`proctor COMMAND --help` lists what there is to choose."
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of tables.")]
 
@@ -52,7 +54,7 @@ def _console(*, stderr: bool) -> Console:
 
     console = Console(stderr=stderr, highlight=False, markup=False)
     if console.is_terminal:
-        console.push_render_hook(Calming())
+        console.push_render_hook(cast("RenderHook", Calming()))  # its base class would import rich for every command
     return console
 
 
@@ -90,9 +92,12 @@ def told(*, as_json: bool) -> Iterator[None]:
     except typer.BadParameter as error:
         if not as_json:
             raise
-        told = {"code": "usage", "message": error.message, "where": error.param_hint, "remedy": None}
+        told = {"code": "usage", "message": error.message, "where": error.param_hint, "remedy": _HELP}
         typer.echo(json.dumps({"error": told}, indent=2))
         raise typer.Exit(ExitCode.USAGE) from error
+    except KeyboardInterrupt:
+        err().print("Interrupted. To go on, give the same command again.")
+        raise typer.Exit(ExitCode.INTERRUPTED) from None
     except BrokenPipeError:
         raise typer.Exit(ExitCode.DONE) from None  # the reader closed early, as head does
 

@@ -8,7 +8,9 @@ EngineError
 ├── RunSetRuns              attempts of it are running
 ├── RunSetMoved             what the file resolves to has changed since
 ├── SecretMissing           a secret that the file names is not set
-└── AttemptUnknown          no such attempt or cell
+├── AttemptUnknown          no such attempt or cell
+├── SeriesUnknown           no such series
+└── NoTaskFits              no task has a name of that pattern
 """
 
 from __future__ import annotations
@@ -18,12 +20,14 @@ from proctor.kernel.errors import ProctorError, UsageError
 __all__ = [
     "AttemptUnknown",
     "EngineError",
+    "NoTaskFits",
     "PolicyInvalid",
     "RunSetEnded",
     "RunSetMoved",
     "RunSetRuns",
     "RunSetUnknown",
     "SecretMissing",
+    "SeriesUnknown",
     "SpecInvalid",
 ]
 
@@ -45,6 +49,7 @@ class PolicyInvalid(UsageError):
     """The outcome policy file is not right."""
 
     code = "outcome-policy"
+    remedy = "Correct the place that is named; docs/explanation/outcomes.md says what a policy holds."
 
 
 class RunSetUnknown(UsageError):
@@ -80,6 +85,20 @@ class AttemptUnknown(UsageError):
 
     code = "attempt-unknown"
     remedy = "`proctor cells` lists cells with their attempts."
+
+
+class SeriesUnknown(UsageError):
+    """There is no such series."""
+
+    code = "series-unknown"
+    remedy = "A series is a profile's `series`, or its name: `proctor profile list RUN_SET`."
+
+
+class NoTaskFits(UsageError):
+    """No task of the suite has a name of that pattern; nothing was started."""
+
+    code = "no-task-fits"
+    remedy = "`proctor suite show SUITE` lists a suite's tasks; a pattern is of a whole name, such as '*orders*'."
 
 
 class SecretMissing(UsageError):

@@ -25,6 +25,7 @@ class TaskUnsupported(ProctorError):
 
     code = "task-unsupported"
     exit_code = 2
+    remedy = "Leave the task out, or run it with a sandbox backend that gives what is named."
 
 
 class PhaseFailed(Exception):

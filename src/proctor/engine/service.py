@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -16,7 +17,7 @@ from sqlalchemy import Connection
 from proctor.database.engine import Database
 from proctor.database.queries import run_query
 from proctor.engine import planning, policy_book, reading, reclassifying
-from proctor.engine.errors import RunSetEnded, RunSetMoved, RunSetRuns
+from proctor.engine.errors import NoTaskFits, RunSetEnded, RunSetMoved, RunSetRuns
 from proctor.engine.outcomes import OutcomePolicy
 from proctor.engine.planning import Preview, RunSetRow
 from proctor.engine.reclassifying import Reclassifier
@@ -24,14 +25,16 @@ from proctor.engine.recording import KIND
 from proctor.engine.resolving import Resolved, override_reasons
 from proctor.engine.spec import RunSetSpec
 from proctor.kernel.ids import new_id
+from proctor.kernel.words import counted
 from proctor.queue import service as queue
 
-__all__ = ["EngineService", "OnMoved", "Opened", "Selection", "matches", "task_digests"]
+__all__ = ["EngineService", "OnMoved", "Opened", "Selection", "fitting", "matches", "task_digests"]
 
 _run = partial(run_query, "proctor.engine")
 
 
 T = TypeVar("T")
+_Named = TypeVar("_Named", bound=Any)
 
 
 class OnMoved(StrEnum):
@@ -90,7 +93,11 @@ class EngineService:
         return Preview(decided=progress.decided, owed=progress.expected - progress.decided, new=0)
 
     def open(self, resolved: Resolved, *, on_moved: OnMoved, fresh: bool, selection: Selection) -> Opened:
-        """Find or make the run set of a file and queue what it owes. Raises ``RunSetMoved`` with the differences."""
+        """Find or make the run set of a file and queue what it owes.
+
+        Raises ``RunSetMoved`` with the differences, and ``NoTaskFits``.
+        """
+        only = _globbed(resolved, selection.task_glob)
 
         def work(connection: Connection) -> Opened:
             planning.lock(connection, self.tenant)
@@ -104,7 +111,7 @@ class EngineService:
                 found = planning.find(connection, resolved.plan)
                 assert found is not None
                 self._emit(connection, found, "run_set.created")
-            queued = self._queue(connection, resolved, found, selection)
+            queued = self._queue(connection, resolved, found, selection, only)
             return Opened(run_set=found, created=created, why_new=why_new, queued=queued)
 
         return self.read(work)
@@ -119,7 +126,14 @@ class EngineService:
             return None
         raise RunSetMoved("\n  ".join(["What this file resolves to has changed:", *differences]), where=found.name)
 
-    def _queue(self, connection: Connection, resolved: Resolved, found: RunSetRow, selection: Selection) -> int:
+    def _queue(
+        self,
+        connection: Connection,
+        resolved: Resolved,
+        found: RunSetRow,
+        selection: Selection,
+        only: frozenset[str] | None,
+    ) -> int:
         plan = replace(resolved.plan, policy_version=found.policy_version)  # it may have been reclassified
         progress = reading.progress(connection, self.tenant, found)
         if progress.decided == progress.expected:
@@ -132,7 +146,7 @@ class EngineService:
             plan,
             found.id,
             revive=True,
-            only=_globbed(resolved, selection.task_glob),
+            only=only,
             only_owed=selection.only_owed,
             limit=selection.limit,
         )
@@ -192,7 +206,8 @@ class EngineService:
         def work(connection: Connection) -> None:
             row = reading.find_run_set(connection, self.tenant, str(identity))
             if row.state == "complete" or (row.state == "cancelled" and state == "paused"):
-                raise RunSetEnded(f"It is {row.state}.", where=row.name)
+                remedy = "`proctor run` with --fresh runs it again." if row.state == "complete" else None
+                raise RunSetEnded(f"It is {row.state}.", where=row.name, remedy=remedy)
             queue.let_go(connection, self.tenant, KIND, identity, drop=drop)
             planning.set_state(connection, self.tenant, identity, state, reason)
             self._emit(connection, row, f"run_set.{state}")
@@ -303,7 +318,7 @@ def _ending(row: RunSetRow, progress: reading.Progress, paused_reason: str | Non
         return "paused", paused_reason
     if progress.live:
         return "running", ""
-    return "complete_with_gaps", f"{progress.expected - progress.decided} cells owed"
+    return "complete_with_gaps", f"{counted(progress.expected - progress.decided, 'cell')} owed"
 
 
 def _planned(profile: Any) -> planning.PlannedProfile:
@@ -317,9 +332,7 @@ def _planned(profile: Any) -> planning.PlannedProfile:
 
 
 def _globbed(resolved: Resolved, glob: str | None) -> frozenset[str] | None:
-    if glob is None:
-        return None
-    return frozenset(task.content_digest for task in resolved.tasks if matches(task.name, glob))
+    return None if glob is None else frozenset(task_digests(resolved.tasks, glob))
 
 
 def matches(name: str, glob: str) -> bool:
@@ -328,5 +341,14 @@ def matches(name: str, glob: str) -> bool:
 
 
 def task_digests(tasks: Sequence[Any], glob: str) -> list[str]:
-    """Content digests of the tasks whose name fits a pattern."""
-    return [task.content_digest for task in tasks if matches(task.name, glob)]
+    """Content digests of the tasks whose name fits a pattern. Raises ``NoTaskFits``."""
+    return [task.content_digest for task in fitting(tasks, glob)]
+
+
+def fitting(tasks: Sequence[_Named], glob: str) -> list[_Named]:
+    """The tasks whose name fits a pattern. Raises ``NoTaskFits`` where there is none: a mistyped name is no wish."""
+    found = [task for task in tasks if matches(task.name, glob)]
+    if not found:
+        near = difflib.get_close_matches(glob, [task.name.rsplit("/", 1)[-1] for task in tasks], n=1)
+        raise NoTaskFits(f"No task's name fits {glob!r}." + (f" Did you mean {near[0]!r}?" if near else ""))
+    return found

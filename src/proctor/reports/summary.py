@@ -9,7 +9,8 @@ from rich.text import Text
 
 from proctor.engine.numbers import compare
 from proctor.kernel.money import format_usd
-from proctor.reports.formats import age, percent
+from proctor.kernel.words import counted
+from proctor.reports.formats import ago, percent
 from proctor.reports.tables import classes_line, leaderboard_table
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ def summary(board: Board) -> list[RenderableType]:
     row, progress = board.run_set, board.progress
     state = f"{row.name} {row.state.replace('_', ' ')}" + (f": {row.reason}" if row.reason else "")
     return [
-        Text(f"{state} · {progress.decided:,} of {progress.expected:,} cells have a verdict"),
+        Text(f"{state} · {progress.decided:,} of {counted(progress.expected, 'cell')} have a verdict"),
         leaderboard_table(board.rows),
         classes_line(board.rows),
         *_spend(board),
@@ -81,10 +82,10 @@ def _spend(board: Board) -> list[Text]:
     new = _sum([row.usage.own_cost_nano for row in board.rows]) or 0
     lines = []
     if board.reused:
-        ago = f", oldest {age(board.oldest_reused)}" if board.oldest_reused else ""
+        oldest = f", the oldest {ago(board.oldest_reused)}" if board.oldest_reused else ""
         lines.append(
             Text(
-                f"{board.reused:,} of {board.progress.expected:,} cells decided earlier{ago}; "
+                f"{board.reused:,} of {counted(board.progress.expected, 'cell')} decided earlier{oldest}; "
                 f"new spend {format_usd(new)}; all results shown cost {format_usd(shown)}"
             )
         )
@@ -99,7 +100,7 @@ def _remarks(rows: Sequence[LeaderboardRow]) -> list[Text]:
         lines.append(Text(f"not comparable ({names}): {reason}", style="yellow"))
     lines.extend(
         Text(
-            f"{row.profile}: {row.other_trials} other complete trials of this configuration, "
+            f"{row.profile}: {counted(row.other_trials, 'other complete trial')} of this configuration, "
             f"mean {percent(row.other_trials_mean)}"
         )
         for row in rows

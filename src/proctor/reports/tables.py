@@ -12,8 +12,9 @@ from rich.text import Text
 
 from proctor.engine.planning import RunSetRow
 from proctor.engine.reading import CellRow, LeaderboardRow, RunSetStatus
+from proctor.kernel.words import counted
 from proctor.reports.fitting import Fitting
-from proctor.reports.formats import UNKNOWN, age, cost, duration, interval, percent, tokens
+from proctor.reports.formats import UNKNOWN, ago, cost, duration, interval, percent, tokens
 from proctor.suites.service import Alias, SuiteDetail, SuiteRow
 
 if TYPE_CHECKING:
@@ -123,7 +124,7 @@ def run_sets_table(rows: Sequence[RunSetRow]) -> Table:
     """Run sets, newest first."""
     made = table("run set", "id", "state", "suite", "begun", "reason", whole=("id", "suite"))
     for row in rows:
-        made.add_row(row.name, str(row.id)[:8], row.state, row.suite_id[:8], f"{age(row.created_at)} ago", row.reason)
+        made.add_row(row.name, str(row.id)[:8], row.state, row.suite_id[:8], ago(row.created_at), row.reason)
     return made
 
 
@@ -196,7 +197,7 @@ def status_lines(
     state = row.state.replace("_", " ") + (f": {row.reason}" if row.reason else "")
     lines: list[RenderableType] = [
         f"{row.name} ({row.id}) {state}",
-        f"{progress.decided:,} of {progress.expected:,} cells have a verdict, {progress.passed:,} passed",
+        f"{progress.decided:,} of {counted(progress.expected, 'cell')} have a verdict, {progress.passed:,} passed",
         f"queued {progress.queued:,} · running {progress.running:,} · waiting {progress.waiting:,} · "
         f"dead letters {progress.dead:,}",
     ]
@@ -219,7 +220,7 @@ def suites_table(rows: Sequence[SuiteRow]) -> Table:
             ", ".join(row.aliases),
             str(row.task_count),
             str(row.malformed_count),
-            f"{age(row.created_at)} ago",
+            ago(row.created_at),
             row.source,
         )
     return made

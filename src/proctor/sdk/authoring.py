@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
@@ -89,6 +90,8 @@ async def try_task(task: LoadedTask, solution: str) -> Tried:
     with _parts(task) as (parts, objects):
         runner = AttemptRunner(_assignment(task, agent, options), parts)
         finished = await runner.run()
+        if any(item.detail.get("reason") == "cancelled" for item in finished.evidence):
+            raise asyncio.CancelledError  # Ctrl-C is no verdict on the solution
         log = _log(objects, finished)
     outcome = classify(
         load_policy(CURRENT_POLICY), finished.evidence, finished.gradings[-1] if finished.gradings else None

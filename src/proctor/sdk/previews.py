@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from proctor.engine.service import matches
+from proctor.engine.service import fitting
+from proctor.kernel.words import counted
 from proctor.sdk.client import Client, Prepared
 from proctor.sdk.requests import RunRequest
 
@@ -30,6 +31,7 @@ class DryRun:
     reasons: tuple[str, ...]
     malformed: tuple[str, ...]
     missing_secrets: tuple[str, ...]
+    remarks: tuple[str, ...] = ()
 
 
 def dry_run(client: Client, prepared: Prepared, request: RunRequest) -> DryRun:
@@ -39,7 +41,7 @@ def dry_run(client: Client, prepared: Prepared, request: RunRequest) -> DryRun:
     fresh_start = found is None or request.fresh or (bool(moved) and not request.go_on)
     work = preview.owed + preview.new
     reasons = (*prepared.resolved.reasons, *_gaps(prepared))
-    tasks = [t for t in prepared.resolved.tasks if request.task is None or matches(t.name, request.task)]
+    tasks = prepared.resolved.tasks if request.task is None else fitting(prepared.resolved.tasks, request.task)
     slots = prepared.spec.execution.concurrency
     at_most = sum(_timeout(task.content_digest, prepared) for task in tasks) * plan.trials * len(plan.profiles) / slots
     mean = client.mean_seconds([profile.configuration for profile in plan.profiles])
@@ -59,12 +61,13 @@ def dry_run(client: Client, prepared: Prepared, request: RunRequest) -> DryRun:
         reasons=reasons,
         malformed=tuple(f"{task.name}: {task.problems[0]}" for task in prepared.resolved.malformed),
         missing_secrets=prepared.missing_secrets,
+        remarks=prepared.resolved.remarks,
     )
 
 
 def _gaps(prepared: Prepared) -> tuple[str, ...]:
     count = len(prepared.resolved.malformed)
-    return (f"coverage: {count} malformed tasks can have no verdict",) if count else ()
+    return (f"coverage: {counted(count, 'malformed task')} can have no verdict",) if count else ()
 
 
 def _timeout(content_digest: str, prepared: Prepared) -> float:
