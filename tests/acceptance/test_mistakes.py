@@ -118,3 +118,15 @@ def _until(cli: Cli, state: str) -> None:
         if rows and cli.json("status", rows[0]["name"])[state]:
             return
     raise AssertionError("nothing ran within a minute")
+
+
+def test_no_secret_is_left_in_evidence(cli: Cli) -> None:
+    small_task(cli, "t")
+    text = 'name = "f"\nsuite = "tasks"\n[[profiles]]\nname = "p"\nagent = "command"\ncommand = "echo $T >&2"\n'
+    cli.write("f.toml", text + 'env = { T = "${MY_TOKEN}" }\n[secrets]\nnames = ["MY_TOKEN"]\n')
+    cli("run", "f.toml", MY_TOKEN="token-0123456789")
+    attempt = cli.json("cells")["cells"][0]["attempt"]
+    for arguments in (["show", attempt, "--json"], ["show", attempt], ["logs", attempt]):
+        seen = cli("attempt", *arguments).stdout
+        assert "[secret removed]" in seen
+        assert "0123456789" not in seen

@@ -25,7 +25,7 @@ from proctor.engine.logs import LogWriter
 from proctor.engine.phases import PhaseFailed, PhaseRecorder, TaskUnsupported, exec_detail
 from proctor.engine.secrets import holds_secret, scrub_document
 from proctor.engine.terms import Terms, refuse_unsupported, terms_of
-from proctor.engine.verification import Verification, grade
+from proctor.engine.verification import Verification, grade, without_secrets
 from proctor.kernel.canonical import Json
 from proctor.kernel.clock import Clock
 from proctor.objects.store import ObjectStore, StoredObject
@@ -69,7 +69,7 @@ class AttemptRunner:
     def __init__(self, assignment: Assignment, parts: RunnerParts) -> None:
         self.assignment = assignment
         self._parts = parts
-        self._recorder = PhaseRecorder(parts.clock)
+        self._recorder = PhaseRecorder(parts.clock, list(parts.secrets.values()))
         self._log = LogWriter(
             parts.objects, assignment.tenant, assignment.attempt, list(parts.secrets.values()), parts.clock
         )
@@ -270,7 +270,7 @@ class AttemptRunner:
         for number in range(1, GRADINGS + 1):
             sandbox = await self._verifier_sandbox(agents, state, task, mode)
             facts = await grade(sandbox, self._verification(task, loaded, mode, number), self._parts.clock)
-            self._gradings.append(facts)
+            self._gradings.append(without_secrets(facts, list(self._parts.secrets.values())))
             detail.update(facts.detail)
             if facts.problem is None:
                 break

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-__all__ = ["MASK", "Scrubber", "holds_secret", "scrub", "scrub_document"]
+from proctor.kernel.canonical import Json
+
+__all__ = ["MASK", "Scrubber", "holds_secret", "scrub", "scrub_detail", "scrub_document"]
 
 MASK: bytes = b"[secret removed]"
 _SHORTEST: int = 6
@@ -66,6 +68,35 @@ def _pattern(needles: Sequence[bytes]) -> re.Pattern[bytes] | None:
 def scrub_document(document: bytes, secrets: Sequence[str]) -> bytes:
     """A JSON document with every secret masked, also where JSON escapes it."""
     return scrub(document, _needles(secrets))
+
+
+def scrub_detail(value: Json, secrets: Sequence[str]) -> Json:
+    """A piece of evidence with every secret masked, in its texts; they may have been cut within one."""
+    needles = _needles(secrets)
+    return _scrubbed(value, needles) if needles else value
+
+
+def _scrubbed(value: Json, needles: Sequence[bytes]) -> Json:
+    if isinstance(value, str):
+        return _without_halves(scrub(value.encode("utf-8", "surrogatepass"), needles), needles).decode(
+            "utf-8", "replace"
+        )
+    if isinstance(value, Mapping):
+        return {key: _scrubbed(item, needles) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_scrubbed(item, needles) for item in value]
+    return value
+
+
+def _without_halves(text: bytes, needles: Sequence[bytes]) -> bytes:
+    """Text that neither begins with the end of a secret nor ends with the beginning of one."""
+    for needle in needles:
+        for size in range(len(needle) - 1, _SHORTEST - 1, -1):
+            if text.startswith(needle[-size:]):
+                text = MASK + text[size:]
+            if text.endswith(needle[:size]):
+                text = text[:-size] + MASK
+    return text
 
 
 def holds_secret(path: Path, secrets: Sequence[str]) -> bool:

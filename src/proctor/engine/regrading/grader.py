@@ -29,7 +29,7 @@ from proctor.engine.policy_book import recall
 from proctor.engine.recording import Regrading, memory_owner, record_regrade, stored_evidence
 from proctor.engine.regrading.candidates import Candidate
 from proctor.engine.terms import Terms, terms_of
-from proctor.engine.verification import Verification, grade
+from proctor.engine.verification import Verification, grade, without_secrets
 from proctor.kernel.ids import new_id
 from proctor.sandboxes.interfaces import Labels, Sandbox, SandboxSpec, Snapshot
 from proctor.suites.tasks import Task, VerificationMode
@@ -102,7 +102,8 @@ class Regrader:
                 timeout_sec=terms.verifier_timeout_sec,
                 on_output=_unheard,
             )
-            return await grade(sandbox, verification, self._parts.clock)
+            facts = await grade(sandbox, verification, self._parts.clock)
+            return without_secrets(facts, list(self._parts.secrets.values()))
         finally:
             for made in sandboxes:
                 await made.destroy()
