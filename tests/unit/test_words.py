@@ -6,10 +6,14 @@ from collections import Counter
 from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
 from typing import Any, cast
+from uuid import UUID
 
 import pytest
+import stamina
+import typer
 
-from proctor.cli.running import _line
+from proctor.cli.output import told
+from proctor.cli.running import _line, told_how_to_go_on
 from proctor.cli.terminal import calm
 from proctor.engine.reading import Progress
 from proctor.kernel.words import counted
@@ -39,6 +43,30 @@ def test_the_progress_line_adds_up() -> None:
         "13 of 80 decided: passed 6 · failed 3 · 4 earlier or elsewhere · 2 running · 1 waiting · "
         "attempts without a verdict: image_error 1"
     )
+
+
+@pytest.mark.parametrize(("newest", "named"), [(True, "nightly"), (False, "00000000-0000-0000-0000-000000000001")])
+def test_an_interrupted_run_says_what_to_type(capsys: pytest.CaptureFixture[str], newest: bool, named: str) -> None:
+    run_set: Any = SimpleNamespace(name="nightly", id=UUID(int=1))
+    other: Any = SimpleNamespace(name="nightly", id=UUID(int=2))
+    client: Any = SimpleNamespace(find=lambda _: run_set if newest else other)
+    with pytest.raises(typer.Exit) as caught, told_how_to_go_on(client, run_set):
+        raise KeyboardInterrupt
+    assert caught.value.exit_code == 130
+    assert f"To go on: proctor resume {named}\n" in capsys.readouterr().err
+
+
+def test_an_interruption_before_anything_began_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(typer.Exit) as caught, told(as_json=False):
+        raise KeyboardInterrupt
+    assert caught.value.exit_code == 130
+    assert "give the same command again" in capsys.readouterr().err
+
+
+def test_reconnecting_is_told_by_our_own_log_alone() -> None:
+    import proctor.database.engine  # noqa: F401
+
+    assert tuple(stamina.instrumentation.get_on_retry_hooks()) == ()
 
 
 def test_calm_text_keeps_lines_and_letters_and_no_orders() -> None:
