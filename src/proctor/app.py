@@ -77,7 +77,7 @@ class Platform:
         """A sandbox backend by name. Raises ``BackendUnknown``."""
         if name == "local":
             return local_backend(self.settings)
-        raise BackendUnknown(where=f"execution.sandbox = {name!r}")
+        raise BackendUnknown(f"There is no sandbox backend {name!r}.", where="execution.sandbox")
 
     def runner_parts(self, backend: SandboxBackend, owner: str, secrets: Mapping[str, str]) -> RunnerParts:
         """What the attempts of one worker share."""

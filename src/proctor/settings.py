@@ -3,18 +3,32 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any, Literal
 
-from pydantic import Field, SecretStr
+from pydantic import Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-__all__ = ["Settings", "clean_environment", "secret_values", "step_summary"]
+from proctor.kernel.errors import UsageError
+
+__all__ = ["SettingInvalid", "Settings", "clean_environment", "secret_values", "step_summary"]
 
 
 def _data_home() -> Path:
     base = os.environ.get("XDG_DATA_HOME")
     return (Path(base) if base else Path.home() / ".local" / "share") / "proctor"
+
+
+class SettingInvalid(UsageError):
+    """A PROCTOR_ variable of the environment has a value that can't be used."""
+
+    code = "setting"
+    remedy = "Correct the variable that is named, or unset it."
+
+
+_BUCKET = re.compile(r"(s3|gs)://[^/]+")
 
 
 class Settings(BaseSettings):
@@ -30,7 +44,37 @@ class Settings(BaseSettings):
     objects_url: str | None = Field(default=None, description="s3:// or gs://; unset: a folder in the data folder.")
     sandbox_root: Path | None = Field(default=None, description="Where local sandboxes keep their files.")
     lease_sec: float = Field(default=60.0, ge=1, le=3600, description="A claim's lease; a heartbeat is a quarter.")
-    log_level: str = Field(default="warning", description="debug, info, warning, error")
+    log_level: Literal["debug", "info", "warning", "error"] = Field(default="warning", description="What is logged.")
+
+    def __init__(self, **values: Any) -> None:
+        """Raises ``SettingInvalid`` naming the variable."""
+        try:
+            super().__init__(**values)
+        except ValidationError as error:
+            raise _told(error) from error
+
+    @field_validator("log_level", mode="before")
+    @classmethod
+    def _lower(cls, level: object) -> object:
+        return level.lower() if isinstance(level, str) else level
+
+    @field_validator("objects_url")
+    @classmethod
+    def _has_a_bucket(cls, url: str | None) -> str | None:
+        if url is not None and "://" in url and not _BUCKET.match(url):
+            raise ValueError("It must be s3://BUCKET/... or gs://BUCKET/...")
+        return url
+
+
+def _told(error: ValidationError) -> SettingInvalid:
+    """What is wrong, without the value: it may be a secret."""
+    problems = error.errors(include_url=False, include_context=False, include_input=False)
+    names = ["PROCTOR_" + "_".join(str(part) for part in one["loc"]).upper() for one in problems]
+    told = [one["msg"].removeprefix("Value error, ").rstrip(".") + "." for one in problems]
+    if len(told) == 1:
+        return SettingInvalid(told[0], where=names[0])
+    lines = [f"{name}: {message}" for name, message in zip(names, told, strict=True)]
+    return SettingInvalid("\n  ".join(["Several settings are wrong:", *lines]))
 
 
 def secret_values(names: Iterable[str]) -> tuple[dict[str, str], list[str]]:

@@ -18,7 +18,7 @@ _LEVELS: dict[str, int] = {
 
 
 def configure_logs(level: str) -> None:
-    """Write log lines of this level and above. Unknown levels are read as ``warning``."""
+    """Write log lines of this level and above. A level is one of the settings' names."""
     structlog.configure(
         processors=[
             structlog.contextvars.merge_contextvars,
@@ -27,7 +27,7 @@ def configure_logs(level: str) -> None:
             structlog.processors.format_exc_info,
             structlog.processors.JSONRenderer(),
         ],
-        wrapper_class=structlog.make_filtering_bound_logger(_LEVELS.get(level.lower(), logging.WARNING)),
+        wrapper_class=structlog.make_filtering_bound_logger(_LEVELS[level]),
         logger_factory=structlog.PrintLoggerFactory(sys.stderr),
         cache_logger_on_first_use=True,
     )

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import pty
 import shutil
 import subprocess
 import sys
 import tempfile
+import termios
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -45,6 +48,25 @@ class Cli:
         assert done.returncode == code, f"{arguments}: exit {done.returncode}\n{done.stdout}\n{done.stderr}"
         assert "Traceback" not in done.stderr
         return done
+
+    def on_terminal(self, *arguments: str, columns: int = 100) -> str:
+        """What a person sees: the command's output on a terminal of so many columns, with its escape sequences."""
+        primary, secondary = pty.openpty()
+        termios.tcsetwinsize(secondary, (50, columns))
+        environment = {**self.environment(TERM="xterm"), "NO_COLOR": "1"}
+        del environment["COLUMNS"]
+        command = [sys.executable, "-m", "proctor", *arguments]
+        process = subprocess.Popen(
+            command, cwd=self.folder, env=environment, stdin=secondary, stdout=secondary, stderr=secondary
+        )
+        os.close(secondary)
+        seen = b""
+        with contextlib.suppress(OSError):  # the other end is closed
+            while piece := os.read(primary, 65_536):
+                seen += piece
+        os.close(primary)
+        process.wait(timeout=60)
+        return seen.decode("utf-8", "replace").replace("\r\n", "\n")
 
     def json(self, *arguments: str, code: int = 0) -> Any:
         return json.loads(self(*arguments, "--json", code=code).stdout)

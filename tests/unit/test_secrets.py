@@ -7,7 +7,7 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proctor.engine.secrets import MASK, Scrubber, holds_secret, scrub_document
+from proctor.engine.secrets import MASK, Scrubber, holds_secret, scrub_detail, scrub_document
 
 SECRET = 'sk-"quoted"-0123456789'
 
@@ -28,8 +28,31 @@ def test_without_secrets_nothing_is_held_back() -> None:
     assert Scrubber([]).feed(b"x") == b"x"
 
 
+def test_only_the_beginning_of_a_secret_is_held_back() -> None:
+    scrubber = Scrubber(["abcdefgh", "abcdefghijk"])
+    assert scrubber.feed(b"text abc") == b"text "
+    assert scrubber.feed(b"X abcdefgh") == b"abcX "
+    assert scrubber.feed(b"ijk abcdefgh") == MASK + b" "
+    assert scrubber.feed(b"!") == MASK + b"!"
+    assert scrubber.feed(b"abcdefgh") == b""
+    assert scrubber.finish() == MASK
+
+
+def test_the_mask_is_not_looked_into() -> None:
+    assert scrub_document(b"removed secret", ["removed", "secret"]) == MASK + b" " + MASK
+
+
 def test_escaped_forms_are_removed_from_documents() -> None:
     assert SECRET[5:] not in scrub_document(b'{"m": "sk-\\"quoted\\"-0123456789"}', [SECRET]).decode()
+
+
+def test_evidence_holds_neither_a_secret_nor_half_of_one() -> None:
+    detail = {"tail": SECRET[9:] + " x " + SECRET + " y " + SECRET[:9], "n": 3, "more": [{"m": SECRET}]}
+    assert scrub_detail(detail, [SECRET]) == {
+        "tail": "[secret removed] x [secret removed] y [secret removed]",
+        "n": 3,
+        "more": [{"m": "[secret removed]"}],
+    }
 
 
 def test_short_values_are_left_alone() -> None:

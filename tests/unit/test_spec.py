@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from importlib.resources import files
+from pathlib import Path
 
 import pytest
 
 from proctor.engine.errors import SpecInvalid
-from proctor.engine.spec import RunSetSpec, parse_duration, parse_spec
+from proctor.engine.spec import RunSetSpec, parse_duration, parse_spec, read_spec
 
 LEAST = 'name = "n"\nsuite = "s"\n[[profiles]]\nname = "p"\nagent = "noop"\n'
 WHOLE = """
@@ -82,7 +83,6 @@ BAD = [
     (LEAST + 'env = { T = "${OTHER}" }\n', "profiles[0].env: ${OTHER} is not among secrets.names"),
     (LEAST + 'env = { T = "${OTHER" }\n', "a reference is the whole value"),
     (LEAST + 'env = { "A=B" = "x" }\n', "'A=B' can't name a variable"),
-    (LEAST + 'env = { A = "\\u0000" }\n', "A holds a NUL character"),
     (LEAST + "[policy]\nresources = { memory_mb = -1 }\n", "memory_mb is -1, and has to be 16 to"),
     (LEAST + "[policy]\nresources = { cpus = 1e9 }\n", "cpus is 1e+09"),
 ]
@@ -94,6 +94,41 @@ def test_bad_files_name_the_place(text: str, told: str) -> None:
         read(text)
     assert "f.toml" in str(caught.value)
     assert told in str(caught.value)
+
+
+def test_every_wrong_field_is_told_on_a_line_of_its_own() -> None:
+    with pytest.raises(SpecInvalid) as caught:
+        read("trials = 0\n" + LEAST + "[policy]\nagent_timeout = -1\n[polcy]\n")
+    assert caught.value.where == "f.toml"
+    assert caught.value.message.splitlines() == [
+        "3 fields are wrong:",
+        "  polcy: There is no such key. Did you mean 'policy'?",
+        "  trials: Input should be greater than or equal to 1.",
+        '  policy.agent_timeout: It is "task", or seconds above 0.',
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "where"),
+    [
+        (LEAST.replace('"noop"', '"command"') + 'command = "a\\u0000b"\n', "f.toml: profiles[0].command"),
+        (LEAST + 'env = { A = "\\u0000" }\n', "f.toml: profiles[0].env.A"),
+        (LEAST + "sampling = { temperature = nan }\n", "f.toml: profiles[0].sampling.temperature"),
+        (LEAST + "sampling = { seed = 9007199254740993 }\n", "f.toml: profiles[0].sampling.seed"),
+        (LEAST + "sampling = { seed = [1] }\n", "f.toml: profiles[0].sampling.seed"),
+        (LEAST + '[policy]\nagent_timeout = "tsk"\n', "f.toml: policy.agent_timeout"),
+    ],
+)
+def test_values_that_nothing_can_carry_are_refused_by_their_field(text: str, where: str) -> None:
+    with pytest.raises(SpecInvalid) as caught:
+        read(text)
+    assert caught.value.where == where
+
+
+def test_a_file_that_is_not_there_has_a_remedy_of_its_own(tmp_path: Path) -> None:
+    with pytest.raises(SpecInvalid) as caught:
+        read_spec(tmp_path / "absent.toml")
+    assert "field" not in caught.value.fix
 
 
 def test_bytes_that_are_no_text_are_refused() -> None:

@@ -444,3 +444,14 @@ def test_no_config_makes_the_importer_raise(tmp_path_factory: pytest.TempPathFac
     loaded = load_task(folder)
     assert (loaded.task is None) == bool(loaded.problems)
     assert all(problem.file for problem in loaded.problems)
+
+
+@pytest.mark.parametrize("key", ["schema_version", "version"])
+def test_a_schema_version_that_is_not_known_is_a_problem(tmp_path: Path, key: str) -> None:
+    assert told(load_task(make(tmp_path, f'{key} = "9.9"\n'))).startswith("task.toml: schema_version: '9.9' is not")
+
+
+@pytest.mark.parametrize("version", ["1.0", "1.1", "1.2", "1.3", "1.4"])
+def test_known_schema_versions_are_read_by_both_names(tmp_path: Path, version: str) -> None:
+    good(load_task(make(tmp_path / "new", f'schema_version = "{version}"\n')))
+    good(load_task(make(tmp_path / "old", f'version = "{version}"\n')))

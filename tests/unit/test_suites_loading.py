@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from pathlib import Path
 
@@ -150,3 +151,17 @@ def test_labels_are_not_ids() -> None:
 def test_an_unknown_name_is_answered_with_the_nearest() -> None:
     assert "Did you mean basics?" in str(unknown_suite("basic", ["basics", "other"]))
     assert "at least its first 8 characters" in str(unknown_suite("deadbee", []))
+
+
+def test_a_closed_folder_is_a_malformed_task_and_stops_no_neighbour(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add(tmp_path, "a")
+    closed = add(tmp_path, "b")
+    monkeypatch.setattr(os, "access", lambda path, mode: Path(path) != closed)  # these tests may be run by root
+    loaded = load_suite(tmp_path)
+    assert [task.name for task in loaded.tasks] == ["a", "b"]
+    (problem,) = loaded.tasks[1].problems
+    assert "closed to this user" in str(problem)
+    with pytest.raises(SuitePathInvalid, match="can't be read"):
+        load_suite(closed)

@@ -65,6 +65,10 @@ def read_script(path: Path) -> dict[str, TaskScript]:
         first = error.errors(include_url=False)[0]
         place = ".".join(str(part) for part in first["loc"])
         raise ProfileInvalid(f"{first['msg']}.", where=f"{path}: {place}") from error
+    for name, task in script.tasks.items():
+        commands = [*task.commands, *(command for step in task.steps.values() for command in step.commands)]
+        if any("\x00" in text for text in (name, *commands)):
+            raise ProfileInvalid("A command holds a NUL character.", where=f"{path}: tasks.{name!r}")
     return {name: task.script() for name, task in script.tasks.items()}
 
 

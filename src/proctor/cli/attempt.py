@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from proctor.cli.output import AsJson, client, print_json, show
+from proctor.cli.terminal import pass_on
 
 if TYPE_CHECKING:
     from proctor.engine.reading import AttemptDetail
@@ -38,7 +39,7 @@ def show_attempt(
         if save is not None:
             _save(opened, detail, save)
         if trajectory:
-            typer.echo(opened.artifact(_key(detail, "trajectory.json")).decode())
+            pass_on(opened.artifact(_artifact(detail, "trajectory.json")).decode() + "\n")
         elif as_json:
             print_json(detail)
         else:
@@ -69,21 +70,24 @@ def show_logs(
 def _print_segment(segment: bytes, *, as_json: bool) -> None:
     from proctor.engine.logs import text_of
 
-    typer.echo(segment.decode() if as_json else text_of(segment), nl=False)
+    pass_on(segment.decode() if as_json else text_of(segment))
 
 
 def _save(opened: Client, detail: AttemptDetail, folder: Path) -> None:
+    from proctor.kernel.paths import writing
+
     if folder.exists():
         raise typer.BadParameter(f"{folder} exists; name a new folder", param_hint="--save")
-    folder.mkdir(parents=True)
+    with writing(folder):
+        folder.mkdir(parents=True)
     for artifact in detail.attempt["artifacts"]:
-        opened.save_artifact(artifact["key"], folder / Path(artifact["name"]).name)
+        opened.save_artifact(artifact, folder / Path(artifact["name"]).name)
 
 
-def _key(detail: AttemptDetail, name: str) -> str:
+def _artifact(detail: AttemptDetail, name: str) -> Mapping[str, Any]:
     for artifact in detail.attempt["artifacts"]:
         if artifact["name"] == name:
-            return str(artifact["key"])
+            return dict(artifact)
     raise typer.BadParameter(f"this attempt has no {name} (yet)", param_hint="ATTEMPT")
 
 

@@ -24,16 +24,16 @@ def leaderboard(
     as_json: AsJson = False,
 ) -> None:
     """Show strict, graded, coverage and bounds together, with intervals, cost and tokens."""
-    with client(as_json=as_json) as opened:
-        board = opened.leaderboard(run_set)
-        if html is not None:
-            opened.write_html(run_set, html)
-        if as_json:
-            print_json(board)
-            return
-        from proctor.reports.summary import summary
+    from proctor.kernel.paths import check_target
+    from proctor.reports.summary import summary
 
-        show(*summary(board))
+    with client(as_json=as_json) as opened:
+        if html is not None:
+            check_target(html)
+        board = opened.leaderboard(run_set)
+        print_json(board) if as_json else show(*summary(board))
+        if html is not None:
+            opened.write_html(str(board.run_set.id), html)
 
 
 def history(

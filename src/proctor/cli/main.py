@@ -86,6 +86,8 @@ def main() -> None:
         if "--json" in sys.argv:
             sys.exit(_told_as_json())
         app(prog_name="proctor")
+    except KeyboardInterrupt:  # before a command began, or after it ended
+        sys.exit(130)
     except Exception as error:  # noqa: BLE001  the last line of defence: a report instead of a traceback
         sys.exit(own_fault(error))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -26,13 +27,15 @@ def init(
 ) -> None:
     """Write a commented run-set file for the tasks found here. An existing file is never overwritten."""
     with told(as_json=as_json):
+        from proctor.kernel.words import counted
         from proctor.sdk.starting import write_run_set_file
 
         found = write_run_set_file(folder, file)
         if as_json:
             print_json(found)
             return
-        show(f"Wrote {file} for {found.tasks} tasks in {found.suite}.", f"Next: proctor run {file} --dry-run")
+        wrote = f"Wrote {file} for {counted(found.tasks, 'task')} in {found.suite}."
+        show(wrote, f"Next: {shlex.join(['proctor', 'run', str(file), '--dry-run'])}")
 
 
 def doctor(as_json: AsJson = False) -> None:

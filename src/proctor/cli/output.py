@@ -5,16 +5,23 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
+from proctor.cli.terminal import Calming
+
 if TYPE_CHECKING:
-    from rich.console import Console, RenderableType
+    from rich.console import Console, RenderableType, RenderHook
 
     from proctor.sdk.client import Client
 
 __all__ = ["AsJson", "ExitCode", "client", "err", "out", "print_json", "show", "told"]
+
+UNBROKEN: int = 100_000
+"""Columns of an output that is no terminal: programs and editors break lines themselves."""
+
+_HELP: str = "`proctor COMMAND --help` lists what there is to choose."
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of tables.")]
 
@@ -32,26 +39,34 @@ class ExitCode:
 
 
 def out() -> Console:
-    """Standard output: results. No markup: names of tasks and files are other people's words."""
-    from rich.console import Console
-
-    return Console(highlight=False, markup=False)
+    """Standard output: results."""
+    return _console(stderr=False)
 
 
 def err() -> Console:
     """Standard error: progress and errors."""
+    return _console(stderr=True)
+
+
+def _console(*, stderr: bool) -> Console:
+    """No markup, and no terminal's orders either: names of tasks and files are other people's words."""
     from rich.console import Console
 
-    return Console(stderr=True, highlight=False, markup=False)
+    console = Console(stderr=stderr, highlight=False, markup=False)
+    if console.is_terminal:
+        console.push_render_hook(cast("RenderHook", Calming()))  # its base class would import rich for every command
+    return console
 
 
 def show(*parts: RenderableType) -> None:
-    """Print to standard output; wide tables are never cut where it is no terminal."""
+    """Print to standard output; nothing is cut or broken into lines where it is no terminal."""
+    from rich.text import Text
+
     console = out()
     if not console.is_terminal:
-        console.width = 220
+        console.width = UNBROKEN
     for part in parts:
-        console.print(part)
+        console.print(part, soft_wrap=isinstance(part, str | Text))  # a line to copy stays one line
 
 
 def print_json(value: object) -> None:
@@ -77,9 +92,12 @@ def told(*, as_json: bool) -> Iterator[None]:
     except typer.BadParameter as error:
         if not as_json:
             raise
-        told = {"code": "usage", "message": error.message, "where": error.param_hint, "remedy": None}
+        told = {"code": "usage", "message": error.message, "where": error.param_hint, "remedy": _HELP}
         typer.echo(json.dumps({"error": told}, indent=2))
         raise typer.Exit(ExitCode.USAGE) from error
+    except KeyboardInterrupt:
+        err().print("Interrupted. To go on, give the same command again.")
+        raise typer.Exit(ExitCode.INTERRUPTED) from None
     except BrokenPipeError:
         raise typer.Exit(ExitCode.DONE) from None  # the reader closed early, as head does
 

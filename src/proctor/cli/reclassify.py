@@ -30,6 +30,8 @@ def reclassify(
 
     Nothing is run. Cells that lose their verdict are owed again and queued; leaderboard revisions of before stay.
     """
+    from proctor.kernel.words import counted
+
     with client(as_json=as_json) as opened:
         seen = 0
 
@@ -37,7 +39,7 @@ def reclassify(
             nonlocal seen
             seen += cells
             if not as_json:
-                err().print(f"{seen:,} cells classified")
+                err().print(f"{counted(seen, 'cell')} classified")
 
         done = opened.reclassify(run_set, policy, on_page=on_page)
         if not as_json:
@@ -50,7 +52,7 @@ def reclassify(
     if owed is None:
         show("Nothing was changed. To let it count: --yes")
     else:
-        show(f"{done.run_set.name} counts by {done.after} now; {owed:,} cells owed")
+        show(f"{done.run_set.name} counts by {done.after} now; {counted(owed, 'cell')} owed")
     if owed:
         show(f"To run them: proctor resume {done.run_set.name}")
 

@@ -54,7 +54,8 @@ def _tell_plan(plan: RegradePlan, *, as_json: bool) -> None:
         numbers = {"qualify": len(found.cells), "decided_earlier": found.decided, "passed_over": found.passed_over}
         print_json({"run_set": plan.run_set.name, "suite_id": plan.suite_id, **numbers})
         return
-    show(f"{plan.run_set.name}: {len(found.cells)} cells qualify, {found.decided} were decided earlier")
+    qualify = "1 cell qualifies" if len(found.cells) == 1 else f"{len(found.cells):,} cells qualify"
+    show(f"{plan.run_set.name}: {qualify}, {found.decided:,} decided earlier")
     _tell_passed_over(found.passed_over)
     show("Nothing was graded.")
 
@@ -67,14 +68,18 @@ def _tell_passed_over(passed_over: Sequence[PassedOver]) -> None:
 
 
 def _tell(report: RegradeReport, *, recheck: bool) -> None:
+    from proctor.kernel.words import counted
     from proctor.reports.tables import regraded_table
 
     show(regraded_table(report.tasks))
     _tell_passed_over(report.passed_over)
     for cell, reason in report.failed.items():
         err().print(f"cell {cell}: {reason}", style="yellow", soft_wrap=True)
-    earlier = f", {report.decided_earlier} were decided earlier" if report.decided_earlier else ""
-    show(f"{report.run_set}: {report.regraded} cells graded again{earlier}; agents were not run, nothing was paid")
+    earlier = f", {report.decided_earlier:,} decided earlier" if report.decided_earlier else ""
+    show(
+        f"{report.run_set}: {counted(report.regraded, 'cell')} graded again{earlier}; "
+        "agents were not run, nothing was paid"
+    )
     if not recheck and report.regraded:
         show(f"`proctor run` over suite {report.suite_id[:8]} takes these verdicts for nothing.")
 
@@ -96,12 +101,14 @@ def _progress(total: int, *, quiet: bool) -> Iterator[Callable[[], None]]:
 
 
 def _line_by_line(total: int) -> Callable[[], None]:
+    from proctor.kernel.words import counted
+
     done = 0
 
     def advance() -> None:
         nonlocal done
         done += 1
         if done * 10 // total > (done - 1) * 10 // total:
-            err().print(f"{done} of {total} cells graded")
+            err().print(f"{done} of {counted(total, 'cell')} graded")
 
     return advance

@@ -27,8 +27,8 @@ def register(app: typer.Typer) -> None:
 def run(
     what: Annotated[str, typer.Argument(metavar="FILE.toml|TASKS", help="A run-set file, or tasks with --agent.")],
     agent: Annotated[str, typer.Option(help="With TASKS: agents by name, separated by commas.")] = "",
-    trials: Annotated[int, typer.Option(min=1, help="With TASKS: trials of each cell.")] = 1,
-    concurrency: Annotated[int | None, typer.Option(min=1, help="With TASKS: attempts at once.")] = None,
+    trials: Annotated[int | None, typer.Option(min=1, help="With TASKS: trials of each cell; 1 without.")] = None,
+    concurrency: Annotated[int | None, typer.Option(min=1, help="Attempts at once, whatever the file says.")] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what it would take; start nothing.")] = False,
     limit: Annotated[int | None, typer.Option(min=1, help="Work on at most so many cells now.")] = None,
     task: Annotated[str | None, typer.Option(metavar="GLOB", help="Work only on tasks whose name fits.")] = None,
@@ -50,12 +50,15 @@ def run(
     130 interrupted.
     """
     from proctor.cli import running
+    from proctor.kernel.paths import check_target
     from proctor.sdk.requests import RunRequest
 
     with client(as_json=as_json) as opened:
         request = RunRequest(
             limit=limit, task=task, only_owed=_only(only), fresh=fresh, go_on=go_on, new=new, dry_run=dry_run
         )
+        if html is not None:
+            check_target(html)
         prepared = _prepare(opened, what, agent, trials, concurrency, fresh=fresh)
         gate = wanted(opened, prepared.spec.gate, fail_under, against, alpha)
         if dry_run:
@@ -69,7 +72,7 @@ def run(
         files.check()
         running.warn_of_gate(opened, gate, quiet=as_json)
         session = running.begin(opened, prepared, request, quiet=as_json)
-        code = _work(opened, session, what, files, gate, as_json=as_json)
+        code = _work(opened, session, files, gate, as_json=as_json)
     raise typer.Exit(code)
 
 
@@ -78,11 +81,13 @@ def resume(
     as_json: AsJson = False,
 ) -> None:
     """Go on with a paused, cancelled or gappy run set: owed cells and dead letters are queued again."""
+    from proctor.kernel.words import counted
+
     with client(as_json=as_json) as opened:
         session, queued = opened.resume(run_set)
         if not as_json:
-            err().print(f"{session.run_set.name}: {queued} cells queued again")
-        code = _work(opened, session, f"resume {session.run_set.name}", Files(), None, as_json=as_json)
+            err().print(f"{session.run_set.name}: {counted(queued, 'cell')} queued again")
+        code = _work(opened, session, Files(), None, as_json=as_json)
     raise typer.Exit(code)
 
 
@@ -92,28 +97,36 @@ def _only(only: str | None) -> bool:
     return only == "owed"
 
 
-def _prepare(opened: Client, what: str, agent: str, trials: int, concurrency: int | None, *, fresh: bool) -> Prepared:
-    if agent:
-        names = [name.strip() for name in agent.split(",") if name.strip()]
-        return opened.prepare_tasks(what, names, trials=trials, concurrency=concurrency, fresh=fresh)
-    if Path(what).is_dir():
+def _prepare(
+    opened: Client, what: str, agent: str, trials: int | None, concurrency: int | None, *, fresh: bool
+) -> Prepared:
+    path = Path(what)
+    is_file = not path.is_dir() and (path.is_file() or path.suffix == ".toml")
+    if not agent and path.is_dir():
         raise typer.BadParameter("a folder of tasks needs --agent, such as --agent oracle,noop", param_hint="TASKS")
-    return opened.prepare(Path(what), fresh=fresh)
+    if is_file or not agent:
+        for option, given in (("--agent", bool(agent)), ("--trials", trials is not None)):
+            if given:
+                raise typer.BadParameter(f"it goes with TASKS; {what} is a file with its own", param_hint=option)
+        return opened.prepare(path, concurrency=concurrency, fresh=fresh)
+    names = [name.strip() for name in agent.split(",") if name.strip()]
+    return opened.prepare_tasks(what, names, trials=trials or 1, concurrency=concurrency, fresh=fresh)
 
 
-def _work(opened: Client, session: RunSession, what: str, files: Files, gate: Gate | None, *, as_json: bool) -> int:
+def _work(opened: Client, session: RunSession, files: Files, gate: Gate | None, *, as_json: bool) -> int:
     from proctor.cli import running
 
-    interrupted = running.follow(session, quiet=as_json)
-    row = session.result()
-    board = opened.leaderboard(str(row.id), gate=gate)
-    if as_json:
-        print_json(board)
-    else:
-        running.show_end(board, files.html)
-    files.write(opened, board)
-    if interrupted:
-        again = what if what.startswith("resume") else f"run {what}"
-        err().print(f"Interrupted. To go on: proctor {again}", soft_wrap=True)
-        return ExitCode.INTERRUPTED
+    with running.told_how_to_go_on(opened, session.run_set):
+        interrupted = running.follow(session, quiet=as_json)
+        row = session.result()
+        board = opened.leaderboard(str(row.id), gate=gate)
+        if as_json:
+            print_json(board)
+        else:
+            running.show_end(board)
+        files.write(opened, board)
+        if files.html is not None and not as_json:
+            show(f"report: {files.html}")
+        if interrupted:
+            raise KeyboardInterrupt
     return running.exit_code(board)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import signal
 import threading
 from collections.abc import Iterator
@@ -9,20 +10,32 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import TYPE_CHECKING
 
+import typer
+
 from proctor.cli.output import ExitCode, err, show
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from rich.console import RenderableType
 
+    from proctor.engine.planning import RunSetRow
+    from proctor.engine.reading import Progress
+    from proctor.engine.service import Opened
     from proctor.engine.spec import Gate
     from proctor.sdk.client import Client, Leaderboard, Prepared
     from proctor.sdk.previews import DryRun
     from proctor.sdk.requests import RunRequest
     from proctor.sdk.running import RunSession
 
-__all__ = ["begin", "dry_run", "dry_run_lines", "exit_code", "follow", "show_end", "warn_of_gate"]
+__all__ = [
+    "begin",
+    "dry_run",
+    "dry_run_lines",
+    "exit_code",
+    "follow",
+    "show_end",
+    "told_how_to_go_on",
+    "warn_of_gate",
+]
 
 LOOK_SEC: float = 0.25
 """Between looks at a run's progress: often enough to feel live, seldom enough to cost nothing."""
@@ -40,11 +53,12 @@ def dry_run(client: Client, prepared: Prepared, request: RunRequest) -> DryRun:
 def dry_run_lines(report: DryRun) -> list[RenderableType]:
     """A dry run for a reader."""
     from proctor.kernel.money import format_usd
+    from proctor.kernel.words import counted
     from proctor.reports.formats import UNKNOWN, duration
 
     worst = UNKNOWN + " (a profile sets no max_cost)" if report.worst_case_nano is None else None
     lines = [
-        f"{report.run_set}: {report.expected:,} cells expected",
+        f"{report.run_set}: {counted(report.expected, 'cell')} expected",
         f"  decided {report.decided:,} · reused {report.reused:,} · owed {report.owed:,} · new {report.new:,}",
         f"  to be run now {report.queued:,}",
         f"  worst-case cost {worst or format_usd(report.worst_case_nano)}",
@@ -52,6 +66,7 @@ def dry_run_lines(report: DryRun) -> list[RenderableType]:
         "  comparable: yes" if report.comparable else "  comparable: no",
         *(f"    {reason}" for reason in report.reasons),
         *(f"  malformed: {line}" for line in report.malformed),
+        *(f"  {line}" for line in report.remarks),
         *(f"  has moved: {line}" for line in report.moved),
         *(f"  missing key: {name}" for name in report.missing_secrets),
         "Nothing was started.",
@@ -75,16 +90,37 @@ def warn_of_gate(client: Client, gate: Gate, *, quiet: bool) -> None:
 def begin(client: Client, prepared: Prepared, request: RunRequest, *, quiet: bool) -> RunSession:
     """Open the run set and start its worker."""
     opened = client.open_run_set(prepared, on_moved=request.on_moved, fresh=request.fresh, selection=request.selection)
-    if not quiet:
-        since = f", since {opened.why_new}" if opened.why_new else ""
-        word = f"new run set{since}" if opened.created else "run set of this file"
-        err().print(f"{opened.run_set.name} ({str(opened.run_set.id)[:8]}): {word}, {opened.queued:,} cells queued")
-        for task in prepared.resolved.malformed:
-            err().print(f"  malformed task {task.name}: {task.problems[0]}", style="yellow", soft_wrap=True)
-    session = client.session(prepared, opened)
-    if session.nothing_to_do and not quiet:
-        err().print("nothing to do")
+    with told_how_to_go_on(client, opened.run_set):
+        if not quiet:
+            _tell_opened(prepared, opened)
+        session = client.session(prepared, opened)
+        if session.nothing_to_do and not quiet:
+            err().print("nothing to do")
     return session
+
+
+@contextmanager
+def told_how_to_go_on(client: Client, run_set: RunSetRow) -> Iterator[None]:
+    """Say what to type after Ctrl-C, whenever it comes, and end with its exit code."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        newest = client.find(run_set.name).id == run_set.id
+        again = shlex.join(["proctor", "resume", run_set.name if newest else str(run_set.id)])
+        err().print(f"Interrupted. To go on: {again}", soft_wrap=True)
+        raise typer.Exit(ExitCode.INTERRUPTED) from None
+
+
+def _tell_opened(prepared: Prepared, opened: Opened) -> None:
+    from proctor.kernel.words import counted
+
+    row, since = opened.run_set, f", since {opened.why_new}" if opened.why_new else ""
+    word = f"new run set{since}" if opened.created else "run set of this file"
+    err().print(f"{row.name} ({str(row.id)[:8]}): {word}, {counted(opened.queued, 'cell')} queued", soft_wrap=True)
+    for task in prepared.resolved.malformed:
+        err().print(f"  malformed task {task.name}: {task.problems[0]}", style="yellow", soft_wrap=True)
+    for remark in prepared.resolved.remarks:
+        err().print(f"  {remark}", style="yellow", soft_wrap=True)
 
 
 def follow(session: RunSession, *, quiet: bool) -> bool:
@@ -140,9 +176,20 @@ def _lines(session: RunSession) -> None:
 
 def _line(session: RunSession) -> str:
     seen = session.progress()
-    classes = " · ".join(f"{name} {count}" for name, count in session.classes.most_common())
-    waiting = f" · {seen.waiting} waiting" if seen.waiting else ""
-    return f"{seen.decided:,} of {seen.expected:,} decided · {session.running} running{waiting} · {classes}"
+    return f"{seen.decided:,} of {seen.expected:,} decided: {_parts(session, seen)}"
+
+
+def _parts(session: RunSession, seen: Progress) -> str:
+    """What the decided cells are made of, so that it adds up to their number, then what is not decided."""
+    here = session.decided.most_common()
+    earlier = seen.decided - sum(count for _, count in here)
+    parts = [f"{name} {count:,}" for name, count in here]
+    parts += [f"{earlier:,} earlier or elsewhere"] if earlier > 0 else []
+    parts += [f"{session.running} running"]
+    parts += [f"{seen.waiting:,} waiting"] if seen.waiting else []
+    owed = " ".join(f"{name} {count:,}" for name, count in session.undecided.most_common())
+    parts += [f"attempts without a verdict: {owed}"] if owed else []
+    return " · ".join(parts)
 
 
 def _live(session: RunSession, presses: list[int]) -> None:
@@ -167,17 +214,15 @@ def _live(session: RunSession, presses: list[int]) -> None:
         task = bar.add_task("", total=first.expected, completed=first.decided, seen="")
         while not session.wait(LOOK_SEC):
             seen = session.progress()
-            word = ("" if not presses else "stopping, Ctrl-C again to cancel · ") + _line(session).split(" · ", 1)[1]
+            word = ("" if not presses else "stopping, Ctrl-C again to cancel · ") + _parts(session, seen)
             bar.update(task, completed=seen.decided, total=seen.expected, seen=word)
 
 
-def show_end(board: Leaderboard, html: Path | None) -> None:
+def show_end(board: Leaderboard) -> None:
     """The leaderboard and what stands around it."""
     from proctor.reports.summary import summary
 
     show(*summary(board))
-    if html is not None:
-        show(f"report: {html}")
 
 
 def exit_code(board: Leaderboard) -> int:

@@ -111,11 +111,12 @@ def set_alias(
 
 
 def _tell(detail: SuiteDetail, standings: Mapping[str, Standing] | None = None) -> None:
+    from proctor.kernel.words import counted
     from proctor.reports.tables import suite_table
 
     row = detail.row
     names = f" ({', '.join(row.aliases)})" if row.aliases else ""
     show(
-        f"suite {row.suite_id}{names}: {row.task_count} tasks, {row.malformed_count} malformed",
+        f"suite {row.suite_id}{names}: {counted(row.task_count, 'task')}, {row.malformed_count} malformed",
         suite_table(detail, standings),
     )

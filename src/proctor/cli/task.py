@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from proctor.cli.output import AsJson, ExitCode, out, print_json, show, told
+from proctor.cli.terminal import piecewise
 
 if TYPE_CHECKING:
     from proctor.sandboxes.interfaces import Sandbox
@@ -28,7 +30,8 @@ def new(folder: Annotated[Path, typer.Argument(help="The new folder.")], as_json
         from proctor.suites.template import write_task
 
         write_task(folder)
-        print_json({"folder": folder}) if as_json else show(f"Made {folder}. Next: proctor task try {folder}")
+        following = shlex.join(["proctor", "task", "try", str(folder)])
+        print_json({"folder": folder}) if as_json else show(f"Made {folder}. Next: {following}")
 
 
 @app.command("try")
@@ -113,10 +116,10 @@ async def _lines(sandbox: Sandbox, cwd: str) -> None:
 
     from proctor.sdk import authoring
 
+    targets = {"stdout": piecewise(sys.stdout), "stderr": piecewise(sys.stderr)}
+
     def show_piece(stream: str, data: bytes) -> None:
-        target = sys.stdout.buffer if stream == "stdout" else sys.stderr.buffer
-        target.write(data)
-        target.flush()
+        targets[stream](data)
 
     while True:
         if sys.stdin.isatty():

@@ -34,6 +34,7 @@ RECONNECT_SEC: float = 45.0
 T = TypeVar("T")
 
 _log = structlog.get_logger(__name__)
+stamina.instrumentation.set_on_retry_hooks(())  # its own warnings know neither our levels nor our words
 
 _ROLE_CHECK = text("""
     SELECT r.rolsuper, r.rolbypassrls,
@@ -91,12 +92,15 @@ class Database:
         raise AssertionError("unreachable: the last attempt raises")
 
     def _before(self, attempt: stamina.Attempt) -> None:
-        if attempt.num == 1 or self._revive is None:
+        if attempt.num == 1:
+            return
+        _log.info("database.reconnecting", attempt=attempt.num)
+        if self._revive is None:
             return
         try:
             self._revive()
         except ProctorError as error:
-            _log.warning("database.not_revived", reason=str(error))
+            _log.info("database.not_revived", reason=str(error))
 
     def close(self) -> None:
         """Close every pooled connection."""

@@ -53,7 +53,7 @@ class AttemptRunner:
         self._parts = parts
         secrets = list(parts.secrets.values())
         self._kept = Kept(
-            recorder=PhaseRecorder(parts.clock),
+            recorder=PhaseRecorder(parts.clock, secrets),
             log=LogWriter(parts.objects, assignment.tenant, assignment.attempt, secrets, parts.clock),
             trajectory=TrajectoryGatherer(),
             sandboxes=AttemptSandboxes(assignment, parts),

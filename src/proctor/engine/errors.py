@@ -14,6 +14,8 @@ EngineError
 ├── ReferenceInvalid        not a run set, profile or label as compare and gate take them
 ├── NothingToCompare        no two profiles are left to compare
 └── GateInvalid             a threshold that can't be one, or no gate at all
+├── SeriesUnknown           no such series
+└── NoTaskFits              no task has a name of that pattern
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ __all__ = [
     "EngineError",
     "GateInvalid",
     "LabelUnknown",
+    "NoTaskFits",
     "NothingToCompare",
     "PolicyInvalid",
     "ReferenceInvalid",
@@ -34,6 +37,7 @@ __all__ = [
     "RunSetRuns",
     "RunSetUnknown",
     "SecretMissing",
+    "SeriesUnknown",
     "SpecInvalid",
 ]
 
@@ -55,6 +59,7 @@ class PolicyInvalid(UsageError):
     """The outcome policy file is not right."""
 
     code = "outcome-policy"
+    remedy = "Correct the place that is named; docs/explanation/outcomes.md says what a policy holds."
 
 
 class RunSetUnknown(UsageError):
@@ -97,6 +102,20 @@ class AttemptUnknown(UsageError):
 
     code = "attempt-unknown"
     remedy = "`proctor cells` lists cells with their attempts."
+
+
+class SeriesUnknown(UsageError):
+    """There is no such series."""
+
+    code = "series-unknown"
+    remedy = "A series is a profile's `series`, or its name: `proctor profile list RUN_SET`."
+
+
+class NoTaskFits(UsageError):
+    """No task of the suite has a name of that pattern; nothing was started."""
+
+    code = "no-task-fits"
+    remedy = "`proctor suite show SUITE` lists a suite's tasks; a pattern is of a whole name, such as '*orders*'."
 
 
 class SecretMissing(UsageError):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from codecs import getincrementaldecoder
 from collections.abc import Callable, Iterator, Sequence
 from uuid import UUID
 
@@ -28,13 +29,27 @@ def segment_key(tenant: UUID, attempt: UUID, number: int) -> str:
     return f"{tenant}/attempts/{attempt}/log/{number:06d}.jsonl"
 
 
+class _Stream:
+    """One stream of one program: secrets are removed, then bytes become text, both across the borders of pieces."""
+
+    def __init__(self, secrets: Sequence[str]) -> None:
+        self._scrubber = Scrubber(secrets)
+        self._decoder = getincrementaldecoder("utf-8")("replace")
+
+    def feed(self, data: bytes) -> str:
+        return self._decoder.decode(self._scrubber.feed(data))
+
+    def finish(self) -> str:
+        return self._decoder.decode(self._scrubber.finish(), final=True)
+
+
 class LogWriter:
     """Collects an attempt's output and writes its segments; secrets are removed before anything is kept."""
 
     def __init__(self, objects: ObjectStore, tenant: UUID, attempt: UUID, secrets: Sequence[str], clock: Clock) -> None:
         self._objects, self._tenant, self._attempt, self._clock = objects, tenant, attempt, clock
         self._secrets = secrets
-        self._scrubbers: dict[tuple[str, str], Scrubber] = {}
+        self._streams: dict[tuple[str, str], _Stream] = {}
         self._lines: list[bytes] = []
         self._size = 0
         self._written = 0
@@ -45,25 +60,33 @@ class LogWriter:
         self.dropped_bytes = 0
 
     def sink(self, phase: str) -> Callable[[str, bytes], None]:
-        """A function that takes the output of one phase."""
+        """A function that takes the output of one program of a phase; what earlier ones held back comes before it."""
+        self.release()
 
         def take(stream: str, data: bytes) -> None:
-            scrubber = self._scrubbers.setdefault((phase, stream), Scrubber(self._secrets))
-            self._add(phase, stream, scrubber.feed(data))
+            if (phase, stream) not in self._streams:
+                self._streams[phase, stream] = _Stream(self._secrets)
+            self._add(phase, stream, self._streams[phase, stream].feed(data))
 
         return take
 
-    def _add(self, phase: str, stream: str, data: bytes) -> None:
-        if not data:
+    def release(self) -> None:
+        """Write what was held back: the programs that printed it have ended, so no secret can go on in it."""
+        streams, self._streams = self._streams, {}
+        for (phase, stream), one in streams.items():
+            self._add(phase, stream, one.finish())
+
+    def _add(self, phase: str, stream: str, text: str) -> None:
+        if not text:
             return
         if self._written + self._size >= MAX_LOG_BYTES:
-            self.dropped_bytes += len(data)
+            self.dropped_bytes += len(text.encode())
             return
         line = {
             "t": self._clock.now().isoformat(),
             "phase": phase,
             "stream": stream,
-            "text": data.decode("utf-8", "replace"),
+            "text": text,
         }
         self._lines.append(json.dumps(line).encode() + b"\n")
         self._size += len(self._lines[-1])
@@ -92,8 +115,7 @@ class LogWriter:
 
     async def close(self) -> None:
         """Write what is left and wait for every segment."""
-        for (phase, stream), scrubber in self._scrubbers.items():
-            self._add(phase, stream, scrubber.finish())
+        self.release()
         self._flush()
         if self._pending:
             await asyncio.gather(*self._pending)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import errno
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from proctor.agents.errors import AgentSetupFailed, ProfileInvalid
 from proctor.agents.oracle import SolutionMissing
 from proctor.engine.evidence import STDERR_TAIL, Evidence, Phase
+from proctor.engine.secrets import scrub_detail
 from proctor.kernel.canonical import Json
 from proctor.kernel.clock import Clock
 from proctor.kernel.errors import ProctorError
@@ -28,6 +29,7 @@ class TaskUnsupported(ProctorError):
 
     code = "task-unsupported"
     exit_code = 2
+    remedy = "Leave the task out, or run it with a sandbox backend that gives what is named."
 
 
 class HarnessFault(Exception):
@@ -41,8 +43,9 @@ class PhaseFailed(Exception):
 class PhaseRecorder:
     """The evidence of one attempt, growing in order."""
 
-    def __init__(self, clock: Clock) -> None:
-        self._clock = clock
+    def __init__(self, clock: Clock, secrets: Sequence[str] = ()) -> None:
+        """``secrets``: what must not be in the evidence, whatever a program printed."""
+        self._clock, self._secrets = clock, secrets
         self.evidence: list[Evidence] = []
 
     @contextmanager
@@ -63,7 +66,8 @@ class PhaseRecorder:
             raise PhaseFailed(str(error)) from error
         finally:
             ended = self._clock.now()
-            item = Evidence(phase=phase, seq=len(self.evidence) + 1, started_at=started, ended_at=ended, detail=detail)
+            kept = {key: scrub_detail(value, self._secrets) for key, value in detail.items()}
+            item = Evidence(phase=phase, seq=len(self.evidence) + 1, started_at=started, ended_at=ended, detail=kept)
             self.evidence.append(item)
 
 

@@ -14,12 +14,13 @@ from sqlalchemy import Connection, func, select
 
 from proctor.database.queries import run_query
 from proctor.engine.errors import AttemptUnknown, RunSetUnknown
-from proctor.engine.models import attempt, evidence, grading, ledger, outcome, run_set
+from proctor.engine.models import attempt, evidence, grading, ledger, outcome, run_set, run_set_profile
 from proctor.engine.numbers import Rates, TaskTally, rank_intervals, rates
 from proctor.engine.outcomes import Owner
 from proctor.engine.planning import RunSetRow
 from proctor.engine.recording import KIND
 from proctor.kernel.canonical import Json
+from proctor.kernel.words import counted
 from proctor.objects.store import StoredObject
 from proctor.queue import service as queue
 
@@ -166,6 +167,8 @@ class AttemptDetail:
     outcomes: tuple[Mapping[str, Any], ...]
 
 
+MIN_REFERENCE: int = 4
+"""Characters of an id that must be given; fewer are a typing mistake."""
 _FIRST: tuple[int, str, int, UUID] = (-1, "", 0, UUID(int=0))
 
 
@@ -186,10 +189,12 @@ def find_run_set(connection: Connection, tenant: UUID, reference: str | None) ->
     named = [row for row in rows if row.name == reference]
     if named:
         return named[0]
-    begun = [row for row in rows if len(reference) >= 4 and str(row.id).startswith(reference.lower())]
+    begun = [row for row in rows if len(reference) >= MIN_REFERENCE and str(row.id).startswith(reference.lower())]
     if len(begun) == 1:
         return begun[0]
     what = f"{len(begun)} run sets begin with {reference!r}." if begun else f"There is no run set {reference!r}."
+    if not begun and all(char in "0123456789abcdef" for char in reference.lower()) and _at_least(reference):
+        what += f" Of an id, give the first {MIN_REFERENCE} characters at least."
     raise RunSetUnknown(what)
 
 
@@ -294,7 +299,7 @@ def _row(
     missing = rate.counts.expected - rate.counts.decided
     own = [*reasons, *([f"coverage: {missing} of {rate.counts.expected} cells have no verdict"] if missing else [])]
     if rate.counts.withdrawn:
-        own.append(f"withdrawn: {rate.counts.withdrawn} cells")
+        own.append(f"withdrawn: {counted(rate.counts.withdrawn, 'cell')}")
     complete = [o for o in others if o.configuration == profile.configuration and o.decided == len(tasks)]
     other_decided = sum(other.decided for other in complete)
     return LeaderboardRow(
@@ -421,7 +426,7 @@ def find_attempt(connection: Connection, tenant: UUID, reference: str) -> UUID:
     try:
         low, high = _id_range(reference)
     except ValueError as error:
-        raise AttemptUnknown(f"{reference!r} is no id or beginning of one.") from error
+        raise AttemptUnknown(f"{reference!r} is no id or beginning of one{_at_least(reference)}.") from error
     of_attempts = select(attempt.c.id).where(attempt.c.tenant_id == tenant, attempt.c.id.between(low, high)).limit(2)
     found = list(connection.execute(of_attempts).scalars())
     if not found:
@@ -433,9 +438,13 @@ def find_attempt(connection: Connection, tenant: UUID, reference: str) -> UUID:
     raise AttemptUnknown(f"{'Several attempts begin' if found else 'No attempt begins'} with {reference!r}.")
 
 
+def _at_least(reference: str) -> str:
+    return f": give its first {MIN_REFERENCE} characters at least" if len(reference) < MIN_REFERENCE else ""
+
+
 def _id_range(reference: str) -> tuple[UUID, UUID]:
     digits = reference.replace("-", "").lower()
-    if len(digits) < 4 or len(digits) > 32:
+    if len(digits) < MIN_REFERENCE or len(digits) > 32:
         raise ValueError(reference)
     return UUID(digits.ljust(32, "0")), UUID(digits.ljust(32, "f"))
 
@@ -471,6 +480,12 @@ def reused(connection: Connection, tenant: UUID, row: RunSetRow) -> tuple[int, d
 def history(connection: Connection, tenant: UUID, series: str) -> list[Mapping[str, Any]]:
     """Every leaderboard revision of a series, oldest first."""
     return [dict(row._mapping) for row in _run(connection, "history", tenant=tenant, series=series)]
+
+
+def series_names(connection: Connection, tenant: UUID) -> list[str]:
+    """Every series that a run set's profile has named."""
+    known = run_set_profile.c
+    return list(connection.execute(select(known.series).where(known.tenant_id == tenant).distinct()).scalars())
 
 
 def spent(connection: Connection, tenant: UUID, run_set_id: UUID) -> int:

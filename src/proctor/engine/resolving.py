@@ -12,6 +12,7 @@ from pathlib import Path
 from uuid import UUID
 
 from proctor.agents.catalogue import build_agent
+from proctor.agents.errors import ProfileInvalid
 from proctor.agents.scripted import TaskScript, read_script, script_document
 from proctor.engine.errors import SpecInvalid
 from proctor.engine.identity import ConfigurationParts, configuration_document
@@ -23,11 +24,13 @@ from proctor.kernel.canonical import Json
 from proctor.kernel.money import parse_usd
 from proctor.queue.service import Band
 from proctor.sandboxes.interfaces import SandboxBackend
+from proctor.suites.errors import SuiteUnknown
 from proctor.suites.loading import load_suite
 from proctor.suites.service import StoredTask, SuiteService
 
 __all__ = ["STANDARD_TOOLS", "Resolved", "resolve", "resolve_suite"]
 
+_SETTINGS: tuple[str, ...] = ("agent", "script")
 STANDARD_TOOLS: tuple[str, ...] = ("bash", "git", "python3")
 """Their versions are part of every local environment identity. Tools beyond these join where a task of the suite
 declares them, so that results carry over to a suite without one of its tasks unless that task alone needed more."""
@@ -44,6 +47,8 @@ class Resolved:
     malformed: tuple[StoredTask, ...]
     worst_case_nano: Mapping[str, int | None]
     """The most one attempt may cost by profile; ``None``: the file does not say."""
+    remarks: tuple[str, ...] = ()
+    """What is probably not meant."""
 
 
 def resolve(
@@ -84,18 +89,46 @@ def resolve(
         reasons=tuple(override_reasons(spec)),
         malformed=malformed,
         worst_case_nano={profile.name: _worst_case(profile) for profile in spec.profiles},
+        remarks=(*_folder_over_label(spec.suite, tenant, base, suites), *_scripts_of_other_tasks(profiles, tasks)),
     )
+
+
+def _folder_over_label(reference: str, tenant: UUID, base: Path, suites: SuiteService) -> list[str]:
+    labels = {alias.name for alias in suites.aliases(tenant)} if _folder(reference, base).is_dir() else set()
+    if reference not in labels:
+        return []
+    return [f"suite: {reference!r} is a label too; the folder was taken ({_folder(reference, base)})"]
+
+
+def _scripts_of_other_tasks(profiles: Sequence[PlannedProfile], tasks: Sequence[StoredTask]) -> list[str]:
+    names = {task.name for task in tasks}
+    scripts = {profile.name: profile.document["options"] for profile in profiles}
+    return [
+        f"profile {name}: its script names no task of this suite, so it will do nothing"
+        for name, options in scripts.items()
+        if isinstance(options, Mapping) and isinstance(script := options.get("script"), Mapping)
+        if names.isdisjoint(script)
+    ]
 
 
 def resolve_suite(reference: str, tenant: UUID, base: Path, suites: SuiteService) -> str:
     """The id of a suite by folder (imported as it is now), label or id. Raises ``SpecInvalid``, ``SuiteUnknown``."""
-    path = (base / reference).expanduser()
+    path = _folder(reference, base)
     if path.is_dir():
         loaded = load_suite(path)
         return suites.import_suite(tenant, loaded, source=str(path.resolve()))
     if "/" in reference or reference.startswith("."):
-        raise SpecInvalid(f"There is no folder {reference!r}.", where="suite")
-    return suites.resolve(tenant, reference)
+        remedy = "Name a folder of tasks, a label or a suite id."
+        raise SpecInvalid(f"There is no folder {reference!r}.", where="suite", remedy=remedy)
+    try:
+        return suites.resolve(tenant, reference)
+    except SuiteUnknown as error:
+        error.where = "suite"
+        raise
+
+
+def _folder(reference: str, base: Path) -> Path:
+    return (base / reference).expanduser()
 
 
 def _tools(tasks: Sequence[StoredTask]) -> list[str]:
@@ -111,8 +144,13 @@ def _profile(
     backend: str,
     environment: Mapping[str, str],
 ) -> PlannedProfile:
-    options = _options(profile, base, tasks)
-    agent = build_agent(profile.agent, options)
+    try:
+        options = _options(profile, base, tasks)
+        agent = build_agent(profile.agent, options)
+    except ProfileInvalid as error:
+        place = f"profiles[{spec.profiles.index(profile)}]"
+        error.where = f"{place}.{error.where}" if error.where in _SETTINGS else f"{place}.script: {error.where}"
+        raise
     parts = ConfigurationParts(
         agent=agent.identity.name,
         agent_version=agent.identity.version,

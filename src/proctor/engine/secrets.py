@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-__all__ = ["MASK", "Scrubber", "holds_secret", "scrub", "scrub_document"]
+from proctor.kernel.canonical import Json
+
+__all__ = ["MASK", "Scrubber", "holds_secret", "scrub", "scrub_detail", "scrub_document"]
 
 MASK: bytes = b"[secret removed]"
 _SHORTEST: int = 6
@@ -20,33 +23,80 @@ class Scrubber:
     def __init__(self, secrets: Sequence[str]) -> None:
         self._needles = _needles(secrets)
         self._longest = max((len(needle) for needle in self._needles), default=0)
+        self._found = _pattern(self._needles)
         self._held = b""
 
     def feed(self, piece: bytes) -> bytes:
-        """What can be let out so far; the end is held back while a secret could still begin in it."""
-        if not self._needles:
+        """What can be let out so far; only an end that is the beginning of a secret is held back, unmasked."""
+        if self._found is None:
             return piece
-        text = scrub(self._held + piece, self._needles)
-        cut = max(0, len(text) - self._longest + 1)
+        text = self._held + piece
+        waits, done, out = self._waits_from(text, 0), 0, bytearray()
+        for match in self._found.finditer(text):
+            if match.start() >= waits:
+                break  # it may be the beginning of a longer one
+            out += text[done : match.start()] + MASK
+            done = match.end()
+        cut = waits if done <= waits else self._waits_from(text, done)
         self._held = text[cut:]
-        return text[:cut]
+        return bytes(out + text[done:cut])
 
     def finish(self) -> bytes:
-        """What was held back."""
+        """What was held back: the text ended, so it is no secret unless it is one already."""
         rest, self._held = self._held, b""
-        return rest
+        return scrub(rest, self._needles)
+
+    def _waits_from(self, text: bytes, start: int) -> int:
+        """Where the longest end of a text begins that could still become a secret; its length if none could."""
+        for place in range(max(start, len(text) - self._longest + 1), len(text)):
+            end = text[place:]
+            if any(len(needle) > len(end) and needle.startswith(end) for needle in self._needles):
+                return place
+        return len(text)
 
 
 def scrub(text: bytes, needles: Sequence[bytes]) -> bytes:
-    """Text with every needle masked."""
-    for needle in needles:
-        text = text.replace(needle, MASK)
-    return text
+    """Text with every needle masked, in one pass: the mask itself is never looked into."""
+    found = _pattern(needles)
+    return text if found is None else found.sub(MASK, text)
+
+
+def _pattern(needles: Sequence[bytes]) -> re.Pattern[bytes] | None:
+    return re.compile(b"|".join(re.escape(needle) for needle in needles)) if needles else None
 
 
 def scrub_document(document: bytes, secrets: Sequence[str]) -> bytes:
     """A JSON document with every secret masked, also where JSON escapes it."""
     return scrub(document, _needles(secrets))
+
+
+def scrub_detail(value: Json, secrets: Sequence[str]) -> Json:
+    """A piece of evidence with every secret masked, in its texts; they may have been cut within one."""
+    needles = _needles(secrets)
+    return _scrubbed(value, needles) if needles else value
+
+
+def _scrubbed(value: Json, needles: Sequence[bytes]) -> Json:
+    if isinstance(value, str):
+        return _without_halves(scrub(value.encode("utf-8", "surrogatepass"), needles), needles).decode(
+            "utf-8", "replace"
+        )
+    if isinstance(value, Mapping):
+        return {key: _scrubbed(item, needles) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_scrubbed(item, needles) for item in value]
+    return value
+
+
+def _without_halves(text: bytes, needles: Sequence[bytes]) -> bytes:
+    """Text that neither begins with the end of a secret nor ends with the beginning of one."""
+    for needle in needles:
+        for size in range(len(needle) - 1, _SHORTEST - 1, -1):
+            if text.startswith(needle[-size:]):
+                text = MASK + text[size:]
+            if text.endswith(needle[:size]):
+                text = text[:-size] + MASK
+    return text
 
 
 def holds_secret(path: Path, secrets: Sequence[str]) -> bool:

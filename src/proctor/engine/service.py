@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -18,7 +19,7 @@ from proctor.database.queries import run_query
 from proctor.engine import planning, policy_book, reading, reclassifying
 from proctor.engine.certificates.certificate import Ground
 from proctor.engine.certificates.standing import baseline_reasons, grounds_of
-from proctor.engine.errors import RunSetEnded, RunSetImported, RunSetMoved, RunSetRuns
+from proctor.engine.errors import NoTaskFits, RunSetEnded, RunSetImported, RunSetMoved, RunSetRuns
 from proctor.engine.outcomes import OutcomePolicy
 from proctor.engine.planning import CellKind, RunSetRow
 from proctor.engine.reclassifying import Reclassifier
@@ -26,14 +27,16 @@ from proctor.engine.recording import KIND
 from proctor.engine.resolving import Resolved, override_reasons
 from proctor.engine.spec import RunSetSpec
 from proctor.kernel.ids import new_id
+from proctor.kernel.words import counted
 from proctor.queue import service as queue
 
-__all__ = ["EngineService", "OnMoved", "Opened", "Rehearsal", "Selection", "matches", "task_digests"]
+__all__ = ["EngineService", "OnMoved", "Opened", "Rehearsal", "Selection", "fitting", "matches", "task_digests"]
 
 _run = partial(run_query, "proctor.engine")
 
 
 T = TypeVar("T")
+_Named = TypeVar("_Named", bound=Any)
 
 
 class OnMoved(StrEnum):
@@ -110,7 +113,10 @@ class EngineService:
         return self.read(work)
 
     def open(self, resolved: Resolved, *, on_moved: OnMoved, fresh: bool, selection: Selection) -> Opened:
-        """Find or make the run set of a file and queue what it owes. Raises ``RunSetMoved`` with the differences."""
+        """Find or make the run set of a file and queue what it owes.
+
+        Raises ``RunSetMoved`` with the differences, and ``NoTaskFits``.
+        """
         return self.read(
             lambda connection: self._open(connection, resolved, on_moved, fresh=fresh, selection=selection)
         )
@@ -118,6 +124,7 @@ class EngineService:
     def _open(
         self, connection: Connection, resolved: Resolved, on_moved: OnMoved, *, fresh: bool, selection: Selection
     ) -> Opened:
+        only = _globbed(resolved, selection.task_glob)
         planning.lock(connection, self.tenant)
         found = None if fresh else planning.find(connection, resolved.plan)
         if found is not None and on_moved is not OnMoved.CONTINUE:
@@ -129,7 +136,7 @@ class EngineService:
             found = planning.find(connection, resolved.plan)
             assert found is not None
             self._emit(connection, found, "run_set.created")
-        queued = self._queue(connection, resolved, found, selection)
+        queued = self._queue(connection, resolved, found, selection, only)
         return Opened(run_set=found, created=created, why_new=why_new, wanted=queued)
 
     def _unless_moved(
@@ -143,7 +150,12 @@ class EngineService:
         raise RunSetMoved("\n  ".join(["What this file resolves to has changed:", *differences]), where=found.name)
 
     def _queue(
-        self, connection: Connection, resolved: Resolved, found: RunSetRow, selection: Selection
+        self,
+        connection: Connection,
+        resolved: Resolved,
+        found: RunSetRow,
+        selection: Selection,
+        only: frozenset[str] | None,
     ) -> Mapping[CellKind, int]:
         plan = replace(resolved.plan, policy_version=found.policy_version)  # it may have been reclassified
         progress = reading.progress(connection, self.tenant, found)
@@ -156,7 +168,7 @@ class EngineService:
             plan,
             found.id,
             revive=True,
-            only=_globbed(resolved, selection.task_glob),
+            only=only,
             only_owed=selection.only_owed,
             limit=selection.limit,
         )
@@ -234,7 +246,8 @@ class EngineService:
         def work(connection: Connection) -> None:
             row = reading.find_run_set(connection, self.tenant, str(identity))
             if row.state == "complete" or (row.state == "cancelled" and state == "paused"):
-                raise RunSetEnded(f"It is {row.state}.", where=row.name)
+                remedy = "`proctor run` with --fresh runs it again." if row.state == "complete" else None
+                raise RunSetEnded(f"It is {row.state}.", where=row.name, remedy=remedy)
             queue.let_go(connection, self.tenant, KIND, identity, drop=drop)
             planning.set_state(connection, self.tenant, identity, state, reason)
             self._emit(connection, row, f"run_set.{state}")
@@ -349,8 +362,7 @@ def _ending(row: RunSetRow, progress: reading.Progress, paused_reason: str | Non
         return "paused", paused_reason
     if progress.live:
         return "running", ""
-    missing = progress.expected - progress.decided
-    return "complete_with_gaps", f"{missing} {'cell' if missing == 1 else 'cells'} without a verdict"
+    return "complete_with_gaps", f"{counted(progress.expected - progress.decided, 'cell')} without a verdict"
 
 
 def _planned(profile: Any) -> planning.PlannedProfile:
@@ -369,9 +381,7 @@ def _ground(profile: planning.PlannedProfile) -> Ground:
 
 
 def _globbed(resolved: Resolved, glob: str | None) -> frozenset[str] | None:
-    if glob is None:
-        return None
-    return frozenset(task.content_digest for task in resolved.tasks if matches(task.name, glob))
+    return None if glob is None else frozenset(task_digests(resolved.tasks, glob))
 
 
 def matches(name: str, glob: str) -> bool:
@@ -380,5 +390,14 @@ def matches(name: str, glob: str) -> bool:
 
 
 def task_digests(tasks: Sequence[Any], glob: str) -> list[str]:
-    """Content digests of the tasks whose name fits a pattern."""
-    return [task.content_digest for task in tasks if matches(task.name, glob)]
+    """Content digests of the tasks whose name fits a pattern. Raises ``NoTaskFits``."""
+    return [task.content_digest for task in fitting(tasks, glob)]
+
+
+def fitting(tasks: Sequence[_Named], glob: str) -> list[_Named]:
+    """The tasks whose name fits a pattern. Raises ``NoTaskFits`` where there is none: a mistyped name is no wish."""
+    found = [task for task in tasks if matches(task.name, glob)]
+    if not found:
+        near = difflib.get_close_matches(glob, [task.name.rsplit("/", 1)[-1] for task in tasks], n=1)
+        raise NoTaskFits(f"No task's name fits {glob!r}." + (f" Did you mean {near[0]!r}?" if near else ""))
+    return found

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import difflib
 import hashlib
+import math
 import re
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Literal, get_args
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic_core import ErrorDetails
 
 from proctor.engine.errors import SpecInvalid
 from proctor.kernel.canonical import Json
@@ -25,6 +27,9 @@ __all__ = ["Profile", "RunSetSpec", "check_spec", "parse_duration", "parse_spec"
 
 _UNITS: dict[str, int] = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 _NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$"
+MAX_INTEGER: int = 2**53 - 1
+"""The largest integer that JSON, and so a digest, carries exactly."""
+_AS_TEXT: str = "Correct the file; `proctor init` writes a commented example."
 MAX_TRIALS: int = 100_000
 """A run set of more trials than this is a mistyped number."""
 
@@ -88,21 +93,12 @@ class Profile(_Section):
     @field_validator("env")
     @classmethod
     def _env_can_be_set(cls, env: dict[str, str]) -> dict[str, str]:
-        for name, value in env.items():
+        for name in env:
             if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name) is None:
                 raise ValueError(f"{name!r} can't name a variable")
-            if "\x00" in value:
-                raise ValueError(f"{name} holds a NUL character")
         if (wrong := malformed_reference(env.values())) is not None:
             raise ValueError(f"{wrong!r}: a reference is the whole value, such as ${{NAME}}")
         return env
-
-    @field_validator("command")
-    @classmethod
-    def _command_is_text(cls, command: str | None) -> str | None:
-        if command is not None and "\x00" in command:
-            raise ValueError("holds a NUL character")
-        return command
 
     @model_validator(mode="after")
     def _options_fit(self) -> Profile:
@@ -219,7 +215,8 @@ def read_spec(path: Path) -> tuple[RunSetSpec, str]:
     try:
         raw = path.read_bytes()
     except OSError as error:
-        raise SpecInvalid(f"The file can't be read: {error.strerror}.", where=str(path)) from error
+        remedy = "Name a run-set file that this user may read; `proctor init` writes one."
+        raise SpecInvalid(f"The file can't be read: {error.strerror}.", where=str(path), remedy=remedy) from error
     return parse_spec(raw, where=str(path)), hashlib.sha256(raw).hexdigest()
 
 
@@ -228,18 +225,21 @@ def parse_spec(raw: bytes, *, where: str) -> RunSetSpec:
     try:
         document = tomllib.loads(raw.decode())
     except UnicodeDecodeError as error:
-        raise SpecInvalid("The file is not UTF-8 text.", where=where) from error
+        raise SpecInvalid("The file is not UTF-8 text.", where=where, remedy=_AS_TEXT) from error
     except tomllib.TOMLDecodeError as error:
-        raise SpecInvalid(f"The file is not TOML: {error}.", where=where) from error
+        raise SpecInvalid(f"The file is not TOML: {error}.", where=where, remedy=_AS_TEXT) from error
     return check_spec(document, where=where)
 
 
 def check_spec(document: Mapping[str, object], *, where: str) -> RunSetSpec:
-    """A document as a checked spec. Raises ``SpecInvalid`` naming the field."""
+    """A document as a checked spec. Raises ``SpecInvalid`` naming every field that is wrong, one a line."""
     try:
         spec = RunSetSpec.model_validate(document)
     except ValidationError as error:
-        raise _told(error, where) from error
+        raise _told(_problems(error), where) from error
+    unstorable = dict(_unstorable(document, ""))
+    if unstorable:
+        raise _told(unstorable, where)
     names = [profile.name for profile in spec.profiles]
     for name in spec.gate.profiles:
         if name not in names:  # else nobody would be judged, and the gate met
@@ -247,26 +247,68 @@ def check_spec(document: Mapping[str, object], *, where: str) -> RunSetSpec:
     return spec
 
 
-def _told(error: ValidationError, where: str) -> SpecInvalid:
-    """The first problem in a person's words; a mistyped key before the key it was to be."""
-    problems = error.errors(include_url=False)
-    first = next((problem for problem in problems if problem["type"] == "extra_forbidden"), problems[0])
-    field = _field(first["loc"])
-    if first["type"] == "extra_forbidden":
-        near = difflib.get_close_matches(str(first["loc"][-1]), _known(first["loc"][:-1]), n=1, cutoff=0.5)
-        message = "There is no such key." + (f" Did you mean {near[0]!r}?" if near else "")
-    elif first["type"] == "missing":
-        message = "This key is missing."
-    else:
-        message = first["msg"].removeprefix("Value error, ").rstrip(".") + "."
-    more = f" (And {error.error_count() - 1} more.)" if error.error_count() > 1 else ""
-    return SpecInvalid(message + more, where=f"{where}: {field}" if field else where)
+def _unstorable(value: object, field: str) -> Iterator[tuple[str, str]]:
+    """What TOML can say and neither a program's arguments nor a digest can carry."""
+    if isinstance(value, Mapping):
+        for key, item in value.items():
+            yield from _unstorable(key, field)
+            yield from _unstorable(item, f"{field}.{key}".removeprefix("."))
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from _unstorable(item, f"{field}[{index}]")
+    elif isinstance(value, str) and "\x00" in value:
+        yield field.replace("\x00", "?"), "It holds a NUL character."
+    elif isinstance(value, float) and not math.isfinite(value):
+        yield field, "It is no finite number."
+    elif isinstance(value, int) and abs(value) > MAX_INTEGER:
+        yield field, "It is an integer beyond 2**53, which JSON does not carry exactly."
+
+
+def _told(problems: Mapping[str, str], where: str) -> SpecInvalid:
+    (field, message), *more = problems.items()
+    if not more:
+        return SpecInvalid(message, where=f"{where}: {field}" if field else where)
+    lines = (f"{field}: {message}" if field else message for field, message in problems.items())
+    return SpecInvalid("\n  ".join([f"{len(problems)} fields are wrong:", *lines]), where=where)
+
+
+def _problems(error: ValidationError) -> dict[str, str]:
+    """What is wrong by field, in a person's words; mistyped keys before the keys that they were to be."""
+    found: dict[str, str] = {}
+    for problem in sorted(error.errors(include_url=False), key=lambda one: one["type"] != "extra_forbidden"):
+        field = _field(problem["loc"])
+        if field in _CHOICES:
+            found[field] = f"It is {_CHOICES[field]}."
+        else:
+            found.setdefault(field, _words(problem))
+    return found
+
+
+_CHOICES: dict[str, str] = {
+    "policy.agent_timeout": '"task", or seconds above 0',
+    "policy.verifier_timeout": '"task", or seconds above 0',
+}
+"""Fields of several kinds, where each kind would complain of its own."""
+_ARM = re.compile(r"function-|constrained-|nullable|literal\[|(str|int|float|bool|dict\[.*)$")
+"""Pydantic's names for the kinds that a field may be of; they are no part of the field's."""
+
+
+def _words(problem: ErrorDetails) -> str:
+    if problem["type"] == "extra_forbidden":
+        near = difflib.get_close_matches(str(problem["loc"][-1]), _known(problem["loc"][:-1]), n=1, cutoff=0.5)
+        return "There is no such key." + (f" Did you mean {near[0]!r}?" if near else "")
+    if problem["type"] == "missing":
+        return "This key is missing."
+    return problem["msg"].removeprefix("Value error, ").rstrip(".") + "."
 
 
 def _field(location: Iterable[int | str]) -> str:
     text = ""
     for part in location:
-        text += f"[{part}]" if isinstance(part, int) else f".{part}"
+        if isinstance(part, int):
+            text += f"[{part}]"
+        elif not _ARM.match(part):
+            text += f".{part}"
     return text.removeprefix(".")
 
 

@@ -10,7 +10,7 @@ from proctor.engine.evidence import GradingFacts
 from proctor.engine.parts import RunnerParts
 from proctor.engine.states import Collected
 from proctor.engine.steps import StepPlan
-from proctor.engine.verification import Verification, grade
+from proctor.engine.verification import Verification, grade, without_secrets
 from proctor.sandboxes.interfaces import Sandbox
 from proctor.suites.tasks import Task, VerificationMode
 from proctor.suites.variables import resolve_variables
@@ -29,11 +29,12 @@ class StepGrader:
         parts: RunnerParts,
         sandboxes: AttemptSandboxes,
         loaded: LoadedTask,
-        on_output: Callable[[str, bytes], None],
+        sink: Callable[[], Callable[[str, bytes], None]],
     ) -> None:
+        """``sink`` gives what takes the output of one run of the verifier."""
         assert loaded.task is not None
         self._task: Task = loaded.task
-        self._parts, self._sandboxes, self._loaded, self._on_output = parts, sandboxes, loaded, on_output
+        self._parts, self._sandboxes, self._loaded, self._sink = parts, sandboxes, loaded, sink
 
     async def on_copy(self, step: StepPlan, collected: Collected, *, number: int) -> GradingFacts:
         """Grade what the step left in a sandbox of the verifier's own. Raises only what sandboxes raise."""
@@ -54,10 +55,11 @@ class StepGrader:
             number=number,
             env=resolve_variables(step.verifier_env, self._parts.secrets),
             timeout_sec=step.terms.verifier_timeout_sec,
-            on_output=self._on_output,
+            on_output=self._sink(),
             of_step=bool(step.name),
         )
-        return await grade(sandbox, verification, self._parts.clock)
+        facts = await grade(sandbox, verification, self._parts.clock)
+        return without_secrets(facts, list(self._parts.secrets.values()))
 
     async def _sandbox(self, step: StepPlan, collected: Collected) -> Sandbox:
         """From the state, or in ``separate`` with nothing but the declared paths."""

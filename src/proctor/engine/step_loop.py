@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from proctor.agents.interfaces import Agent, AgentContext, AgentRun
 from proctor.engine.assignments import Assignment, LoadedTask
@@ -61,7 +62,7 @@ class StepLoop:
         self._assignment, self._parts, self._kept = assignment, parts, kept
         self._loaded, self._task, self._plans = loaded, task, plans
         self._agent, self._sandbox = agent, sandbox
-        self._grader = StepGrader(parts, kept.sandboxes, loaded, kept.log.sink(Phase.VERIFY.value))
+        self._grader = StepGrader(parts, kept.sandboxes, loaded, partial(kept.log.sink, Phase.VERIFY.value))
         self._results: list[GradingFacts] = []
 
     async def run(self) -> None:
@@ -150,6 +151,7 @@ class StepLoop:
         with self._kept.recorder.phase(Phase.AGENT, step=step.name) as detail:
             self._kept.trajectory.instruct(step.instruction)
             run = await self._agent.run(self.context(step))
+            self._kept.log.release()
             self._kept.agent_runs.append(run)
             if run.exec is not None:
                 detail.update(exec_detail(run.exec))

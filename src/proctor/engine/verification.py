@@ -7,19 +7,20 @@ agent's final filesystem, nothing running), ``live`` (the agent's own sandbox).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from proctor.engine.evidence import GradingFacts, VerifierProblem
 from proctor.engine.phases import exec_detail
 from proctor.engine.rewards import MAX_REWARD_BYTES, parse_rewards
+from proctor.engine.secrets import scrub_detail
 from proctor.kernel.canonical import Json
 from proctor.kernel.clock import Clock
 from proctor.sandboxes.errors import TransferRefused
 from proctor.sandboxes.interfaces import ExecRequest, ExecResult, LimitKind, Sandbox
 from proctor.suites.tasks import Task, VerificationMode
 
-__all__ = ["Verification", "grade"]
+__all__ = ["Verification", "grade", "without_secrets"]
 
 _TESTS: str = "/tests"
 _LOGS: str = "/logs/verifier"
@@ -75,6 +76,11 @@ async def grade(sandbox: Sandbox, verification: Verification, clock: Clock) -> G
     if result.limit is LimitKind.WALL:
         return _facts(verification, clock, result, VerifierProblem.TIMEOUT, stage="test")
     return _facts(verification, clock, result, await _read_rewards(sandbox), stage="test")
+
+
+def without_secrets(facts: GradingFacts, secrets: Sequence[str]) -> GradingFacts:
+    """The same with every secret masked in what the verifier printed."""
+    return replace(facts, detail={key: scrub_detail(value, secrets) for key, value in facts.detail.items()})
 
 
 async def _read_rewards(sandbox: Sandbox) -> Mapping[str, float] | VerifierProblem:

@@ -56,6 +56,7 @@ class UsageError(ProctorError):
 
     code = "usage"
     exit_code = 2
+    remedy = "`proctor --help` and `proctor COMMAND --help` say what there is."
 
 
 class OwnFault(ProctorError):

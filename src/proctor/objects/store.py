@@ -13,23 +13,30 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from proctor.kernel.errors import OwnFault
+from proctor.kernel.errors import OwnFault, UsageError
 
 if TYPE_CHECKING:
     from obstore.store import ObjectStore as _Backend
 
-__all__ = ["ObjectDamaged", "ObjectMissing", "ObjectStore", "StoredObject"]
+__all__ = ["ObjectDamaged", "ObjectMissing", "ObjectStore", "StoreUnusable", "StoredObject"]
 
 _CHUNK: int = 1024 * 1024
 _REMEMBERED: int = 4096
 """Digests known to be stored already, so that equal states cost no look-up."""
 
 
+class StoreUnusable(UsageError):
+    """The object store can't be used."""
+
+    code = "objects-unusable"
+    remedy = "Correct PROCTOR_OBJECTS_URL and the cloud's own settings, or unset it for a folder in the data folder."
+
+
 class ObjectMissing(OwnFault):
     """An object that a row refers to is not in the object store."""
 
     code = "object-missing"
-    remedy = "Run `proctor audit`; restore the object store from its backup."
+    remedy = "Restore the object store from its backup."
 
 
 class ObjectDamaged(OwnFault):
@@ -116,6 +123,7 @@ class ObjectStore:
         with path.open("rb") as file:
             found = hashlib.file_digest(file, "sha256").hexdigest()
         if found != stored.sha256:
+            path.unlink()
             raise ObjectDamaged(where=stored.key)
 
     def is_whole(self, stored: StoredObject) -> bool:
@@ -128,6 +136,13 @@ class ObjectStore:
         for piece in stream:
             hasher.update(piece)
         return hasher.hexdigest() == stored.sha256
+
+    def read(self, stored: StoredObject) -> bytes:
+        """An object's bytes, checked. Raises ``ObjectMissing``, ``ObjectDamaged``."""
+        data = self.get(stored.key)
+        if hashlib.sha256(data).hexdigest() != stored.sha256:
+            raise ObjectDamaged(where=stored.key)
+        return data
 
     def exists(self, key: str) -> bool:
         """Whether the key holds an object."""
@@ -151,9 +166,15 @@ class ObjectStore:
 
 
 def _open(root: str | Path) -> _Backend:
+    import obstore.exceptions
     import obstore.store
 
-    if isinstance(root, str) and "://" in root:
-        return obstore.store.from_url(root)
-    Path(root).mkdir(parents=True, exist_ok=True, mode=0o700)
-    return obstore.store.LocalStore(str(root))
+    try:
+        if isinstance(root, str) and "://" in root:
+            return obstore.store.from_url(root)
+        Path(root).mkdir(parents=True, exist_ok=True, mode=0o700)
+        return obstore.store.LocalStore(str(root))
+    except OSError as error:
+        raise StoreUnusable(f"Its folder can't be made: {error.strerror}.", where=str(root)) from error
+    except (obstore.exceptions.BaseError, ValueError) as error:
+        raise StoreUnusable("The store's address or its settings can't be used.", where=str(root)) from error

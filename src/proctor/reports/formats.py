@@ -7,9 +7,11 @@ from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 
 from proctor.kernel.money import NANO, format_usd
+from proctor.kernel.words import counted
 
 __all__ = [
     "age",
+    "ago",
     "cost",
     "cost_difference",
     "duration",
@@ -107,10 +109,16 @@ def duration(seconds: float | None) -> str:
 
 
 def age(then: datetime, now: datetime | None = None) -> str:
-    """``12 days``, ``3 hours``: how long ago."""
+    """``12 days``, ``3 hours``, ``under a minute``: how old something is."""
     passed = (now or datetime.now(UTC)) - then
     for size, unit in ((timedelta(days=1), "day"), (timedelta(hours=1), "hour"), (timedelta(minutes=1), "minute")):
         count = int(passed / size)
         if count >= 1:
-            return f"{count} {unit}{'s' if count > 1 else ''}"
-    return "moments"
+            return counted(count, unit)
+    return "under a minute"
+
+
+def ago(then: datetime, now: datetime | None = None) -> str:
+    """``12 days ago``, ``just now``."""
+    old = age(then, now)
+    return "just now" if old == "under a minute" else f"{old} ago"

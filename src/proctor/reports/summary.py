@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Protocol
 from rich.text import Text
 
 from proctor.engine.numbers import compare
-from proctor.reports.formats import age, percent, spend
+from proctor.kernel.words import counted
+from proctor.reports.formats import ago, percent, spend
 from proctor.reports.tables import classes_line, leaderboard_table
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ def summary(board: Board) -> list[RenderableType]:
     row, progress = board.run_set, board.progress
     state = f"{row.name} {row.state.replace('_', ' ')}" + (f": {row.reason}" if row.reason else "")
     return [
-        Text(f"{state} · {progress.decided:,} of {progress.expected:,} cells have a verdict"),
+        Text(f"{state} · {progress.decided:,} of {counted(progress.expected, 'cell')} have a verdict"),
         leaderboard_table(board.rows),
         classes_line(board.rows),
         *_spend(board),
@@ -106,8 +107,8 @@ def spend_words(rows: Sequence[LeaderboardRow]) -> str:
 def _spend(board: Board) -> list[Text]:
     if not board.reused:
         return []
-    ago = f", oldest {age(board.oldest_reused)}" if board.oldest_reused else ""
-    cells = f"{board.reused:,} of {board.progress.expected:,} cells decided earlier{ago}"
+    oldest = f", the oldest {ago(board.oldest_reused)}" if board.oldest_reused else ""
+    cells = f"{board.reused:,} of {counted(board.progress.expected, 'cell')} decided earlier{oldest}"
     return [Text(f"{cells}; {spend_words(board.rows)}")]
 
 
@@ -119,7 +120,7 @@ def _remarks(rows: Sequence[LeaderboardRow]) -> list[Text]:
         lines.append(Text(f"not comparable ({names}): {reason}", style="yellow"))
     lines.extend(
         Text(
-            f"{row.profile}: {row.other_trials} other complete trials of this configuration, "
+            f"{row.profile}: {counted(row.other_trials, 'other complete trial')} of this configuration, "
             f"mean {percent(row.other_trials_mean)}"
         )
         for row in rows

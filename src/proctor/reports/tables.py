@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from rich import box
 from rich.console import RenderableType
@@ -13,7 +13,9 @@ from rich.text import Text
 from proctor.engine.certificates.standing import Standing
 from proctor.engine.planning import RunSetRow
 from proctor.engine.reading import CellRow, LeaderboardRow, RunSetStatus
-from proctor.reports.formats import UNKNOWN, age, cost, duration, interval, percent, tokens
+from proctor.kernel.words import counted
+from proctor.reports.fitting import Fitting
+from proctor.reports.formats import UNKNOWN, ago, cost, duration, interval, percent, tokens
 from proctor.suites.service import Alias, SuiteDetail, SuiteRow
 
 if TYPE_CHECKING:
@@ -43,35 +45,57 @@ __all__ = [
 ]
 
 
-def table(*columns: str, right: Iterable[str] = ()) -> Table:
-    """An empty table in the one look of the CLI."""
-    made = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
-    numeric = set(right)
+def table(*columns: str, right: Iterable[str] = (), whole: Iterable[str] = ()) -> Table:
+    """An empty table in the one look of the CLI.
+
+    Numbers (``right``) and what is ``whole``, such as an id to copy, are never broken into lines; other text is.
+    """
+    made = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
+    numeric, unbroken = set(right), {*right, *whole}
     for column in columns:
-        made.add_column(column, justify="right" if column in numeric else "left", overflow="fold")
+        side: Literal["left", "right"] = "right" if column in numeric else "left"
+        made.add_column(column, justify=side, overflow="fold", no_wrap=column in unbroken, vertical="top")
     return made
 
 
-def leaderboard_table(rows: Sequence[LeaderboardRow]) -> Table:
-    """The leaderboard: best strict rate first."""
-    numbers = ("strict", "95 %", "graded", "coverage", "bounds", "reward", "cost", "tokens in/out", "usage")
-    made = table("rank", "profile", *numbers, "comparable", right=numbers)
+def leaderboard_table(rows: Sequence[LeaderboardRow]) -> RenderableType:
+    """The leaderboard: best strict rate first. On narrow terminals rates stand over their counts, the rest below."""
+    numbers = (*_RATES, "reward", "cost", "tokens in/out", "usage")
+    wide = table("rank", "profile", *numbers, "comparable", right=numbers, whole=("rank", "comparable"))
+    rates = table("rank", "profile", "strict\n95 %", "graded", "coverage", "bounds", right=_STACKED, whole=["rank"])
+    rest = table("profile", *_REST, "comparable", right=_REST, whole=["comparable"])
     for row in rows:
-        made.add_row(*_leaderboard_cells(row))
-    return made
+        wide.add_row(_rank(row), row.profile, *_rate_texts(row, " "), *_rest_texts(row))
+        strict, chance, *others = _rate_texts(row, "\n")
+        rates.add_row(_rank(row), row.profile, f"{strict}\n{chance}", *others)
+        rest.add_row(row.profile, *_rest_texts(row))
+    return Fitting([wide], [rates, rest])
 
 
-def _leaderboard_cells(row: LeaderboardRow) -> list[str]:
-    rate, usage = row.rates, row.usage
+_RATES = ("strict", "95 %", "graded", "coverage", "bounds")
+_STACKED = ("strict\n95 %", "graded", "coverage", "bounds")
+_REST = ("reward", "cost", "tokens in/out", "usage")
+
+
+def _rank(row: LeaderboardRow) -> str:
     low, high = row.rank
+    return str(low) if low == high else f"{low}–{high}"
+
+
+def _rate_texts(row: LeaderboardRow, gap: str) -> list[str]:
+    rate, counts = row.rates, row.rates.counts
     return [
-        str(low) if low == high else f"{low}–{high}",
-        row.profile,
-        f"{percent(rate.strict)} {rate.counts.passed}/{rate.counts.expected}",
+        f"{percent(rate.strict)}{gap}{counts.passed}/{counts.expected}",
         interval(rate.interval.low, rate.interval.high) if rate.interval else UNKNOWN,
-        f"{percent(rate.graded)} {rate.counts.passed}/{rate.counts.decided}",
-        f"{percent(rate.coverage)} {rate.counts.decided}/{rate.counts.expected}",
+        f"{percent(rate.graded)}{gap}{counts.passed}/{counts.decided}",
+        f"{percent(rate.coverage)}{gap}{counts.decided}/{counts.expected}",
         interval(rate.bounds.low, rate.bounds.high) if rate.bounds else UNKNOWN,
+    ]
+
+
+def _rest_texts(row: LeaderboardRow) -> list[str]:
+    usage = row.usage
+    return [
         UNKNOWN if row.mean_reward is None else f"{row.mean_reward:.2f}",
         cost(usage.cost_nano, usage.coverage),
         f"{tokens(usage.input_tokens)} / {tokens(usage.output_tokens)}",
@@ -100,50 +124,71 @@ def _joined(counts: Mapping[str, int]) -> str:
 
 def run_sets_table(rows: Sequence[RunSetRow]) -> Table:
     """Run sets, newest first."""
-    made = table("run set", "id", "state", "suite", "begun", "reason")
+    made = table("run set", "id", "state", "suite", "begun", "reason", whole=("id", "suite"))
     for row in rows:
-        made.add_row(row.name, str(row.id)[:8], row.state, row.suite_id[:8], f"{age(row.created_at)} ago", row.reason)
+        made.add_row(row.name, str(row.id)[:8], row.state, row.suite_id[:8], ago(row.created_at), row.reason)
     return made
 
 
-def cells_table(cells: Sequence[CellRow], profiles: Mapping[int, str], tasks: Mapping[str, str]) -> Table:
-    """A page of cells."""
-    made = table("cell", "profile", "task", "trial", "class", "owner", "verdict", "reward", "attempts", "attempt")
-    for cell in cells:
-        outcome = (cell.outcome or "not started") + (f" (limit: {cell.limit})" if cell.limit else "")
-        verdict = {True: "pass", False: "fail", None: "none"}[cell.verdict]
-        made.add_row(
-            str(cell.cell)[:8],
-            profiles[cell.profile],
-            tasks.get(cell.content_digest, cell.content_digest[:8]),
-            str(cell.trial),
-            outcome if cell.withdrawn is None else f"withdrawn: {cell.withdrawn}",
-            cell.owner or UNKNOWN,
-            verdict,
-            UNKNOWN if cell.reward is None else f"{cell.reward:g}",
-            str(cell.attempts),
-            str(cell.attempt)[:8] if cell.attempt else UNKNOWN,
+def cells_table(cells: Sequence[CellRow], profiles: Mapping[int, str], tasks: Mapping[str, str]) -> RenderableType:
+    """A page of cells; on narrow terminals an attempt stands below its cell, a task below its profile."""
+    names = ("cell", "profile", "task", "trial", "class", "owner", "verdict", "reward", "attempts", "attempt")
+    whole = ("cell", "trial", "verdict", "reward", "attempts", "attempt")
+    wide = table(*names, whole=whole)
+    narrow = table("cell\nattempt", "profile\ntask", "trial", "class\nowner", "verdict", "reward", whole=_CELLS)
+    for one in cells:
+        cell, profile, task, trial, outcome, owner, verdict, reward, attempts, attempt = _cell_texts(
+            one, profiles, tasks
         )
-    return made
+        wide.add_row(cell, profile, task, trial, outcome, owner, verdict, reward, attempts, attempt)
+        pairs = (f"{cell}\n{attempt}", f"{profile}\n{task}", trial, f"{outcome}\n{owner}", verdict, reward)
+        narrow.add_row(*pairs)
+    return Fitting([wide], [narrow])
 
 
-def history_table(rows: Sequence[Mapping[str, Any]]) -> Table:
+_CELLS = ("cell\nattempt", "trial", "class\nowner", "verdict", "reward")
+
+
+def _cell_texts(cell: CellRow, profiles: Mapping[int, str], tasks: Mapping[str, str]) -> list[str]:
+    outcome = (cell.outcome or "not started") + (f" (limit: {cell.limit})" if cell.limit else "")
+    return [
+        str(cell.cell)[:8],
+        profiles[cell.profile],
+        tasks.get(cell.content_digest, cell.content_digest[:8]),
+        str(cell.trial),
+        outcome if cell.withdrawn is None else f"withdrawn: {cell.withdrawn}",
+        cell.owner or UNKNOWN,
+        {True: "pass", False: "fail", None: "none"}[cell.verdict],
+        UNKNOWN if cell.reward is None else f"{cell.reward:g}",
+        str(cell.attempts),
+        str(cell.attempt)[:8] if cell.attempt else UNKNOWN,
+    ]
+
+
+def history_table(rows: Sequence[Mapping[str, Any]]) -> RenderableType:
     """A series over time."""
-    made = table("when", "run set", "profile", "suite", "configuration", "strict", "coverage", "comparable")
+    ids = ("when", "suite", "configuration")
+    wide = table("when", "run set", "profile", *ids[1:], "strict", "coverage", "comparable", right=_OVER, whole=ids)
+    narrow = table("when", "run set\nprofile", _STOOD, "strict", "coverage", "comparable", right=_OVER, whole=_STOODS)
     for row in rows:
-        counts = row["counts"]
-        expected = counts["expected"]
-        made.add_row(
-            row["created_at"].strftime("%Y-%m-%d %H:%M"),
-            row["run_set"],
-            row["profile"],
-            row["suite_id"][:8],
-            row["configuration"][:8],
-            f"{percent(counts['passed'] / expected)} {counts['passed']}/{expected}",
-            f"{percent(counts['decided'] / expected)} {counts['decided']}/{expected}",
-            "yes" if row["comparable"] else f"no: {row['reasons'][0]}",
-        )
-    return made
+        suite, configuration = row["suite_id"][:8], row["configuration"][:8]
+        comparable = "yes" if row["comparable"] else f"no: {row['reasons'][0]}"
+        day, time = row["created_at"].strftime("%Y-%m-%d"), row["created_at"].strftime("%H:%M")
+        names = (row["run_set"], row["profile"])
+        wide.add_row(f"{day} {time}", *names, suite, configuration, *_over(row["counts"], " "), comparable)
+        stacked = (f"{day}\n{time}", "\n".join(names), f"{suite}\n{configuration}")
+        narrow.add_row(*stacked, *_over(row["counts"], "\n"), comparable)
+    return Fitting([wide], [narrow])
+
+
+_OVER = ("strict", "coverage")
+_STOOD: str = "suite\nconfiguration"
+_STOODS = ("when", _STOOD)
+
+
+def _over(counts: Mapping[str, Any], gap: str) -> list[str]:
+    expected = counts["expected"]
+    return [f"{percent(counts[name] / expected)}{gap}{counts[name]}/{expected}" for name in ("passed", "decided")]
 
 
 def status_lines(
@@ -154,7 +199,7 @@ def status_lines(
     state = row.state.replace("_", " ") + (f": {row.reason}" if row.reason else "")
     lines: list[RenderableType] = [
         f"{row.name} ({row.id}) {state}",
-        f"{progress.decided:,} of {progress.expected:,} cells have a verdict, {progress.passed:,} passed",
+        f"{progress.decided:,} of {counted(progress.expected, 'cell')} have a verdict, {progress.passed:,} passed",
         f"queued {progress.queued:,} · running {progress.running:,} · waiting {progress.waiting:,} · "
         f"dead letters {progress.dead:,}",
     ]
@@ -169,14 +214,15 @@ def status_lines(
 
 def suites_table(rows: Sequence[SuiteRow]) -> Table:
     """Suites with their labels."""
-    made = table("suite", "labels", "tasks", "malformed", "imported", "from", right=["tasks", "malformed"])
+    names = ("suite", "labels", "tasks", "malformed", "imported", "from")
+    made = table(*names, right=["tasks", "malformed"], whole=["suite", "imported"])
     for row in rows:
         made.add_row(
             row.suite_id[:12],
             ", ".join(row.aliases),
             str(row.task_count),
             str(row.malformed_count),
-            f"{age(row.created_at)} ago",
+            ago(row.created_at),
             row.source,
         )
     return made
@@ -184,7 +230,9 @@ def suites_table(rows: Sequence[SuiteRow]) -> Table:
 
 def suite_table(detail: SuiteDetail, standings: Mapping[str, Standing] | None = None) -> Table:
     """A suite's tasks, with what their certificates say where that was asked."""
-    made = table("task", "content", "verification", "needs", "certificate", "problem")
+    made = table(
+        "task", "content", "verification", "needs", "certificate", "problem", whole=["content", "verification"]
+    )
     for one in detail.tasks:
         made.add_row(
             one.name,
@@ -202,14 +250,14 @@ def _certificate(standing: Standing | None) -> str:
     if standing is None or (standing.verdict is None and standing.quarantined is None):
         return UNKNOWN
     verdict = standing.verdict.value.replace("_", " ") if standing.verdict else "none"
-    when = f", {age(standing.made_at)} ago" if standing.made_at else ""
+    when = f", {ago(standing.made_at)}" if standing.made_at else ""
     reasons = standing.quarantined or "; ".join(standing.problems)
     return f"{verdict}{when}" + (f": {reasons}" if reasons else "")
 
 
 def aliases_table(rows: Sequence[Alias]) -> Table:
     """Labels with what they stood for and when."""
-    made = table("label", "stands for", "from", "until", "set by")
+    made = table("label", "stands for", "from", "until", "set by", whole=("stands for", "from", "until"))
     for row in rows:
         until = row.valid_to.strftime("%Y-%m-%d %H:%M") if row.valid_to else "now"
         made.add_row(row.name, row.target[:12], row.valid_from.strftime("%Y-%m-%d %H:%M"), until, row.source)
@@ -218,7 +266,7 @@ def aliases_table(rows: Sequence[Alias]) -> Table:
 
 def profiles_table(rows: Sequence[Mapping[str, Any]]) -> Table:
     """A run set's profiles."""
-    made = table("profile", "series", "agent", "model", "configuration")
+    made = table("profile", "series", "agent", "model", "configuration", whole=["configuration"])
     for row in rows:
         document = row["document"]
         agent = f"{document['agent']['name']} {document['agent']['version']}"
@@ -268,22 +316,24 @@ def moves_table(moves: Sequence[ClassMove]) -> Table:
     return made
 
 
-def rates_change_table(before: Mapping[str, Rates], after: Mapping[str, Rates]) -> Table:
-    """Every profile's rates under one policy and under another."""
+def rates_change_table(before: Mapping[str, Rates], after: Mapping[str, Rates]) -> RenderableType:
+    """Every profile's rates under one policy and under another; on narrow terminals one over the other."""
     names = ("strict", "graded", "coverage", "bounds")
-    made = table("profile", *names, right=names)
+    wide, narrow = table("profile", *names, right=names), table("profile", *names, right=names)
     for profile, was in before.items():
-        pairs = zip(_rate_cells(was), _rate_cells(after[profile]), strict=True)
-        made.add_row(profile, *(f"{one} → {two}" for one, two in pairs))
-    return made
+        pairs = list(zip(_rate_cells(was, " "), _rate_cells(after[profile], " "), strict=True))
+        wide.add_row(profile, *(f"{one} → {two}" for one, two in pairs))
+        pairs = list(zip(_rate_cells(was, "\n"), _rate_cells(after[profile], "\n"), strict=True))
+        narrow.add_row(profile, *(f"{one}\n→ {two}" for one, two in pairs))
+    return Fitting([wide], [narrow])
 
 
-def _rate_cells(rate: Rates) -> list[str]:
+def _rate_cells(rate: Rates, gap: str) -> list[str]:
     counts = rate.counts
     return [
-        f"{percent(rate.strict)} {counts.passed}/{counts.expected}",
-        f"{percent(rate.graded)} {counts.passed}/{counts.decided}",
-        percent(rate.coverage),
+        f"{percent(rate.strict)}{gap}{counts.passed}/{counts.expected}",
+        f"{percent(rate.graded)}{gap}{counts.passed}/{counts.decided}",
+        f"{percent(rate.coverage)}{gap}{counts.decided}/{counts.expected}",
         interval(rate.bounds.low, rate.bounds.high) if rate.bounds else UNKNOWN,
     ]
 

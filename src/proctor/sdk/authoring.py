@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -82,6 +83,8 @@ async def try_task(task: LoadedTask, solution: str) -> Tried:
     agent, options, wanted = _SOLUTIONS[solution]
     with _parts(task) as parts:
         finished = await AttemptRunner(assignment_for(task, agent, options), parts).run()
+        if any(item.detail.get("reason") == "cancelled" for item in finished.evidence):
+            raise asyncio.CancelledError  # Ctrl-C is no verdict on the solution
         log = log_of(parts, finished)
     outcome = classify(
         load_policy(CURRENT_POLICY), finished.evidence, finished.gradings[-1] if finished.gradings else None

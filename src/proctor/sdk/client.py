@@ -9,7 +9,7 @@ with Client.open() as client:
 
 from __future__ import annotations
 
-import os
+import difflib
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -23,18 +23,22 @@ from sqlalchemy import Connection
 
 from proctor.app import Platform, open_platform
 from proctor.engine import logs, reading
-from proctor.engine.errors import NothingToCompare, SecretMissing, SpecInvalid
+from proctor.engine.errors import NothingToCompare, SecretMissing, SeriesUnknown, SpecInvalid
 from proctor.engine.gates import GateResult, judge_gate
 from proctor.engine.planning import RunSetRow
 from proctor.engine.resolving import Resolved, resolve, resolve_suite
 from proctor.engine.service import OnMoved, Opened, Rehearsal, Selection, task_digests
 from proctor.engine.spec import Gate, RunSetSpec, check_spec, read_spec, spec_document
 from proctor.kernel.canonical import digest
+from proctor.kernel.errors import UsageError
+from proctor.kernel.paths import writing
+from proctor.objects.store import StoredObject
 from proctor.sandboxes.errors import SandboxError
 from proctor.sandboxes.interfaces import SandboxBackend
 from proctor.settings import Settings, secret_values
 from proctor.suites.loading import load_suite
 from proctor.suites.service import Alias, StoredTask, SuiteDetail, SuiteRow
+from proctor.telemetry import configure_logs
 
 if TYPE_CHECKING:
     from proctor.engine.certificates.standing import Standing
@@ -87,7 +91,9 @@ class Client:
     @contextmanager
     def open(cls, settings: Settings | None = None) -> Iterator[Client]:
         """Connect; the embedded database starts if need be and stops with its last client."""
-        with open_platform(settings or Settings()) as platform:
+        settings = settings or Settings()
+        configure_logs(settings.log_level)
+        with open_platform(settings) as platform:
             yield cls(platform)
 
     def _read(self, work: Callable[[Connection], T]) -> T:
@@ -95,10 +101,11 @@ class Client:
 
     # --- running ------------------------------------------------------------------------------------------------------
 
-    def prepare(self, file: Path, *, fresh: bool = False) -> Prepared:
-        """Read and resolve a run-set file. Raises ``SpecInvalid`` naming the field."""
+    def prepare(self, file: Path, *, concurrency: int | None = None, fresh: bool = False) -> Prepared:
+        """Read and resolve a run-set file. Raises what is wrong with it, naming the file and the field."""
         spec, spec_digest = read_spec(file)
-        return self._prepare(spec, spec_digest, file.resolve().parent, fresh=fresh)
+        with _placed(lambda field: f"{file}: {field}"):
+            return self._prepare(_at_once(spec, concurrency), spec_digest, file.resolve().parent, fresh=fresh)
 
     def prepare_tasks(
         self, tasks: str, agents: Sequence[str], *, trials: int, concurrency: int | None = None, fresh: bool = False
@@ -109,9 +116,8 @@ class Client:
         document = {"name": name[:100], "suite": tasks, "trials": trials, "profiles": profiles}
         spec = check_spec(document, where="--agent")
         spec_digest = digest(spec_document(spec))
-        if concurrency is not None:
-            spec = spec.model_copy(update={"execution": spec.execution.model_copy(update={"concurrency": concurrency})})
-        return self._prepare(spec, spec_digest, Path.cwd(), fresh=fresh)
+        with _placed(lambda field: "TASKS" if field == "suite" else "--agent"):
+            return self._prepare(_at_once(spec, concurrency), spec_digest, Path.cwd(), fresh=fresh)
 
     def _prepare(self, spec: RunSetSpec, spec_digest: str, base: Path, *, fresh: bool) -> Prepared:
         backend = self._platform.backend(spec.execution.sandbox)
@@ -157,22 +163,14 @@ class Client:
         from proctor.sdk.running import RunSession
 
         idle = opened.queued == 0 and not self._platform.engine.work_left(opened.run_set.id)()
-        if not idle:
-            self._configure_logs()
         return RunSession(
             self._platform, opened.run_set, prepared.spec, prepared.backend, prepared.secrets, nothing_to_do=idle
         )
-
-    def _configure_logs(self) -> None:
-        from proctor.telemetry import configure_logs
-
-        configure_logs(self._platform.settings.log_level)
 
     def resume(self, reference: str | None) -> tuple[RunSession, int]:
         """Queue a run set's owed cells again, dead letters too, with a worker in this process."""
         from proctor.sdk.running import RunSession
 
-        self._configure_logs()
         row = self.find(reference)
         spec = self._platform.engine.stored_spec(row.id)
         secrets, missing = secret_values(spec.secrets.names)
@@ -239,12 +237,13 @@ class Client:
         )
 
     def write_html(self, reference: str | None, path: Path) -> None:
-        """Write a run set's report as one self-contained HTML file."""
+        """Write a run set's report as one self-contained HTML file. Raises ``PathUnusable``."""
         from proctor.reports.html import MATRIX_CELLS, render_html
 
         board = self.leaderboard(reference)
         _, page, profiles, tasks = self.cells(reference, limit=MATRIX_CELLS)
-        path.write_text(render_html(board, page.cells, profiles, tasks), encoding="utf-8")
+        with writing(path):
+            path.write_text(render_html(board, page.cells, profiles, tasks), encoding="utf-8")
 
     def task_names(self, suite_id: str) -> dict[str, str]:
         """Task names by content digest."""
@@ -293,22 +292,27 @@ class Client:
         identity = self._read(lambda connection: reading.find_attempt(connection, tenant, reference))
         return self._read(lambda connection: reading.attempt_detail(connection, tenant, identity))
 
-    def artifact(self, key: str) -> bytes:
-        """An artifact's bytes by its key."""
-        return self._platform.objects.get(key)
+    def artifact(self, artifact: Mapping[str, Any]) -> bytes:
+        """An attempt's artifact. Raises ``ObjectMissing``, ``ObjectDamaged``."""
+        return self._platform.objects.read(_stored(artifact))
 
-    def save_artifact(self, key: str, path: Path) -> None:
-        """Write an artifact to a new file."""
-        self._platform.objects.get_file(key, path)
+    def save_artifact(self, artifact: Mapping[str, Any], path: Path) -> None:
+        """Write an attempt's artifact to a new file. Raises ``ObjectMissing``, ``ObjectDamaged``, ``PathUnusable``."""
+        with writing(path):
+            self._platform.objects.fetch(_stored(artifact), path)
 
     def log_segments(self, attempt: UUID, *, after: int = 0) -> Iterator[tuple[int, bytes]]:
         """Log segments of an attempt numbered above ``after``, as far as there are any."""
         return logs.read_segments(self._platform.objects, self._platform.tenant, attempt, after=after)
 
     def history(self, series: str) -> list[Mapping[str, Any]]:
-        """Every leaderboard revision of a series, oldest first."""
+        """Every leaderboard revision of a series, oldest first. Raises ``SeriesUnknown`` naming those there are."""
         tenant = self._platform.tenant
-        return self._read(lambda connection: reading.history(connection, tenant, series))
+        rows = self._read(lambda connection: reading.history(connection, tenant, series))
+        known = [] if rows else self._read(lambda connection: reading.series_names(connection, tenant))
+        if not rows and series not in known:
+            raise SeriesUnknown(f"There is no series {series!r}; {_list_of(known, series)}.")
+        return rows
 
     def profiles(self, reference: str | None) -> list[Mapping[str, Any]]:
         """A run set's profiles with their configuration documents."""
@@ -406,8 +410,6 @@ class Client:
 
     def import_suite(self, path: Path, *, label: str | None) -> tuple[str, SuiteDetail]:
         """Import a folder of tasks, with a label if one is given; its id and what is in it."""
-        if not path.is_dir():
-            raise SpecInvalid("There is no such folder.", where=os.fspath(path))
         suite_id = self._platform.suites.import_suite(
             self._platform.tenant, load_suite(path), source=str(path.resolve())
         )
@@ -451,6 +453,43 @@ class Client:
     def aliases(self) -> list[Alias]:
         """Every label with its history."""
         return self._platform.suites.aliases(self._platform.tenant)
+
+
+@contextmanager
+def _placed(place: Callable[[str], str]) -> Iterator[None]:
+    """An error that names a field of the run set names it as the caller wrote it."""
+    try:
+        yield
+    except UsageError as error:
+        if error.where is not None and _FIELD.match(error.where):
+            error.where = place(error.where)
+        raise
+
+
+_FIELD = re.compile(r"suite\b|execution\.sandbox\b|profiles\[")
+
+
+def _at_once(spec: RunSetSpec, concurrency: int | None) -> RunSetSpec:
+    """The spec with another concurrency: it is routing, so its digest stays."""
+    if concurrency is None:
+        return spec
+    return spec.model_copy(update={"execution": spec.execution.model_copy(update={"concurrency": concurrency})})
+
+
+def _stored(artifact: Mapping[str, Any]) -> StoredObject:
+    return StoredObject(key=artifact["key"], sha256=artifact["sha256"], size=artifact["size"])
+
+
+def _list_of(known: Sequence[str], wanted: str) -> str:
+    if not known:
+        return "there is none yet"
+    near = difflib.get_close_matches(wanted, known, n=_SHOWN)
+    more = "" if len(known) <= _SHOWN else f" and {len(known) - _SHOWN} more"
+    return f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(sorted(known)[:_SHOWN])}{more}"
+
+
+_SHOWN: int = 10
+"""Names listed in an error: enough to find one's own, not a page of them."""
 
 
 def _position(profiles: Mapping[int, str], name: str | None) -> int | None:

@@ -11,6 +11,7 @@ from proctor.engine.planning import CellKind, PlannedProfile
 from proctor.engine.step_grading import GRADINGS
 from proctor.engine.terms import obstacles, terms_of
 from proctor.kernel.canonical import Json
+from proctor.kernel.words import counted
 from proctor.sdk.client import Client, Prepared
 from proctor.sdk.requests import RunRequest
 from proctor.suites.service import StoredTask
@@ -40,6 +41,7 @@ class DryRun:
     reasons: tuple[str, ...]
     malformed: tuple[str, ...]
     missing_secrets: tuple[str, ...]
+    remarks: tuple[str, ...] = ()
 
 
 def dry_run(client: Client, prepared: Prepared, request: RunRequest) -> DryRun:
@@ -66,13 +68,14 @@ def dry_run(client: Client, prepared: Prepared, request: RunRequest) -> DryRun:
         reasons=reasons,
         malformed=tuple(f"{task.name}: {problem}" for task in prepared.resolved.malformed for problem in task.problems),
         missing_secrets=prepared.missing_secrets,
+        remarks=prepared.resolved.remarks,
     )
 
 
 def _gaps(prepared: Prepared) -> Iterator[str]:
     """What is known before launch to have no verdict."""
     if count := len(prepared.resolved.malformed):
-        yield f"coverage: {count} malformed {'task' if count == 1 else 'tasks'} can have no verdict"
+        yield f"coverage: {counted(count, 'malformed task')} can have no verdict"
     for profile in prepared.resolved.plan.profiles:
         for task in prepared.resolved.tasks:
             for reason in _obstacles(prepared, profile, task):

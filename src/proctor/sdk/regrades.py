@@ -16,7 +16,7 @@ from proctor.engine.regrading.difference import RegradedTask, by_task
 from proctor.engine.regrading.grader import Regraded, Regrader
 from proctor.engine.resolving import resolve_suite
 from proctor.engine.scratch import remove_scratch
-from proctor.engine.service import matches
+from proctor.engine.service import fitting
 from proctor.kernel.errors import ProctorError
 from proctor.queue.workers import WorkerIdentity
 from proctor.settings import secret_values
@@ -57,7 +57,8 @@ def plan_regrade(
     ``recheck``: the verifiers are those that were run. Raises ``SpecInvalid`` where nothing changed.
     """
     tenant, suites = platform.tenant, platform.suites
-    old = [one for one in suites.tasks(tenant, row.suite_id) if task is None or matches(one.name, task)]
+    old = suites.tasks(tenant, row.suite_id)
+    old = old if task is None else fitting(old, task)
     if recheck:
         suite_id, tasks = row.suite_id, {one.content_digest: one for one in old if one.task is not None}
     else:

@@ -50,7 +50,10 @@ class RunSession:
         self._failure: BaseException | None = None
         self._started = time.monotonic()
         self._cost_nano = platform.engine.read(lambda c: reading.spent(c, platform.tenant, run_set.id))
-        self.classes: Counter[str] = Counter()
+        self.decided: Counter[str] = Counter()
+        """Cells that this session gave a verdict, by class."""
+        self.undecided: Counter[str] = Counter()
+        """Its attempts that ended without one, by class; their cells may have been decided since."""
         self.paused_reason: str | None = None
         self._stopped = False
 
@@ -126,7 +129,8 @@ class RunSession:
 
     def _settled(self, batch: Sequence[Decided]) -> None:
         for decided in batch:
-            self.classes[decided.outcome.outcome.value] += 1
+            ended = decided.outcome
+            (self.undecided if ended.verdict is None else self.decided)[ended.outcome.value] += 1
             cost = (decided.finished.usage or {}).get("cost_nano")
             self._cost_nano += cost if isinstance(cost, int) else 0
 

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import json
+import os
+import re
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
 
 from proctor.kernel.errors import UsageError
+from proctor.kernel.paths import check_target, writing
+from proctor.kernel.words import counted
+from proctor.suites.files import printable
 from proctor.suites.loading import load_suite
 
 __all__ = ["Started", "write_run_set_file"]
 
 _FILE = """\
-# A run set: which agents sit which tasks, how often. `proctor run {file} --dry-run` says what it would take.
-name = "{name}"
-suite = "{suite}"        # a folder, a label or a suite id; {tasks} tasks here
+# A run set: which agents sit which tasks, how often. `{command}` says what it would take.
+name = {name}
+suite = {suite}        # a folder, a label or a suite id; {tasks} here
 trials = 1{pad}# of each profile on each task; more trials make narrower intervals
 reuse = "30d"            # verdicts up to this age are taken for nothing; "off" runs everything again
 
@@ -82,20 +89,26 @@ class Started:
 
 def write_run_set_file(folder: Path, file: Path) -> Started:
     """Write a run-set file for the first folder of tasks at or below ``folder``. Raises ``FileExists``, ``NoTasks``."""
-    if file.exists():
+    if os.path.lexists(file):
         raise FileExists(where=str(file))
+    check_target(file)
     suite, tasks, malformed = _find(folder)
-    name = "".join(c if c.isalnum() or c in "._-" else "-" for c in suite.resolve().name).strip("._-") or "run"
-    reference = _relative(suite, file.resolve().parent)
-    text = _FILE.format(file=file, name=name, suite=reference, tasks=tasks, pad=" " * 15)
-    with file.open("x", encoding="utf-8") as target:
+    name = re.sub(r"[^A-Za-z0-9._-]", "-", suite.resolve().name).strip("._-")[:100] or "run"
+    text = _FILE.format(
+        command=printable(shlex.join(["proctor", "run", str(file), "--dry-run"])),
+        name=_toml(name),
+        suite=_toml(_relative(suite, file.resolve().parent)),
+        tasks=counted(tasks, "task"),
+        pad=" " * 15,
+    )
+    with writing(file), file.open("x", encoding="utf-8") as target:
         target.write(text)
     return Started(file=file, suite=suite, tasks=tasks, malformed=malformed)
 
 
 def _find(folder: Path) -> tuple[Path, int, int]:
     if not folder.is_dir():
-        raise NoTasks(where=str(folder))
+        raise NoTasks("It is no folder." if folder.exists() else "There is no such folder.", where=str(folder))
     below = sorted(path for path in folder.glob("*/") if not path.name.startswith("."))
     deeper = sorted(path for path in folder.glob("*/*/") if not path.name.startswith("."))
     for candidate in (folder, *below, *deeper):
@@ -106,6 +119,15 @@ def _find(folder: Path) -> tuple[Path, int, int]:
         if loaded.tasks:
             return candidate, len(loaded.tasks), len(loaded.malformed)
     raise NoTasks(where=str(folder))
+
+
+def _toml(text: str) -> str:
+    """A TOML string. Raises ``NoTasks`` for a path that is no text, as a TOML file is text."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise NoTasks("The folder's path is not UTF-8, so no file can name it.", where=printable(text)) from error
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def _relative(suite: Path, base: Path) -> str:

@@ -92,4 +92,4 @@ class ArchiveInvalid(OwnFault):
     """The stored archive of a task is not what was stored."""
 
     code = "task-archive"
-    remedy = "Run `proctor audit`; import the suite again from its source."
+    remedy = "Restore the object store from its backup."

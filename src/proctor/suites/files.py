@@ -85,6 +85,9 @@ class TaskTree:
 def read_tree(folder: Path) -> TaskTree:
     """Read a task folder's files. Never raises for what the folder holds; see ``TaskTree.problems``."""
     tree = TaskTree(root=os.path.realpath(folder))
+    if not os.access(tree.root, os.R_OK | os.X_OK):
+        tree.refuse("task.toml", "can't be read: the task's folder is closed to this user")
+        return tree
     rules = _root_rules(tree)
     total = 0
     for path, source in _candidates(tree):

@@ -24,6 +24,8 @@ def load_suite(path: Path) -> LoadedSuite:
     """
     if not path.is_dir():
         raise SuitePathInvalid("There is no such folder.", where=str(path))
+    if not _readable(path):
+        raise SuitePathInvalid("This folder can't be read.", where=str(path), remedy="Let this user read it.")
     folders, notes = _task_folders(path)
     if not folders:
         raise SuitePathInvalid(_where_tasks_are(path), where=str(path))
@@ -50,18 +52,22 @@ def _task_folders(path: Path) -> tuple[list[Path], list[TaskNote]]:
     for entry in sorted(path.iterdir()):
         if entry.name.startswith(".") or not entry.is_dir():
             continue
-        if not os.access(entry, os.R_OK | os.X_OK):
-            raise SuitePathInvalid("This folder can't be read, so its tasks can't be counted.", where=str(entry))
-        if is_task_folder(entry):
+        if is_task_folder(entry) or not _readable(entry):  # what is closed may be a task: it counts, as malformed
             folders.append(entry)
         else:
             notes.append(TaskNote(file=entry.name, text="has neither task.toml nor instruction.md: no task"))
     return folders, notes
 
 
+def _readable(path: Path) -> bool:
+    return os.access(path, os.R_OK | os.X_OK)
+
+
 def _where_tasks_are(path: Path) -> str:
     for entry in sorted(path.iterdir()):
-        if entry.is_dir() and not entry.name.startswith(".") and _task_folders(entry)[0]:
+        if entry.name.startswith(".") or not entry.is_dir() or not _readable(entry):
+            continue
+        if _task_folders(entry)[0]:
             return f"There is no task in it; did you mean {entry}?"
     return "There is no task in it."
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 
 from proctor.kernel.errors import UsageError
+from proctor.kernel.paths import writing
 from proctor.suites.errors import TaskExists
 
 __all__ = ["write_task"]
@@ -130,20 +132,20 @@ _FILES: dict[str, str] = {
 def write_task(folder: Path) -> Path:
     """Write a working task into a new folder, named after it, and give the folder.
 
-    Raises ``UsageError`` for a name that can't be a task's, and ``TaskExists``.
+    Raises ``UsageError`` for a name that can't be a task's, ``TaskExists`` and ``PathUnusable``.
     """
     if not _NAME.fullmatch(folder.name):
         raise UsageError(
             f"{folder.name!r} can't be a task's name.", remedy="Use letters, digits, hyphens, underscores and dots."
         )
-    try:
+    if os.path.lexists(folder):
+        raise TaskExists(where=str(folder))
+    with writing(folder):
         folder.mkdir(parents=True)
-    except OSError as error:
-        raise TaskExists(f"The folder can't be made: {error.strerror}.", where=str(folder)) from error
-    for name, text in _FILES.items():
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text.replace("@NAME@", folder.name), encoding="utf-8")
-        if name.endswith(".sh"):
-            path.chmod(0o755)
+        for name, text in _FILES.items():
+            path = folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text.replace("@NAME@", folder.name), encoding="utf-8")
+            if name.endswith(".sh"):
+                path.chmod(0o755)
     return folder

@@ -70,7 +70,7 @@ class Regrader:
         assert loaded.folder is not None
         plans = plan_steps(loaded.task, loaded.folder, candidate.document)
         sandboxes = AttemptSandboxes(self._assignment(candidate), self._parts)
-        grader = StepGrader(self._parts, sandboxes, loaded, _unheard)
+        grader = StepGrader(self._parts, sandboxes, loaded, lambda: _unheard)
         gradings: list[GradingFacts] = []
         results: list[GradingFacts] = []
         try:

@@ -8,8 +8,9 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from proctor.engine.outcomes import OutcomeClass
 from proctor.engine.reading import CellRow
+from proctor.kernel.words import counted
 from proctor.reports.formats import UNKNOWN
-from proctor.reports.html.markup import isolated, link, plural, scrollable, text, word
+from proctor.reports.html.markup import isolated, link, scrollable, text, word
 from proctor.reports.html.palette import ABSENT, css_class
 from proctor.reports.html.view import ProfileView, TaskView, View, kind_of, standing
 
@@ -59,7 +60,7 @@ def _kinds(cells: Iterable[CellRow]) -> dict[str, int]:
 
 def _filter(scope: str, kind: str, number: int, whole: str, label: str) -> str:
     which = f"{_PHRASES[kind]}" if kind in _PHRASES else f"in class {word(kind)}"
-    shown = f"Filtered: {plural(number, 'cell')} {which}."
+    shown = f"Filtered: {counted(number, 'cell')} {which}."
     return f'<p class="f f-{kind}" id="{scope}-{kind}">{shown} {link(whole, f"Show {label}")}</p>'
 
 
@@ -70,7 +71,7 @@ def _task_filter(task: TaskView) -> str:
 
 def _chooser(view: View) -> str:
     names = " · ".join(link(one.anchor, isolated(one.name)) for one in view.profiles if one.cells)
-    return f'<p class="choose">{plural(view.drawn, "cell")}. Cells of: {names}</p>'
+    return f'<p class="choose">{counted(view.drawn, "cell")}. Cells of: {names}</p>'
 
 
 def _profile(view: View, profile: ProfileView) -> str:
@@ -97,7 +98,7 @@ def _profile(view: View, profile: ProfileView) -> str:
     )
     table = f"<table><caption>Cells of {text(profile.name)}</caption><thead><tr>{heads}</tr></thead>{groups}</table>"
     return (
-        f'<section class="p" id="{profile.anchor}"><h3>{isolated(profile.name)} <small>{plural(len(own), "cell")} · '
+        f'<section class="p" id="{profile.anchor}"><h3>{isolated(profile.name)} <small>{counted(len(own), "cell")} · '
         f"{link('leaderboard', 'leaderboard')} · {link('matrix', 'matrix')}</small></h3>{filters}"
         f"{scrollable(f'Cells of {profile.name}', table, 'cells')}</section>"
     )

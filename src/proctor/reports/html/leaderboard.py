@@ -9,9 +9,10 @@ from itertools import combinations, pairwise
 
 from proctor.engine.numbers import Rates, TaskTally, compare
 from proctor.engine.reading import LeaderboardRow, Usage
+from proctor.kernel.words import counted
 from proctor.reports.formats import UNKNOWN, cost, duration, interval, percent, tokens
 from proctor.reports.html.charts import axis, rates_plot
-from proctor.reports.html.markup import count, isolated, plural, points, scrollable, text, unknown
+from proctor.reports.html.markup import count, isolated, points, scrollable, text, unknown
 from proctor.reports.html.view import ProfileView, View
 
 __all__ = ["leaderboard", "pairs", "quartet"]
@@ -43,7 +44,7 @@ def quartet(view: View, rates: Rates) -> str:
     passed = view.link("only-passed", count(counts.passed))
     decided = view.link("only-decided", count(counts.decided))
     missing = counts.expected - counts.decided
-    owed = view.link("only-owed", f"{plural(missing, 'cell')} owed") if missing else "nothing owed"
+    owed = view.link("only-owed", f"{counted(missing, 'cell')} owed") if missing else "nothing owed"
     figures = (
         ("Strict", percent(rates.strict), f"{passed} / {count(counts.expected)} passed"),
         ("Graded", percent(rates.graded), f"{passed} / {decided} with a verdict"),
@@ -173,7 +174,7 @@ def _comparable(view: View, profile: ProfileView, row: LeaderboardRow, common: S
     parts += [_reason(view, profile, reason) for reason in row.reasons if reason not in common]
     if row.other_trials:
         parts.append(
-            f"{plural(row.other_trials, 'other complete trial')} of this configuration, "
+            f"{counted(row.other_trials, 'other complete trial')} of this configuration, "
             f"mean {percent(row.other_trials_mean)}"
         )
     if not parts:
@@ -228,7 +229,7 @@ def _pair(one: LeaderboardRow, other: LeaderboardRow) -> str:
         return f"{a} and {b}: fewer than two tasks in common, nothing to compare"
     numbers = (
         f"{points(found.mean)} pp [{points(found.interval.low)}, {points(found.interval.high)}], "
-        f"{plural(found.tasks, 'task')}"
+        f"{counted(found.tasks, 'task')}"
     )
     if not found.distinguishable:
         return f"{a} and {b}: <b>not distinguishable</b>, {numbers}"

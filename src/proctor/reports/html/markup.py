@@ -9,7 +9,7 @@ from html import escape
 from proctor.reports.formats import UNKNOWN
 from proctor.reports.html.palette import css_class
 
-__all__ = ["chip", "count", "instant", "isolated", "link", "plural", "points", "scrollable", "text", "unknown", "word"]
+__all__ = ["chip", "count", "instant", "isolated", "link", "points", "scrollable", "text", "unknown", "word"]
 
 _UNSHOWABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u202a-\u202e\u2066-\u2069\ufffe\uffff]")
 """Control characters, halves of surrogate pairs, and marks that turn the reading direction of what follows."""
@@ -33,11 +33,6 @@ def link(target: str, label: str) -> str:
 def count(number: int) -> str:
     """``4,752``."""
     return f"{number:,}"
-
-
-def plural(number: int, noun: str) -> str:
-    """``1 cell``, ``4,752 cells``."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def unknown(reason: str) -> str:

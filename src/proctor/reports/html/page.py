@@ -11,10 +11,11 @@ from string import Template
 
 from proctor.engine.numbers import TaskTally, rates
 from proctor.engine.reading import CellRow
+from proctor.kernel.words import counted
 from proctor.reports.html.cells import ALL_SHOWN, cells_section, filter_css
 from proctor.reports.html.charts import DEFINITIONS
 from proctor.reports.html.leaderboard import leaderboard, pairs, quartet
-from proctor.reports.html.markup import count, instant, isolated, plural, text
+from proctor.reports.html.markup import count, instant, isolated, text
 from proctor.reports.html.matrix import matrix
 from proctor.reports.html.outcomes import outcomes
 from proctor.reports.html.palette import palette_css
@@ -78,7 +79,7 @@ def _state(view: View) -> str:
         )
         if number
     ]
-    verdicts = f"{count(progress.decided)} of {plural(progress.expected, 'cell')} have a verdict"
+    verdicts = f"{count(progress.decided)} of {counted(progress.expected, 'cell')} have a verdict"
     return f"<b>{text(row.state.replace('_', ' '))}</b>{reason} · " + " · ".join([verdicts, *waiting])
 
 
@@ -86,7 +87,7 @@ def _facts(view: View) -> str:
     row = view.board.run_set
     facts = [
         ("Run set", f"<code>{row.id}</code>"),
-        ("Suite", f"<code>{text(row.suite_id[:12])}</code> · {plural(len(view.tasks), 'task')}"),
+        ("Suite", f"<code>{text(row.suite_id[:12])}</code> · {counted(len(view.tasks), 'task')}"),
         ("Outcome policy", text(row.policy_version)),
         ("Begun", instant(row.created_at)),
         ("Ended", instant(row.ended_at) if row.ended_at else "not yet"),
@@ -109,7 +110,7 @@ def _remarks(board: Board) -> str:
     if board.reused:
         oldest = f", the oldest on {instant(board.oldest_reused)}" if board.oldest_reused else ""
         lines.append(
-            f"{count(board.reused)} of {plural(board.progress.expected, 'cell')} decided earlier{oldest}; "
+            f"{count(board.reused)} of {counted(board.progress.expected, 'cell')} decided earlier{oldest}; "
             f"{text(spend_words(board.rows))}"
         )
     return f"<ul class=remarks>{''.join(f'<li>{line}</li>' for line in lines)}</ul>" if lines else ""

@@ -51,6 +51,8 @@ __all__ = [
     "VerifierTable",
 ]
 
+SCHEMA_VERSIONS: tuple[str, ...] = ("1.0", "1.1", "1.2", "1.3", "1.4")
+"""What a later version means by a key is not known, so a task of one could be run wrongly."""
 _TASK_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*/[A-Za-z0-9][A-Za-z0-9._-]*")
 _TOPOLOGY = re.compile(r"[1-9][0-9]*(?:x[1-9][0-9]*)+")
 _STEP_NAME_REFUSED = re.compile(r'[<>:"/\\|?*\x00-\x1f\x7f]|[. ]$|^\s*$|^\.\.?$')
@@ -376,6 +378,13 @@ class TaskToml(_Table):
             new.setdefault("schema_version", new.pop("version"))
             return new
         return table
+
+    @field_validator("schema_version")
+    @classmethod
+    def _is_known(cls, version: str) -> str:
+        if version not in SCHEMA_VERSIONS:
+            raise ValueError(f"{version!r} is not known; there are {', '.join(SCHEMA_VERSIONS)}")
+        return version
 
     @field_validator("steps")
     @classmethod

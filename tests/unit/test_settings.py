@@ -1,0 +1,36 @@
+"""Settings of the environment: a bad one is named, and its value is not repeated."""
+
+from __future__ import annotations
+
+import pytest
+
+from proctor.settings import SettingInvalid, Settings
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("PROCTOR_LEASE_SEC", "x"),
+        ("PROCTOR_LEASE_SEC", "0"),
+        ("PROCTOR_OBJECTS_URL", "ftp://x"),
+        ("PROCTOR_OBJECTS_URL", "s3://"),
+        ("PROCTOR_LOG_LEVEL", "zzz"),
+    ],
+)
+def test_a_bad_setting_is_named(monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> None:
+    monkeypatch.setenv(name, value)
+    with pytest.raises(SettingInvalid) as caught:
+        Settings()
+    assert caught.value.where == name
+
+
+def test_several_are_told_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PROCTOR_LEASE_SEC", "x")
+    monkeypatch.setenv("PROCTOR_LOG_LEVEL", "zzz")
+    with pytest.raises(SettingInvalid, match="PROCTOR_LEASE_SEC: .*\n.*PROCTOR_LOG_LEVEL: "):
+        Settings()
+
+
+def test_levels_may_be_written_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PROCTOR_LOG_LEVEL", "INFO")
+    assert Settings().log_level == "info"
