@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 from pathlib import Path
 
 from tests.acceptance.conftest import Cli
@@ -144,3 +147,25 @@ def test_a_verifier_that_only_the_agents_state_breaks_is_the_agents_fail(cli: Cl
     shown = cli.json("attempt", "show", attempt)
     assert [one["detail"]["reference"] for one in shown["evidence"] if "reference" in one["detail"]] == ["passed"]
     assert {one["rule"] for one in shown["outcomes"]} == {"verifier_broken_by_state"}
+
+
+def test_a_shell_looks_at_what_a_stored_attempt_left(cli: Cli) -> None:
+    task(cli, "asked", "yes")
+    cli.write("r.toml", RUN_SET)
+    cli("run", "r.toml")
+    cells = cli.json("cells")
+    writers = [cell for cell in cells["cells"] if cells["profiles"][str(cell["profile"])] == "writer"]
+    command = ["task", "shell", "tasks/asked", "--after", writers[0]["attempt"], "--json"]
+    done = subprocess.run(
+        [sys.executable, "-m", "proctor", *command],
+        cwd=cli.folder,
+        env=cli.environment(),
+        input="cat answer\nfalse\nexit\n",
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [(one["stdout"], one["exit_code"]) for one in lines] == [("yes\n", 0), ("", 1)]
+    assert cli.json("task", "shell", "tasks/asked", "--after", "ffffffff", code=2)["error"]["code"] == "attempt-unknown"

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from proctor.cli.output import AsJson, ExitCode, out, print_json, show, told
+from proctor.cli.output import AsJson, ExitCode, client, out, print_json, show, told
 from proctor.cli.terminal import piecewise
 
 if TYPE_CHECKING:
-    from proctor.sandboxes.interfaces import Sandbox
+    from proctor.engine.assignments import LoadedTask
+    from proctor.sandboxes.interfaces import Sandbox, Snapshot
     from proctor.sdk.authoring import Tried
 
 __all__ = ["app"]
@@ -84,42 +89,56 @@ def _tell(tried: Tried) -> None:
 @app.command()
 def shell(
     task: Folder,
-    after: Annotated[str | None, typer.Option(help="oracle or wrong: look at what that left.")] = None,
+    after: Annotated[
+        str | None, typer.Option(metavar="oracle|wrong|ATTEMPT", help="Look at what that solution or attempt left.")
+    ] = None,
+    as_json: AsJson = False,
 ) -> None:
-    """Type commands into a sandbox of the task, before or after a solution ran; each line is a bash of its own."""
-    with told(as_json=False):
+    """Type commands into a sandbox of the task, before or after a solution or a stored attempt ran in it.
+
+    Each line is a bash of its own, in the folder that the last one ended in. With --json each line's end is an object.
+    """
+    with told(as_json=as_json), _state_after(after, as_json=as_json) as state:
         import asyncio
 
         from proctor.sdk import authoring
 
-        if after not in (None, "oracle", "wrong"):
-            raise typer.BadParameter("oracle or wrong", param_hint="--after")
         loaded = authoring.load_task(task)
-        assert loaded.task is not None
-        asyncio.run(_shell(loaded, loaded.task.workdir, after))
+        solution = after if state is None else None
+        asyncio.run(_shell(loaded, solution, state, as_json=as_json))
 
 
-async def _shell(loaded: object, cwd: str, after: str | None) -> None:
-    from proctor.engine.assignments import LoadedTask
+@contextmanager
+def _state_after(after: str | None, *, as_json: bool) -> Iterator[Snapshot | None]:
+    """The final state of an attempt; none where a solution is named, or nothing."""
+    if after in (None, "oracle", "wrong"):
+        yield None
+        return
+    with client(as_json=as_json) as opened, tempfile.TemporaryDirectory() as folder:
+        yield opened.final_state(str(after), Path(folder) / "state.tar")
+
+
+async def _shell(loaded: LoadedTask, after: str | None, state: Snapshot | None, *, as_json: bool) -> None:
     from proctor.sdk import authoring
 
-    assert isinstance(loaded, LoadedTask)
-    sandbox = await authoring.shell_sandbox(loaded, after=after)
+    assert loaded.task is not None
+    sandbox = await authoring.shell_sandbox(loaded, after=after, state=state)
     try:
-        await _lines(sandbox, cwd)
+        await _lines(sandbox, loaded.task.workdir, as_json=as_json)
     finally:
         await sandbox.destroy()
 
 
-async def _lines(sandbox: Sandbox, cwd: str) -> None:
+async def _lines(sandbox: Sandbox, cwd: str, *, as_json: bool) -> None:
     import asyncio
 
     from proctor.sdk import authoring
 
     targets = {"stdout": piecewise(sys.stdout), "stderr": piecewise(sys.stderr)}
+    heard: dict[str, bytearray] = {"stdout": bytearray(), "stderr": bytearray()}
 
     def show_piece(stream: str, data: bytes) -> None:
-        targets[stream](data)
+        heard[stream].extend(data) if as_json else targets[stream](data)
 
     while True:
         if sys.stdin.isatty():
@@ -127,4 +146,9 @@ async def _lines(sandbox: Sandbox, cwd: str) -> None:
         line = await asyncio.to_thread(sys.stdin.readline)
         if not line or line.strip() == "exit":
             return
-        _, cwd = await authoring.shell_line(sandbox, line, cwd, show_piece)
+        code, cwd = await authoring.shell_line(sandbox, line, cwd, show_piece)
+        if as_json:
+            said = {stream: bytes(pieces).decode("utf-8", "replace") for stream, pieces in heard.items()}
+            typer.echo(json.dumps({"line": line.rstrip("\n"), "exit_code": code, "cwd": cwd, **said}))
+            for pieces in heard.values():
+                pieces.clear()

@@ -24,7 +24,7 @@ from proctor.kernel.errors import UsageError
 from proctor.kernel.ids import new_id
 from proctor.objects.store import ObjectStore
 from proctor.queue.workers import WorkerIdentity
-from proctor.sandboxes.interfaces import ExecRequest, Labels, Network, Sandbox, SandboxSpec
+from proctor.sandboxes.interfaces import ExecRequest, Labels, Network, Sandbox, SandboxSpec, Snapshot
 from proctor.settings import Settings
 from proctor.suites.loading import load_suite
 from proctor.suites.tasks import Task
@@ -138,8 +138,8 @@ def _parts(task: LoadedTask) -> Iterator[RunnerParts]:
         shutil.rmtree(scratch, ignore_errors=True)
 
 
-async def shell_sandbox(task: LoadedTask, *, after: str | None) -> Sandbox:
-    """A sandbox of the task for its author to look around in, before or after a solution ran in it."""
+async def shell_sandbox(task: LoadedTask, *, after: str | None, state: Snapshot | None = None) -> Sandbox:
+    """A sandbox of the task for its author to look around in: as it begins, after a solution, or from a final state."""
     settings = Settings()
     assert task.task is not None
     assert task.folder is not None
@@ -151,7 +151,10 @@ async def shell_sandbox(task: LoadedTask, *, after: str | None) -> Sandbox:
         owner=WorkerIdentity.of_this_process().owner,
         expires_at=datetime.now(UTC) + timedelta(hours=12),
     )
-    sandbox = await backend.create(SandboxSpec(labels=labels, workdir=task.task.workdir, network=Network.NONE))
+    spec = SandboxSpec(labels=labels, workdir=task.task.workdir, network=Network.NONE, base=state)
+    sandbox = await backend.create(spec)
+    if state is not None:
+        return sandbox
     for source, destination in (task.task.userland.copy if task.task.userland else {}).items():
         await sandbox.put(task.folder / "environment" / source, destination)
     for plan in _plans(task) if after is not None else ():

@@ -34,7 +34,7 @@ from proctor.kernel.errors import UsageError
 from proctor.kernel.paths import writing
 from proctor.objects.store import StoredObject
 from proctor.sandboxes.errors import SandboxError
-from proctor.sandboxes.interfaces import SandboxBackend
+from proctor.sandboxes.interfaces import SandboxBackend, Snapshot
 from proctor.settings import Settings, secret_values
 from proctor.suites.loading import load_suite
 from proctor.suites.service import Alias, StoredTask, SuiteDetail, SuiteRow
@@ -79,6 +79,13 @@ class Leaderboard:
     oldest_reused: datetime | None
     task_names: Mapping[str, str]
     gate: GateResult
+
+
+class StateMissing(UsageError):
+    """No final state of this attempt was kept."""
+
+    code = "state-missing"
+    remedy = "`proctor attempt show` lists what was kept of it."
 
 
 class Client:
@@ -300,6 +307,15 @@ class Client:
         """Write an attempt's artifact to a new file. Raises ``ObjectMissing``, ``ObjectDamaged``, ``PathUnusable``."""
         with writing(path):
             self._platform.objects.fetch(_stored(artifact), path)
+
+    def final_state(self, reference: str, path: Path) -> Snapshot:
+        """What an attempt left, as a tar in a new file. Raises ``StateMissing``, ``ObjectDamaged``."""
+        detail = self.attempt(reference)
+        for artifact in detail.attempt["artifacts"]:
+            if artifact["name"] == "state.tar":
+                self.save_artifact(artifact, path)
+                return Snapshot(path=path, sha256=artifact["sha256"], size=artifact["size"])
+        raise StateMissing(where=str(detail.attempt["id"]))
 
     def log_segments(self, attempt: UUID, *, after: int = 0) -> Iterator[tuple[int, bytes]]:
         """Log segments of an attempt numbered above ``after``, as far as there are any."""
