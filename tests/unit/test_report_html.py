@@ -406,6 +406,15 @@ def test_profiles_that_can_be_told_apart_are_named() -> None:
     assert "good is above bad, +100.0 pp [+100.0, +100.0], 20 tasks" in Page(sample(grid).render()).text
 
 
+def test_tasks_that_only_one_of_two_passes_are_listed_and_linked() -> None:
+    grid = {"a": {"one": trials("p"), "two": trials("f"), "three": trials("p")}}
+    grid["b"] = {"one": trials("f"), "two": trials("p"), "three": trials("p")}
+    page = Page(sample(grid).render())
+    assert "2 tasks flippedonly a: oneonly b: two" in page.text
+    same = Page(sample({"a": {"one": trials("p")}, "b": {"one": trials("p")}}).render())
+    assert "flipped" not in same.text
+
+
 def test_many_profiles_are_compared_with_their_neighbours_only() -> None:
     names = [f"profile {n}" for n in range(ALL_PAIRS + 1)]
     page = Page(sample({name: {"one": trials("p"), "two": trials("f")} for name in names}).render())

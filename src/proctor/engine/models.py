@@ -131,6 +131,7 @@ expected_cell = Table(
     _refers(["tenant_id", "cell_id"], "cell", ["tenant_id", "id"]),
     _refers(["tenant_id", "content_digest"], "task", ["tenant_id", "content_digest"]),
     Index(None, "tenant_id", "cell_id"),
+    Index("ix_expected_cell_page", "tenant_id", "run_set_id", "profile", "content_digest", "cell_id"),
 )
 
 attempt = Table(

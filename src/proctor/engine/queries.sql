@@ -267,7 +267,8 @@ CROSS JOIN LATERAL (
 WHERE e.tenant_id = :tenant AND e.run_set_id = :run_set AND e.withdrawn_at IS NULL;
 
 -- name: cells
--- A page of a run set's cells with the state of each, after a cursor.
+-- A page of a run set's cells with the state of each, after a cursor. In the order of an index as far as it goes, so
+-- that a page is read and not sorted out of all.
 SELECT e.cell_id, c.trial, e.profile, e.content_digest, e.reused, e.withdrawn_at, e.reason AS withdrawn_reason,
        r.verdict, r.reward, coalesce(r.class, last.class) AS class,
        CASE WHEN r.cell_id IS NULL THEN last.owner ELSE decided.owner END AS owner,
@@ -288,9 +289,53 @@ LEFT JOIN LATERAL (
     ORDER BY a.number DESC, o.grading DESC LIMIT 1
 ) last ON true
 WHERE e.tenant_id = :tenant AND e.run_set_id = :run_set
-  AND (CAST(:outcome AS text) IS NULL OR coalesce(r.class, last.class, 'not_started') = :outcome)
   AND (CAST(:profile AS int) IS NULL OR e.profile = :profile)
   AND (CAST(:tasks AS text[]) IS NULL OR e.content_digest = ANY(CAST(:tasks AS text[])))
+  AND (e.profile, e.content_digest) >= (:after_profile, :after_task)
+  AND (e.profile, e.content_digest, c.trial, e.cell_id) > (:after_profile, :after_task, :after_trial,
+       CAST(:after_cell AS uuid))
+ORDER BY e.profile, e.content_digest, c.trial, e.cell_id LIMIT :limit;
+
+-- name: cells_undecided
+-- The same of cells without a verdict whose last attempt is of one class.
+SELECT e.cell_id, c.trial, e.profile, e.content_digest, e.reused, e.withdrawn_at, e.reason AS withdrawn_reason,
+       NULL AS verdict, NULL AS reward, last.class, last.owner, last.attempt_id, coalesce(last.limit, '') AS "limit",
+       (SELECT count(*) FROM proctor.attempt a WHERE a.tenant_id = e.tenant_id AND a.cell_id = e.cell_id) AS attempts
+FROM proctor.expected_cell e
+JOIN proctor.cell c ON c.tenant_id = e.tenant_id AND c.id = e.cell_id
+LEFT JOIN LATERAL (
+    SELECT a.id AS attempt_id, o.class, o.owner, o.limit FROM proctor.attempt a
+    JOIN proctor.outcome o ON o.tenant_id = a.tenant_id AND o.attempt_id = a.id AND o.policy_version = :policy
+    WHERE a.tenant_id = e.tenant_id AND a.cell_id = e.cell_id
+      AND NOT EXISTS (SELECT FROM proctor.grading g
+                      WHERE g.tenant_id = o.tenant_id AND g.attempt_id = o.attempt_id AND g.number = o.grading
+                        AND g.verifier_digest <> c.verifier_digest)
+    ORDER BY a.number DESC, o.grading DESC LIMIT 1
+) last ON true
+WHERE e.tenant_id = :tenant AND e.run_set_id = :run_set AND coalesce(last.class, 'not_started') = :outcome
+  AND NOT EXISTS (SELECT FROM proctor.result r WHERE r.tenant_id = e.tenant_id AND r.cell_id = e.cell_id
+                  AND r.policy_version = :policy)
+  AND (CAST(:profile AS int) IS NULL OR e.profile = :profile)
+  AND (CAST(:tasks AS text[]) IS NULL OR e.content_digest = ANY(CAST(:tasks AS text[])))
+  AND (e.profile, e.content_digest) >= (:after_profile, :after_task)
+  AND (e.profile, e.content_digest, c.trial, e.cell_id) > (:after_profile, :after_task, :after_trial,
+       CAST(:after_cell AS uuid))
+ORDER BY e.profile, e.content_digest, c.trial, e.cell_id LIMIT :limit;
+
+-- name: cells_decided
+-- The same of cells whose verdict is of one class.
+SELECT e.cell_id, c.trial, e.profile, e.content_digest, e.reused, e.withdrawn_at, e.reason AS withdrawn_reason,
+       r.verdict, r.reward, r.class, o.owner, r.attempt_id, o.limit,
+       (SELECT count(*) FROM proctor.attempt a WHERE a.tenant_id = e.tenant_id AND a.cell_id = e.cell_id) AS attempts
+FROM proctor.expected_cell e
+JOIN proctor.cell c ON c.tenant_id = e.tenant_id AND c.id = e.cell_id
+JOIN proctor.result r ON r.tenant_id = e.tenant_id AND r.cell_id = e.cell_id AND r.policy_version = :policy
+JOIN proctor.outcome o ON o.tenant_id = e.tenant_id AND o.attempt_id = r.attempt_id AND o.grading = r.grading
+     AND o.policy_version = :policy
+WHERE e.tenant_id = :tenant AND e.run_set_id = :run_set AND r.class = :outcome
+  AND (CAST(:profile AS int) IS NULL OR e.profile = :profile)
+  AND (CAST(:tasks AS text[]) IS NULL OR e.content_digest = ANY(CAST(:tasks AS text[])))
+  AND (e.profile, e.content_digest) >= (:after_profile, :after_task)
   AND (e.profile, e.content_digest, c.trial, e.cell_id) > (:after_profile, :after_task, :after_trial,
        CAST(:after_cell AS uuid))
 ORDER BY e.profile, e.content_digest, c.trial, e.cell_id LIMIT :limit;

@@ -16,8 +16,9 @@ from proctor.database.queries import run_query
 from proctor.engine.errors import AttemptUnknown, RunSetUnknown
 from proctor.engine.models import attempt, evidence, grading, ledger, outcome, run_set, run_set_profile
 from proctor.engine.numbers import Rates, TaskTally, rank_intervals, rates
-from proctor.engine.outcomes import Owner
+from proctor.engine.outcomes import OutcomeClass, Owner
 from proctor.engine.planning import RunSetRow
+from proctor.engine.policy_book import recall
 from proctor.engine.recording import KIND
 from proctor.kernel.canonical import Json
 from proctor.kernel.words import counted
@@ -380,26 +381,40 @@ def cells(
 ) -> CellPage:
     """A page of a run set's cells, filtered by outcome class (``not_started`` too), profile and tasks."""
     first = after or _FIRST
-    rows = _run(
-        connection,
-        "cells",
-        tenant=tenant,
-        run_set=row.id,
-        policy=row.policy_version,
-        outcome=outcome_class,
-        profile=profile,
-        tasks=list(tasks) if tasks is not None else None,
-        after_profile=first[0],
-        after_task=first[1],
-        after_trial=first[2],
-        after_cell=first[3],
-        limit=limit,
-    ).all()
-    page = tuple(_cell_row(one) for one in rows)
+    wanted = {
+        "tenant": tenant,
+        "run_set": row.id,
+        "policy": row.policy_version,
+        "profile": profile,
+        "tasks": list(tasks) if tasks is not None else None,
+        "after_profile": first[0],
+        "after_task": first[1],
+        "after_trial": first[2],
+        "after_cell": first[3],
+        "limit": limit,
+    }
+    rows: list[Any] = []
+    for query in _queries_for(connection, tenant, row, outcome_class):
+        named = {} if outcome_class is None else {"outcome": outcome_class}
+        rows.extend(_run(connection, query, **wanted, **named))
+    page = sorted((_cell_row(one) for one in rows), key=_place)[:limit]
     last = page[-1] if len(page) == limit else None
-    return CellPage(
-        cells=page, cursor=(last.profile, last.content_digest, last.trial, last.cell) if last is not None else None
-    )
+    return CellPage(cells=tuple(page), cursor=None if last is None else _place(last))
+
+
+def _place(cell: CellRow) -> tuple[int, str, int, UUID]:
+    return cell.profile, cell.content_digest, cell.trial, cell.cell
+
+
+def _queries_for(connection: Connection, tenant: UUID, row: RunSetRow, outcome_class: str | None) -> list[str]:
+    """Whether cells of a class have a verdict, have none, or may be either, by the policy."""
+    if outcome_class is None:
+        return ["cells"]
+    if outcome_class not in set(OutcomeClass):
+        return ["cells_undecided"]
+    verdict = recall(connection, tenant, row.policy_version).classes[OutcomeClass(outcome_class)].verdict
+    both = ["cells_decided", "cells_undecided"]
+    return {"pass": both[:1], "fail": both[:1], "none": both[1:]}.get(verdict, both)
 
 
 def _cell_row(row: Any) -> CellRow:

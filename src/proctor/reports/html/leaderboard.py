@@ -208,13 +208,14 @@ def _names(names: Sequence[str], of: int) -> str:
     return shown + (f" and {len(names) - 4} more" if len(names) > 4 else "")
 
 
-def pairs(rows: Sequence[LeaderboardRow]) -> str:
-    """Which profiles can be told apart, in words, from the paired difference by task."""
+def pairs(view: View) -> str:
+    """Which profiles can be told apart, in words, from the paired difference by task; and the tasks that flipped."""
+    rows = view.board.rows
     if len(rows) < 2:
         return ""
     chosen = list(combinations(rows, 2)) if len(rows) <= ALL_PAIRS else list(pairwise(rows))
     scope = "every pair" if len(rows) <= ALL_PAIRS else "each profile and the next"
-    items = "".join(f"<li>{_pair(one, other)}</li>" for one, other in chosen)
+    items = "".join(f"<li>{_pair(one, other)}{_flips(view, one, other)}</li>" for one, other in chosen)
     return (
         f"<h3>Differences, {scope}</h3><p class=note>Paired by task, 95 %; a cell without a verdict counts as not "
         f"passed. Told apart are profiles whose interval excludes 0 and whom an exact sign test over the tasks that "
@@ -234,6 +235,28 @@ def _pair(one: LeaderboardRow, other: LeaderboardRow) -> str:
     if not found.distinguishable:
         return f"{a} and {b}: <b>not distinguishable</b>, {numbers}"
     return f"{a} is {'above' if found.mean > 0 else 'below'} {b}, {numbers}"
+
+
+def _flips(view: View, one: LeaderboardRow, other: LeaderboardRow) -> str:
+    """The tasks that only one of two passes, which is in more than half of its trials with a verdict."""
+    a, b = _passed(one), _passed(other)
+    only = [
+        (row, [task for task in view.tasks if task.digest in mine - theirs and task.digest in decided])
+        for row, mine, theirs, decided in ((one, a, b, other.tasks), (other, b, a, one.tasks))
+    ]
+    flipped = sum(len(tasks) for _, tasks in only)
+    if not flipped:
+        return ""
+    lines = "".join(
+        f"<p>only {isolated(row.profile)}: {', '.join(view.link(task.anchor, text(task.name)) for task in tasks)}</p>"
+        for row, tasks in only
+        if tasks
+    )
+    return f"<details><summary>{counted(flipped, 'task')} flipped</summary>{lines}</details>"
+
+
+def _passed(row: LeaderboardRow) -> frozenset[str]:
+    return frozenset(task for task, tally in row.tasks.items() if 2 * tally.passed > tally.decided)
 
 
 def _means(row: LeaderboardRow) -> dict[str, float]:

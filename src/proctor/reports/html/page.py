@@ -47,7 +47,7 @@ def render_html(board: Board, cells: Sequence[CellRow], profiles: Mapping[int, s
         quartet=_overall(view),
         remarks=_remarks(board),
         leaderboard=leaderboard(view),
-        pairs=pairs(board.rows),
+        pairs=pairs(view),
         outcomes=outcomes(view),
         matrix=matrix(view),
         cost=cost_section(board.rows),

@@ -1,4 +1,4 @@
-"""Outcome policies of tenants' own."""
+"""Outcome policies of tenants' own, imported attempts that are not linked, and the order of a page of cells."""
 
 from pathlib import Path
 

@@ -40,3 +40,6 @@ CREATE POLICY tenant ON proctor.unlinked USING (tenant_id = nullif(current_setti
     WITH CHECK (tenant_id = nullif(current_setting('proctor.tenant', true), '')::uuid);
 GRANT SELECT, INSERT ON proctor.unlinked TO proctor_app, proctor_scheduler;
 GRANT UPDATE (linked_at, linked_by) ON proctor.unlinked TO proctor_app, proctor_scheduler;
+
+-- A page of a run set's cells is read in its order, and never sorted out of a million.
+CREATE INDEX ix_expected_cell_page ON proctor.expected_cell (tenant_id, run_set_id, profile, content_digest, cell_id);
