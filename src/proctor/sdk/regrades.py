@@ -16,7 +16,7 @@ from proctor.engine.regrading.difference import RegradedTask, by_task
 from proctor.engine.regrading.grader import Regraded, Regrader
 from proctor.engine.resolving import resolve_suite
 from proctor.engine.scratch import remove_scratch
-from proctor.engine.service import matches
+from proctor.engine.task_names import matches
 from proctor.kernel.errors import ProctorError
 from proctor.queue.workers import WorkerIdentity
 from proctor.settings import secret_values
