@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import text
 
 from proctor.engine.errors import SpecInvalid
-from proctor.engine.faults.plan import FaultKind
+from proctor.engine.faults.plan import FaultKind, planned_faults
 from proctor.engine.outcomes import CURRENT_POLICY, Retry, load_policy
 from proctor.engine.planning import RunSetRow
 from proctor.sandboxes.errors import SandboxStartError
@@ -261,15 +261,17 @@ def test_another_worker_reads_the_plan_from_the_database(bench: Bench) -> None:
 
 
 def test_a_share_hits_the_same_cells_every_time_and_tasks_only_those_named(bench: Bench) -> None:
-    write_tasks(bench.folder / "many", 20)
-    many = FILE.replace('"suite"', '"many"')
-    row = run(bench, many + fault("auth_error", 'share = 0.5\nseed = 7\ntasks = "task-0*"'))
-    names = {task.content_digest: task.name for task in bench.resolved(many).tasks}
-    hit = sorted(names[cell.content_digest] for cell in bench.cells(row) if cell.outcome == "provider_auth")
-    assert 1 <= len(hit) < 10
-    assert all(name.startswith("task-0") for name in hit)
-    again = bench.open(many + fault("auth_error", 'share = 0.5\nseed = 7\ntasks = "task-0*"') + "# x\n", fresh=False)
-    assert again.queued == len(hit)
+    write_tasks(bench.folder / "many", 12)
+    many = FILE.replace('"suite"', '"many"') + fault("auth_error", 'share = 0.5\nseed = 7\ntasks = "task-0*"')
+    row = run(bench, many)
+    resolved = bench.resolved(many)
+    names = {task.content_digest: task.name for task in resolved.tasks}
+    (entry,) = planned_faults(resolved.plan.profiles[0].document)
+    cells = bench.cells(row)
+    wanted = {c.cell for c in cells if entry.may_hit(c.cell, 1) and names[c.content_digest].startswith("task-0")}
+    assert {cell.cell for cell in cells if cell.outcome == "provider_auth"} == wanted
+    assert {cell.cell for cell in cells if cell.outcome == "passed"} == {cell.cell for cell in cells} - wanted
+    assert bench.open(many + "# again\n").queued == len(wanted)
 
 
 def test_a_pattern_that_fits_no_task_is_refused(bench: Bench) -> None:

@@ -30,8 +30,8 @@ __all__ = ["FaultyBackend", "FaultySandbox"]
 
 PULL_DROPPED: int = 18
 """What the docker CLI exits with when a registry drops the connection in mid-pull."""
-_OUT_OF_MEMORY = ExecResult(exit_code=None, signal=signal.SIGKILL, oom=True, limit=LimitKind.MEMORY)
-_CRASHED = ExecResult(exit_code=None, signal=signal.SIGSEGV)
+_OUT_OF_MEMORY = ExecResult(exit_code=None, signal=int(signal.SIGKILL), oom=True, limit=LimitKind.MEMORY)
+_CRASHED = ExecResult(exit_code=None, signal=int(signal.SIGSEGV))
 
 
 class FaultyBackend:
