@@ -37,7 +37,7 @@ demo: $(VENV)/core ## Run five agents on eight tasks in sandboxes; leaderboard a
 .PHONY: demo-faults
 demo-faults: $(VENV)/core ## Make every kind of fault on purpose; what is not the agent's is owed, not failed
 	@mkdir -p report
-	@PROCTOR_HOME=$(CURDIR)/.proctor PROCTOR_LEASE_SEC=4 $(BIN)/proctor run examples/faults.toml \
+	@PROCTOR_HOME=$(CURDIR)/.proctor PROCTOR_LEASE_SEC=4 $(BIN)/proctor run examples/faults.toml --fresh \
 		--html report/faults.html || test $$? -eq 3  # gaps remain: some faults were never to be got over
 
 .PHONY: lint
