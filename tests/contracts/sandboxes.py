@@ -100,6 +100,9 @@ class SandboxContract:
     async def test_doctor_says_that_sandboxes_start_here(self, backend):
         assert all(check.ok for check in backend.doctor())
 
+    async def test_without_an_image_nothing_is_pulled(self, backend):
+        assert await backend.pull(None) == "host"
+
     async def test_a_command_that_succeeds(self, start):
         result = await (await start()).exec(ExecRequest(argv=["true"]))
         assert (result.exit_code, result.signal, result.limit, result.oom) == (0, None, None, False)

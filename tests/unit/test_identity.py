@@ -46,7 +46,7 @@ def test_a_configuration_hash_is_sha256_of_rfc8785() -> None:
         {"policies": {"network": "public"}},
         {"backend": "docker"},
         {"environment": {"os": "y"}},
-        {"fault_plan": "f"},
+        {"fault_plan": {"digest": "d", "entries": []}},
         {"origin": "import:abc"},
     ],
 )

@@ -85,6 +85,16 @@ BAD = [
     (LEAST + 'env = { "A=B" = "x" }\n', "'A=B' can't name a variable"),
     (LEAST + "[policy]\nresources = { memory_mb = -1 }\n", "memory_mb is -1, and has to be 16 to"),
     (LEAST + "[policy]\nresources = { cpus = 1e9 }\n", "cpus is 1e+09"),
+    (LEAST + '[[faults]]\nkind = "oom"\n', "faults[0].kind: Input should be 'pull_drop', 'oom_kill'"),
+    (LEAST + "[[faults]]\nattempts = [1]\n", "faults[0].kind: This key is missing"),
+    (LEAST + '[[faults]]\nkind = "eviction"\ntask = "x"\n', "Did you mean 'tasks'"),
+    (LEAST + '[[faults]]\nkind = "eviction"\nprofiles = ["q"]\n', "faults[0].profiles: There is no profile 'q'"),
+    (LEAST + '[[faults]]\nkind = "eviction"\nattempts = []\n', "faults[0].attempts"),
+    (LEAST + '[[faults]]\nkind = "eviction"\nattempts = [0]\n', "faults[0].attempts[0]"),
+    (LEAST + '[[faults]]\nkind = "eviction"\nshare = 0\n', "faults[0].share"),
+    (LEAST + '[[faults]]\nkind = "eviction"\nshare = nan\n', "faults[0].share"),
+    (LEAST + '[[faults]]\nkind = "eviction"\nseed = 7\n', "'seed' chooses a 'share' of the cells"),
+    (LEAST + '[[faults]]\nkind = "eviction"\nretry_after_sec = 7\n', "belongs to kind = 'rate_limit'"),
 ]
 
 

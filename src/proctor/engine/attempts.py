@@ -14,13 +14,12 @@ from collections.abc import Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
 
-from proctor.agents.catalogue import build_agent
 from proctor.agents.errors import AgentSetupFailed
 from proctor.agents.interfaces import Agent, AgentContext, Usage
 from proctor.agents.trajectory import dump
 from proctor.engine.assignments import Assignment, Finished, LoadedTask
 from proctor.engine.attempt_sandboxes import AttemptSandboxes
-from proctor.engine.evidence import Evidence, Phase
+from proctor.engine.evidence import Evidence, Phase, retry_after
 from proctor.engine.healthchecks import becomes_healthy
 from proctor.engine.logs import LogWriter
 from proctor.engine.parts import RunnerParts
@@ -53,7 +52,7 @@ class AttemptRunner:
         self._parts = parts
         secrets = list(parts.secrets.values())
         self._kept = Kept(
-            recorder=PhaseRecorder(parts.clock, secrets),
+            recorder=PhaseRecorder(parts.clock, secrets, parts.remarks),
             log=LogWriter(parts.objects, assignment.tenant, assignment.attempt, secrets, parts.clock),
             trajectory=TrajectoryGatherer(),
             sandboxes=AttemptSandboxes(assignment, parts),
@@ -101,7 +100,7 @@ class AttemptRunner:
         phase = self._kept.recorder.phase
         loaded, task, agent, plans = self._prepare()
         with phase(Phase.IMAGE) as detail:
-            detail["image"] = "host"
+            detail["image"] = await self._parts.backend.pull(None)
         with phase(Phase.START):
             sandbox = await self._start(task, loaded, plans[0])
         if task.environment.healthcheck is not None:
@@ -143,7 +142,7 @@ class AttemptRunner:
             self.assignment, attempt=new_id(), configuration={**self.assignment.configuration, **oracle}
         )
         with tempfile.TemporaryDirectory(dir=self._parts.scratch) as folder:
-            parts = replace(self._parts, objects=ObjectStore(Path(folder) / "objects"))
+            parts = replace(self._parts, objects=ObjectStore(Path(folder) / "objects"), remarks=dict)
             finished = await AttemptRunner(assignment, parts).run()
         verdict = finished.gradings[-1].passed if finished.gradings else None
         return "passed" if verdict else "failed"
@@ -164,7 +163,7 @@ class AttemptRunner:
             agent_name = configuration["agent"]
             assert isinstance(options, Mapping)
             assert isinstance(agent_name, Mapping)
-            self._agent = build_agent(str(agent_name["name"]), options)
+            self._agent = self._parts.agents(str(agent_name["name"]), options)
             return loaded, loaded.task, self._agent, plans
         raise AssertionError("unreachable: a phase either returns or raises")
 
@@ -211,6 +210,7 @@ class AttemptRunner:
             limits=self._limits,
             artifacts=artifacts,
             last_segment=self._kept.log.last_segment,
+            retry_after=retry_after(self._kept.recorder.evidence),
         )
 
     @property

@@ -76,6 +76,13 @@ class GradingFacts:
         return {"passed": self.passed, "problem": self.problem.value if self.problem else None}
 
 
+def retry_after(evidence: Sequence[Evidence]) -> float | None:
+    """The seconds that a provider which ended an attempt asked to be left alone; ``None``: it did not say."""
+    ended = last_error(evidence)
+    told = None if ended is None else ended.detail.get("retry_after")
+    return float(told) if isinstance(told, int | float) else None
+
+
 def last_error(evidence: Sequence[Evidence]) -> Evidence | None:
     """The phase that ended an attempt early, if one did."""
     failed = [item for item in evidence if item.detail.get("failed")]

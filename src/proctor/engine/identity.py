@@ -37,7 +37,8 @@ class ConfigurationParts:
     """``task`` or the override, never the values resolved per task."""
     backend: str
     environment: Mapping[str, str]
-    fault_plan: str | None = None
+    fault_plan: Mapping[str, Json] | None = None
+    """What is made to fail on purpose, with the plan's digest: such results are of a configuration of their own."""
     origin: str = ORIGIN_OWN
 
 
@@ -53,7 +54,7 @@ def configuration_document(parts: ConfigurationParts) -> tuple[str, dict[str, Js
         "options": dict(parts.options),
         "policies": dict(parts.policies),
         "sandbox": {"backend": parts.backend, "environment": dict(parts.environment)},
-        "fault_plan": parts.fault_plan,
+        "fault_plan": None if parts.fault_plan is None else dict(parts.fault_plan),
         "origin": parts.origin,
     }
     return digest(document), document

@@ -300,6 +300,8 @@ def _class_rule(fields: Mapping[str, Any]) -> ClassRule:
 def _rule(fields: Mapping[str, Any]) -> Rule:
     if fields["phase"] not in {*Phase, "any", "grading"}:
         raise ValueError(f"phase {fields['phase']!r}")
+    if "fault" in fields["when"]:
+        raise ValueError("no rule may look at 'fault'")
     return Rule(
         id=fields["id"], outcome=OutcomeClass(fields["class"]), phase=fields["phase"], when=dict(fields["when"])
     )

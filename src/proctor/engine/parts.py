@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from proctor.agents.catalogue import build_agent
+from proctor.agents.interfaces import Agent
 from proctor.engine.assignments import TaskLibrary
+from proctor.kernel.canonical import Json
 from proctor.kernel.clock import Clock
 from proctor.objects.store import ObjectStore
 from proctor.sandboxes.interfaces import SandboxBackend
@@ -24,6 +27,10 @@ class RunnerParts:
     clock: Clock
     owner: str
     scratch: Path
+    agents: Callable[[str, Mapping[str, Json]], Agent] = build_agent
+    """Makes an agent from its name and options. Raises ``ProfileInvalid``."""
+    remarks: Callable[[], Mapping[str, Json]] = dict
+    """Asked at the end of each phase for what its evidence says besides; no rule looks at it."""
     secrets: Mapping[str, str] = field(default_factory=dict)
     references: dict[str, str] = field(default_factory=dict)
     """What verifiers that broke said of the reference solution, by task and policies: asked once a worker."""

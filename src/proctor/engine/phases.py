@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import errno
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
-from proctor.agents.errors import AgentSetupFailed, ProfileInvalid
+from proctor.agents.errors import AgentSetupFailed, ProfileInvalid, ProviderFailed
 from proctor.agents.oracle import SolutionMissing
 from proctor.engine.evidence import STDERR_TAIL, Evidence, Phase
 from proctor.engine.secrets import scrub_detail
 from proctor.kernel.canonical import Json
 from proctor.kernel.clock import Clock
 from proctor.kernel.errors import ProctorError
-from proctor.sandboxes.errors import SandboxError, TransferRefused, UnsupportedByBackend
+from proctor.sandboxes.errors import ImagePullFailed, NodeLost, SandboxError, TransferRefused, UnsupportedByBackend
 from proctor.sandboxes.interfaces import ExecResult
 from proctor.suites.errors import VariableMissing
 
@@ -43,9 +43,12 @@ class PhaseFailed(Exception):
 class PhaseRecorder:
     """The evidence of one attempt, growing in order."""
 
-    def __init__(self, clock: Clock, secrets: Sequence[str] = ()) -> None:
-        """``secrets``: what must not be in the evidence, whatever a program printed."""
-        self._clock, self._secrets = clock, secrets
+    def __init__(
+        self, clock: Clock, secrets: Sequence[str] = (), remarks: Callable[[], Mapping[str, Json]] = dict
+    ) -> None:
+        """``secrets``: what must not be in the evidence, whatever a program printed; ``remarks`` is asked at the end of
+        each phase for what its evidence says besides."""
+        self._clock, self._secrets, self._remarks = clock, secrets, remarks
         self.evidence: list[Evidence] = []
 
     @contextmanager
@@ -65,6 +68,7 @@ class PhaseRecorder:
             detail.update(_told(error))
             raise PhaseFailed(str(error)) from error
         finally:
+            detail.update(self._remarks())
             ended = self._clock.now()
             kept = {key: scrub_detail(value, self._secrets) for key, value in detail.items()}
             item = Evidence(phase=phase, seq=len(self.evidence) + 1, started_at=started, ended_at=ended, detail=kept)
@@ -99,6 +103,8 @@ def _told(error: Exception) -> dict[str, Json]:
     }
     if isinstance(error, UnsupportedByBackend | SolutionMissing):
         detail["exception"] = "TaskUnsupported"
+    if isinstance(error, ImagePullFailed | NodeLost | ProviderFailed):
+        detail.update(error.facts())
     return detail
 
 
@@ -107,6 +113,10 @@ def _source(error: Exception) -> str:
         return "task"
     if isinstance(error, ProfileInvalid):
         return "profile"
+    if isinstance(error, ProviderFailed):
+        return "provider"
+    if isinstance(error, ImagePullFailed):
+        return "engine" if error.http_status is None else "registry"
     if isinstance(error, AgentSetupFailed):
         return "agent"
     if hosts_fault(error):

@@ -15,10 +15,12 @@ from proctor.agents.catalogue import build_agent
 from proctor.agents.errors import ProfileInvalid
 from proctor.agents.scripted import TaskScript, read_script, script_document
 from proctor.engine.errors import SpecInvalid
+from proctor.engine.faults.plan import profile_plan
 from proctor.engine.identity import ConfigurationParts, configuration_document
 from proctor.engine.outcomes import CURRENT_POLICY
 from proctor.engine.planning import UNLIMITED_SEC, Plan, PlannedProfile, PlannedTask
 from proctor.engine.spec import Profile, RunSetSpec, spec_document
+from proctor.engine.task_names import matches
 from proctor.engine.terms import expected_sec
 from proctor.kernel.canonical import Json
 from proctor.kernel.money import parse_usd
@@ -67,6 +69,7 @@ def resolve(
     """
     suite_id = resolve_suite(spec.suite, tenant, base, suites)
     tasks = suites.tasks(tenant, suite_id)
+    _refuse_faults_of_no_task(spec, tasks)
     environment = backend.environment_identity(_tools(tasks))
     profiles = [_profile(spec, profile, base, tasks, backend.name, environment) for profile in spec.profiles]
     plan = Plan(
@@ -164,6 +167,7 @@ def _profile(
         policies=spec.policy.model_dump(mode="json"),
         backend=backend,
         environment=environment,
+        fault_plan=profile_plan(spec.faults, profile.name),
     )
     configuration, document = configuration_document(parts)
     return PlannedProfile(
@@ -201,6 +205,13 @@ def _refuse_unknown_steps(script: Mapping[str, TaskScript], tasks: Sequence[Stor
                 raise SpecInvalid(f"The task's steps are {', '.join(known) or 'none'}.", where=place)
 
 
+def _refuse_faults_of_no_task(spec: RunSetSpec, tasks: Sequence[StoredTask]) -> None:
+    """A fault that can't happen would be taken for one that did no harm."""
+    for position, fault in enumerate(spec.faults):
+        if not any(matches(task.name, fault.tasks) for task in tasks):
+            raise SpecInvalid(f"No task of the suite fits {fault.tasks!r}.", where=f"faults[{position}].tasks")
+
+
 def _task(task: StoredTask, spec: RunSetSpec) -> PlannedTask:
     timeout = spec.policy.agent_timeout
     expected = expected_sec(task.task, None if timeout == "task" else float(timeout)) if task.task else 0.0
@@ -213,7 +224,7 @@ def _task(task: StoredTask, spec: RunSetSpec) -> PlannedTask:
 
 
 def override_reasons(spec: RunSetSpec) -> list[str]:
-    """Which policies override what the suite's tasks say, and so make the result not comparable."""
+    """What of a file makes its results not comparable: policies that override the tasks' own words, and faults."""
     overridden = {
         "policy.agent_timeout": spec.policy.agent_timeout,
         "policy.verifier_timeout": spec.policy.verifier_timeout,
@@ -221,9 +232,13 @@ def override_reasons(spec: RunSetSpec) -> list[str]:
         "policy.network": spec.policy.network,
         "policy.verification": spec.policy.verification,
     }
-    return [
+    reasons = [
         f"{field}: {value!r} overrides what the tasks say" for field, value in overridden.items() if value != "task"
     ]
+    if spec.faults:
+        kinds = dict.fromkeys(fault.kind.value for fault in spec.faults)
+        reasons.append(f"faults: made on purpose ({', '.join(kinds)})")
+    return reasons
 
 
 def _worst_case(profile: Profile) -> int | None:

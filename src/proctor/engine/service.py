@@ -7,7 +7,6 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from fnmatch import fnmatch
 from functools import partial
 from typing import Any, TypeVar
 from uuid import UUID
@@ -26,11 +25,12 @@ from proctor.engine.reclassifying import Reclassifier
 from proctor.engine.recording import KIND
 from proctor.engine.resolving import Resolved, override_reasons
 from proctor.engine.spec import RunSetSpec
+from proctor.engine.task_names import matches
 from proctor.kernel.ids import new_id
 from proctor.kernel.words import counted
 from proctor.queue import service as queue
 
-__all__ = ["EngineService", "OnMoved", "Opened", "Rehearsal", "Selection", "fitting", "matches", "task_digests"]
+__all__ = ["EngineService", "OnMoved", "Opened", "Rehearsal", "Selection", "fitting", "task_digests"]
 
 _run = partial(run_query, "proctor.engine")
 
@@ -382,11 +382,6 @@ def _ground(profile: planning.PlannedProfile) -> Ground:
 
 def _globbed(resolved: Resolved, glob: str | None) -> frozenset[str] | None:
     return None if glob is None else frozenset(task_digests(resolved.tasks, glob))
-
-
-def matches(name: str, glob: str) -> bool:
-    """Whether a task's name, or its last part, fits a shell pattern."""
-    return fnmatch(name, glob) or fnmatch(name.rsplit("/", 1)[-1], glob)
 
 
 def task_digests(tasks: Sequence[Any], glob: str) -> list[str]:

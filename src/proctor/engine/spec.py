@@ -19,11 +19,12 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from pydantic_core import ErrorDetails
 
 from proctor.engine.errors import SpecInvalid
+from proctor.engine.faults.plan import DEFAULT_RETRY_AFTER_SEC, FaultKind
 from proctor.kernel.canonical import Json
 from proctor.kernel.money import parse_usd
 from proctor.suites.variables import malformed_reference, variable_names
 
-__all__ = ["Profile", "RunSetSpec", "check_spec", "parse_duration", "parse_spec", "read_spec"]
+__all__ = ["Fault", "Profile", "RunSetSpec", "check_spec", "parse_duration", "parse_spec", "read_spec"]
 
 _UNITS: dict[str, int] = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 _NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$"
@@ -172,6 +173,30 @@ class Gate(_Section):
     alpha: float = Field(default=0.05, gt=0, lt=1, description="The level of that test.")
 
 
+class Fault(_Section):
+    """A fault made on purpose. Part of the configuration hash of the profiles that it can hit."""
+
+    kind: FaultKind
+    tasks: str = Field(default="*", min_length=1, description="A shell pattern of task names.")
+    profiles: list[str] = Field(default_factory=list, description="Who is hit; empty: every profile.")
+    attempts: list[Annotated[int, Field(strict=True, ge=1, le=1000)]] = Field(
+        default=[1], min_length=1, description="Which attempts of a cell are hit, by number."
+    )
+    share: float = Field(default=1.0, gt=0, le=1, description="Of the cells, chosen by seed.")
+    seed: int = Field(default=0, strict=True, ge=0, le=2**53 - 1)
+    retry_after_sec: float | None = Field(
+        default=None, gt=0, le=3600, description=f"kind = 'rate_limit': default {DEFAULT_RETRY_AFTER_SEC:g}."
+    )
+
+    @model_validator(mode="after")
+    def _options_fit(self) -> Fault:
+        if self.retry_after_sec is not None and self.kind is not FaultKind.RATE_LIMIT:
+            raise ValueError(f"'retry_after_sec' belongs to kind = 'rate_limit', not {self.kind.value!r}")
+        if self.seed and self.share == 1.0:
+            raise ValueError("'seed' chooses a 'share' of the cells, and there is none")
+        return self
+
+
 class RunSetSpec(_Section):
     """A run-set file."""
 
@@ -185,6 +210,7 @@ class RunSetSpec(_Section):
     execution: Execution = Execution()
     secrets: Secrets = Secrets()
     gate: Gate = Gate()
+    faults: list[Fault] = Field(default_factory=list, max_length=1000, description="What is made to fail on purpose.")
 
     @field_validator("profiles")
     @classmethod
@@ -241,9 +267,11 @@ def check_spec(document: Mapping[str, object], *, where: str) -> RunSetSpec:
     if unstorable:
         raise _told(unstorable, where)
     names = [profile.name for profile in spec.profiles]
-    for name in spec.gate.profiles:
-        if name not in names:  # else nobody would be judged, and the gate met
-            raise SpecInvalid(f"There is no profile {name!r}.", where=f"{where}: gate.profiles")
+    meant = [(name, "gate.profiles") for name in spec.gate.profiles]
+    meant += [(name, f"faults[{n}].profiles") for n, fault in enumerate(spec.faults) for name in fault.profiles]
+    for name, field in meant:
+        if name not in names:  # else nobody would be judged, and the gate met; or nobody hit
+            raise SpecInvalid(f"There is no profile {name!r}.", where=f"{where}: {field}")
     return spec
 
 

@@ -21,6 +21,7 @@ from proctor.engine.assignments import Assignment
 from proctor.engine.attempts import AttemptRunner, RunnerParts
 from proctor.engine.claiming import Claimer
 from proctor.engine.evidence import Evidence
+from proctor.engine.faults.injecting import with_faults
 from proctor.engine.recording import KIND, Decided, record_lost, record_progress
 from proctor.engine.settling import Settler
 from proctor.queue import service as queue
@@ -172,10 +173,13 @@ class Worker:
 
     def _start(self, assignment: Assignment) -> None:
         token = assignment.token
-        running = _Running(runner=AttemptRunner(assignment, self._parts), unwanted=self._cancelling)
+        running = _Running(
+            runner=AttemptRunner(assignment, with_faults(self._parts, assignment)), unwanted=self._cancelling
+        )
         self._held.add(token)
         self._running[token] = running
         running.task = asyncio.get_running_loop().create_task(self._attempt(running))
+        running.task.add_done_callback(_tell_broken_off)
 
     async def _attempt(self, running: _Running) -> None:
         token = running.runner.assignment.token
@@ -253,6 +257,13 @@ class Worker:
         count = await self._parts.backend.reap(never)
         if count:
             _log.info("sandboxes.reaped", count=count)
+
+
+def _tell_broken_off(task: asyncio.Task[None]) -> None:
+    """An attempt that nothing will be recorded of is at least told about."""
+    error = None if task.cancelled() else task.exception()
+    if error is not None:
+        _log.warning("attempt.broken_off", error=f"{type(error).__name__}: {error}")
 
 
 def recover(database: Database, dead: Sequence[UUID]) -> int:

@@ -105,21 +105,23 @@ def _rest_texts(row: LeaderboardRow) -> list[str]:
 
 
 def classes_line(rows: Sequence[LeaderboardRow]) -> Text:
-    """Cells by class over all profiles; those without a verdict stand after ``owed``."""
-    decided: dict[str, int] = {}
-    owed: dict[str, int] = {}
+    """Cells by class over all profiles; those without a verdict stand after ``owed``, each with its owner."""
+    decided: dict[tuple[str, str], int] = {}
+    owed: dict[tuple[str, str], int] = {}
     for row in rows:
         for one in row.classes:
             target = decided if one.decided else owed
-            target[one.outcome] = target.get(one.outcome, 0) + one.cells
+            owner = f" ({one.owner})" if one.owner and not one.decided else ""
+            target[one.outcome, owner] = target.get((one.outcome, owner), 0) + one.cells
     line = Text("cells: ") + Text(_joined(decided) or "none with a verdict")
     if owed:
         line += Text("  owed: ", style="bold yellow") + Text(_joined(owed))
     return line
 
 
-def _joined(counts: Mapping[str, int]) -> str:
-    return " · ".join(f"{name} {count}" for name, count in sorted(counts.items(), key=lambda item: -item[1]))
+def _joined(counts: Mapping[tuple[str, str], int]) -> str:
+    most_first = sorted(counts.items(), key=lambda item: -item[1])
+    return " · ".join(f"{name} {count}{owner}" for (name, owner), count in most_first)
 
 
 def run_sets_table(rows: Sequence[RunSetRow]) -> Table:

@@ -2,18 +2,25 @@
 
 SandboxError
 ├── UnsupportedByBackend    the spec asks for what this backend or machine can't do
+├── ImagePullFailed         its image did not come: infrastructure
 ├── SandboxStartError       it did not start: infrastructure
 ├── ExecChannelError        the way to its first process broke: infrastructure
 ├── SandboxGone             it was destroyed or died
+├── NodeLost                it went with its machine: infrastructure, elsewhere at once
 └── TransferRefused         what came out was hostile or too large
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+from proctor.kernel.canonical import Json
 from proctor.kernel.errors import ProctorError
 
 __all__ = [
     "ExecChannelError",
+    "ImagePullFailed",
+    "NodeLost",
     "SandboxError",
     "SandboxGone",
     "SandboxStartError",
@@ -36,6 +43,33 @@ class UnsupportedByBackend(SandboxError):
     remedy = "Run the task with another backend, or on a machine that has what is named."
 
 
+class ImagePullFailed(SandboxError):
+    """The image could not be pulled."""
+
+    code = "image-pull"
+    remedy = "Look at the registry and the network; it is tried again."
+
+    def __init__(
+        self,
+        message: str = "",
+        *,
+        engine_exit: int | None = None,
+        http_status: int | None = None,
+        where: str | None = None,
+    ) -> None:
+        """``engine_exit``: how the engine's CLI ended; ``http_status``: what the registry itself answered, if it did.
+
+        The docker CLI exits 18 when a registry drops the connection in mid-pull: that says nothing of credentials.
+        """
+        super().__init__(message, where=where)
+        self.engine_exit, self.http_status = engine_exit, http_status
+
+    def facts(self) -> Mapping[str, Json]:
+        """The fields of its evidence."""
+        known: dict[str, Json] = {"engine_exit": self.engine_exit, "http_status": self.http_status}
+        return {name: value for name, value in known.items() if value is not None}
+
+
 class SandboxStartError(SandboxError):
     """The sandbox did not start."""
 
@@ -53,6 +87,21 @@ class SandboxGone(SandboxError):
     """The sandbox is no longer there."""
 
     code = "sandbox-gone"
+
+
+class NodeLost(SandboxError):
+    """The machine under the sandbox was taken away."""
+
+    code = "node-lost"
+
+    def __init__(self, message: str = "", *, kube_reason: str, where: str | None = None) -> None:
+        """``kube_reason`` in Kubernetes' words: ``Evicted``, ``NodeLost``, ``Preempting``, ``NodeShutdown``."""
+        super().__init__(message, where=where)
+        self.kube_reason = kube_reason
+
+    def facts(self) -> Mapping[str, Json]:
+        """The fields of its evidence."""
+        return {"kube_reason": self.kube_reason}
 
 
 class TransferRefused(SandboxError):

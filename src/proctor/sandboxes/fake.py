@@ -111,6 +111,10 @@ class FakeBackend:
         """Always well."""
         return [Check(name="fake sandbox", ok=True, detail="in memory")]
 
+    async def pull(self, image: str | None) -> str:
+        """Everything is here."""
+        return image or "host"
+
     async def create(self, spec: SandboxSpec) -> Sandbox:
         """Make a sandbox."""
         if spec.user not in ("agent", "root"):

@@ -252,6 +252,10 @@ class SandboxBackend(Protocol):
         """Whether sandboxes can start here and what to do where they can't."""
         ...
 
+    async def pull(self, image: str | None) -> str:
+        """Have an image here; says its digest, ``host`` for the host's userland. Raises ``ImagePullFailed``."""
+        ...
+
     async def create(self, spec: SandboxSpec) -> Sandbox:
         """Start a sandbox. Raises ``UnsupportedByBackend`` before launch or ``SandboxStartError``."""
         ...

@@ -16,7 +16,7 @@ from proctor.app import Platform
 from proctor.engine.certificates.certificate import CheckedTask, CheckVerdict, Ground
 from proctor.engine.certificates.service import CertificateService, ground_for
 from proctor.engine.certificates.standing import Standing
-from proctor.engine.service import matches
+from proctor.engine.task_names import matches
 from proctor.kernel.errors import UsageError
 from proctor.sandboxes.errors import UnsupportedByBackend
 from proctor.sandboxes.interfaces import SandboxBackend

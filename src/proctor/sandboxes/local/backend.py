@@ -100,6 +100,10 @@ class LocalBackend:
         """Whether sandboxes can start here and what to do where they can't."""
         return doctor.examine(self._root)
 
+    async def pull(self, image: str | None) -> str:
+        """Nothing to pull: the host's userland or an unpacked image's path."""
+        return image or "host"
+
     async def create(self, spec: SandboxSpec) -> Sandbox:
         """Start a sandbox. Raises ``UnsupportedByBackend`` before launch or ``SandboxStartError``."""
         userland = self._validate(spec)
