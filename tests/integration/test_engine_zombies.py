@@ -287,7 +287,7 @@ def test_ctrl_c_once_lets_running_cells_finish_and_twice_cancels_them(home: Home
         if presses == 2:
             terminal.expect("Ctrl-C again to cancel")
             terminal.sendintr()
-        terminal.expect("To go on: proctor run ")
+        terminal.expect("To go on: proctor resume ")
         terminal.expect(pexpect.EOF)
         terminal.close()
     assert terminal.exitstatus == 130
