@@ -57,7 +57,10 @@ def case(expression, after, count, wanted):
 
 def refused():
     forms = [(expression, FROM) for line in WRONG.splitlines() for expression in line.split("|")]
-    forms += [("* * * * *", time) for time in ("2026-03-01", "2026-02-29 00:00", "2026-03-01T12:00", "2026-03-01 24:00", "now")]
+    forms += [
+        ("* * * * *", time)
+        for time in ("2026-03-01", "2026-02-29 00:00", "2026-03-01T12:00", "2026-03-01 24:00", "now")
+    ]
     done = [(form, asked(*form)) for form in forms]
     bad = [form for form, one in done if (one.returncode, one.stdout) != (2, "")]
     print("not refused:", bad)
@@ -71,7 +74,9 @@ def at_random():
         tops = ((0, 59), (0, 23), (1, 31), (1, 12), (0, 6))
         picked = [sorted(choice.sample(range(low, high + 1), k=choice.randint(2, 6))) for low, high in tops]
         stars = [choice.random() < 0.4 for _ in tops]
-        expression = " ".join("*" if star else ",".join(map(str, some)) for star, some in zip(stars, picked, strict=True))
+        expression = " ".join(
+            "*" if star else ",".join(map(str, some)) for star, some in zip(stars, picked, strict=True)
+        )
         sets = [set(range(60)) if star else set(some) for star, some in zip(stars, picked, strict=True)]
         either = not stars[2] and not stars[4]
         moment, wanted = datetime(2026, choice.randint(1, 12), 28, 23, 0), []

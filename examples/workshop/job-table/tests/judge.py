@@ -44,7 +44,9 @@ def moved(rows, **wanted):
         old(path, [row if len(row) == 6 else (number, *row) for number, row in enumerate(rows, start=1)])
         done = python("/app/migrate.py", str(path))
         found = content(path)
-    return done.returncode == 0 and found.keys() == TABLES.keys() and all(found[name] == wanted[name] for name in wanted)
+    return (
+        done.returncode == 0 and found.keys() == TABLES.keys() and all(found[name] == wanted[name] for name in wanted)
+    )
 
 
 def created(*values):
@@ -93,7 +95,12 @@ def ids():
 
 
 def first_reason():
-    rows = [("x", 5, "bad", "bad", 5), (1, 5, "bad", "bad", 5), (2, "ann", "bad", "bad", 5), (3, "ann", "done", "bad", 5)]
+    rows = [
+        ("x", 5, "bad", "bad", 5),
+        (1, 5, "bad", "bad", 5),
+        (2, "ann", "bad", "bad", 5),
+        (3, "ann", "done", "bad", 5),
+    ]
     return moved(rows, jobs=[], users=[], rejected=[(1, "id"), (2, "owner"), (3, "state"), (4, "created")])
 
 

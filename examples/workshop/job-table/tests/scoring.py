@@ -27,7 +27,7 @@ def score(checks):
     for title, check in checks.items():
         try:
             good = check() is True
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 -- whatever the agent's program did, the other checks count
             print(f"{type(error).__name__}: {str(error)[:300]}")
             good = False
         held.append(good)

@@ -51,12 +51,22 @@ CASES = {
     "an empty schema": ("{}", {"1": "", '{"a": [1]}': ""}),
     "repeated lines": ('{"all": [{"type": "null"}, {"type": "null"}], "type": "null"}', {"1": " type"}),
 }  # fmt: skip
-INVALID = """[]|true|{"typ": "null"}|{"type": "int"}|{"type": [null]}|{"type": 5}|{"enum": 1}|{"minimum": "1"}|{"maximum": true}|{"multipleOf": 0}
-{"multipleOf": -1}|{"minLength": -1}|{"maxItems": 1.5}|{"minKeys": true}|{"pattern": "("}|{"pattern": 1}|{"unique": 1}|{"closed": "true"}
-{"items": 5}|{"items": [5]}|{"keys": []}|{"keys": {"a": 1}}|{"keys": {"a": {"x": 1}}}|{"required": "a"}|{"required": [1]}|{"all": {}}|{"any": [1]}
-{"one": {}}|{"not": []}|{"if": true}|{"then": {"x": 1}}|{"else": 1}|{"use": "a"}|{"use": 1, "define": {"1": {}}}|{"define": []}|{"define": {"a": {"x": 1}}}
-{"items": {"define": {}}}|{"define": {"a": {"use": "b"}}}"""
-NOT_JSON = [b"", b"{", b"NaN", b"[-Infinity]", b'{"a": 1, "a": 1}', b'[{"b": {"a": 1, "a": 2}}]', b'"\xff"', b"01", b"'a'", b"[1,]", b"1 2"]
+INVALID = """[]|{"typ": "null"}|{"type": "int"}|{"type": [null]}|{"enum": 1}|{"maximum": true}|{"multipleOf": 0}|{"minLength": -1}
+{"maxItems": 1.5}|{"minKeys": true}|{"pattern": "("}|{"unique": 1}|{"items": [5]}|{"keys": {"a": {"x": 1}}}|{"required": [1]}|{"all": {}}
+{"not": []}|{"then": {"x": 1}}|{"use": "a"}|{"define": {"a": {"x": 1}}}|{"items": {"define": {}}}|{"define": {"a": {"use": "b"}}}"""
+NOT_JSON = [
+    b"",
+    b"{",
+    b"NaN",
+    b"[-Infinity]",
+    b'{"a": 1, "a": 1}',
+    b'[{"b": {"a": 1, "a": 2}}]',
+    b'"\xff"',
+    b"01",
+    b"'a'",
+    b"[1,]",
+    b"1 2",
+]
 
 
 def asked(schema, document):
@@ -86,7 +96,8 @@ def invalid():
 
 
 def not_json():
-    bad = [text for text in NOT_JSON if asked("{}", text) != (4, "") or asked(text, "1") != (4, "")]
+    asked_of = [("{}", text) for text in NOT_JSON] + [(text, "1") for text in NOT_JSON[:5]]
+    bad = [pair for pair in asked_of if asked(*pair) != (4, "")]
     print("not refused:", bad)
     return not bad
 

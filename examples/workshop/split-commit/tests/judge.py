@@ -106,20 +106,26 @@ def one_history():
 
 def checked_out():
     on_main = git(AGENTS, "symbolic-ref", "HEAD") == "refs/heads/main"
-    return on_main and git(AGENTS, "status", "--porcelain") == "" and git(AGENTS, "fsck", "--connectivity-only", "--no-dangling") == ""
+    return (
+        on_main
+        and git(AGENTS, "status", "--porcelain") == ""
+        and git(AGENTS, "fsck", "--connectivity-only", "--no-dangling") == ""
+    )
 
 
 with tempfile.TemporaryDirectory() as place:
     OURS, AGENTS = Path(place), Path("/app/repo")
     git(OURS, "init", "-q", "-b", "main")
     git(OURS, "fast-import", "--quiet", given=(HERE / "history.txt").read_bytes())
-    score({
-        "the first commit": lambda: is_first(Commit(AGENTS, second_commit()[0].parents[0]), second_commit()[1]),
-        "the second commit": lambda: is_second(*second_commit()),
-        "main": lambda: same("refs/heads/main", "main"),
-        "stock": lambda: same("refs/heads/stock", "stock"),
-        "tags": tags,
-        "no other branches and tags": refs,
-        "one history": one_history,
-        "checked out": checked_out,
-    })
+    score(
+        {
+            "the first commit": lambda: is_first(Commit(AGENTS, second_commit()[0].parents[0]), second_commit()[1]),
+            "the second commit": lambda: is_second(*second_commit()),
+            "main": lambda: same("refs/heads/main", "main"),
+            "stock": lambda: same("refs/heads/stock", "stock"),
+            "tags": tags,
+            "no other branches and tags": refs,
+            "one history": one_history,
+            "checked out": checked_out,
+        }
+    )

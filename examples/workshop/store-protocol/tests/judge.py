@@ -63,7 +63,24 @@ TALKS = {
     "commands": [("get a", "!command"), ("GET", "!command"), ("GET a b", "!command"), ("SET a", "!command"), ("DEL", "!command"), ("BEGIN x", "!command"), ("COMMIT x", "!command"), ("", "!command"), ("INCR a", "!command"), ("KEYS a x y", "!command")],
     "words": [(net(inside), "!words") for inside in (b"", b"GET", b"3:GET", b"3:GET,1:a", b"3:GET,1:a,x", b"03:GET,1:a,", b"3:GET,9:a,", b":,", b"-1:,", b"3:GETx1:a,", b" 3:GET,")] + [("GET a", "-")],
 }  # fmt: skip
-BAD = [b"x", b"5", b"5:", b"5:hell", b"5:hello", b"5:hello;", b"01:a,", b"00:,", b":,", b"-1:,", b" 1:a,", b"1 :a,", b"1048577:", b"99999999999:", b",", b"\n"]
+BAD = [
+    b"x",
+    b"5",
+    b"5:",
+    b"5:hell",
+    b"5:hello",
+    b"5:hello;",
+    b"01:a,",
+    b"00:,",
+    b":,",
+    b"-1:,",
+    b" 1:a,",
+    b"1 :a,",
+    b"1048577:",
+    b"99999999999:",
+    b",",
+    b"\n",
+]
 
 
 def frames():
