@@ -17,8 +17,8 @@ HEAD = """# The example tasks
 
 `examples/workshop` is a suite of {count} tasks of our own: {levels}. They need no network, no packages and no
 container: bash, git, make, Python 3 and what Debian's base system has. Each has a reference solution that passes and a
-wrong one, such as a person in a hurry writes, that doesn't. `make certify` certifies all of them; CI those that fit into
-its time, drawn anew each time, and it names the others.
+wrong one, such as a person in a hurry writes, that doesn't. `make certify` certifies all of them; CI those that fit
+into its time, drawn anew each time, and it names the others.
 
     proctor suite import examples/workshop --label workshop
     proctor suite check workshop

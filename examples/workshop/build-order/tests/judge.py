@@ -27,7 +27,7 @@ CASES = {
 }
 
 
-def order(text, seconds=10):
+def order(text, seconds=20):
     with tempfile.TemporaryDirectory() as place:
         file = Path(place) / "some packages.txt"
         file.write_text(text)

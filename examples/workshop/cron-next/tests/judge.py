@@ -45,7 +45,7 @@ WRONG = """* * * *|* * * * * *|60 * * * *|* 24 * * *|* * 0 * *|* * 32 * *|* * * 
 
 
 def asked(expression, after, *count):
-    return python("/app/cron.py", expression, after, *map(str, count), seconds=5)
+    return python("/app/cron.py", expression, after, *map(str, count), seconds=15)
 
 
 def case(expression, after, count, wanted):

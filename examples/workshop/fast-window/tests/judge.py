@@ -6,16 +6,18 @@ import tempfile
 from pathlib import Path
 
 sys.path.append(str(Path(__file__).parent))
-from scoring import python, score
+from scoring import ran, score
 
 LIMIT_SEC = 6
+"""Of processor time: a busy machine makes nobody wrong."""
+LIMITED = f'ulimit -t {LIMIT_SEC}; exec python3 -B /app/report.py "$0"'
 
 
-def report(text, seconds=LIMIT_SEC):
+def report(text):
     with tempfile.TemporaryDirectory() as place:
         file = Path(place) / "the sales"
         file.write_text(text, encoding="utf-8")
-        done = python("/app/report.py", str(file), seconds=seconds)
+        done = ran("bash", "-c", LIMITED, str(file), seconds=60)
     return done.stdout if done.returncode == 0 else None
 
 

@@ -38,15 +38,18 @@ class Gate:
 
 
 class Call(threading.Thread):
-    """A get in a thread of its own."""
+    """A get in a thread of its own, which is just about to ask when this is made."""
 
     def __init__(self, cache, key, make):
         super().__init__(daemon=True)
         self.what, self.result, self.error = (cache, key, make), None, None
+        self.asks = threading.Event()
         self.start()
+        self.asks.wait(WAIT)
 
     def run(self):
         cache, key, make = self.what
+        self.asks.set()
         try:
             self.result = cache.get(key, make)
         except Exception as error:  # noqa: BLE001 -- what get raises is what is judged
@@ -59,7 +62,7 @@ class Call(threading.Thread):
 
 def settle():
     """Time for threads to come to where they wait."""
-    threading.Event().wait(0.15)
+    threading.Event().wait(0.3)
 
 
 def counter():
