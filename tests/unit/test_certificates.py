@@ -147,6 +147,11 @@ def test_the_oracle_comes_first_and_wrong_only_where_there_is_one(tmp_path: Path
     assert checks_of(load_task(tmp_path / "t"), 5) == ()
 
 
+def test_solutions_of_a_task_with_steps_are_found_in_its_steps() -> None:
+    task = load_task(Path(__file__).parents[2] / "examples/steps/growing-ledger")
+    assert [one.solution for one in checks_of(task, 5)[:7]] == ["oracle"] * 5 + ["noop", "wrong"]
+
+
 def test_a_live_task_is_tried_in_snapshot_too(tmp_path: Path) -> None:
     write_task(tmp_path / "t")
     config = tmp_path / "t/task.toml"

@@ -6,6 +6,8 @@ import importlib.util
 import re
 from pathlib import Path
 
+import pytest
+
 from proctor.engine.spec import RunSetSpec
 from proctor.settings import Settings
 
@@ -13,13 +15,19 @@ ROOT = Path(__file__).parents[2]
 REFERENCE = ROOT / "docs" / "reference"
 
 
-def test_every_error_is_in_the_catalogue_page() -> None:
-    spec = importlib.util.spec_from_file_location("errors_page", ROOT / "scripts" / "errors_page.py")
+@pytest.mark.parametrize(("page", "script"), [("errors", "errors_page"), ("example-tasks", "examples_page")])
+def test_a_page_is_what_its_script_writes(page: str, script: str) -> None:
+    spec = importlib.util.spec_from_file_location(script, ROOT / "scripts" / f"{script}.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    assert (REFERENCE / "errors.md").read_text(encoding="utf-8") == module.page()
+    assert (REFERENCE / f"{page}.md").read_text(encoding="utf-8") == module.page()
+
+
+def test_the_readme_counts_the_example_tasks() -> None:
+    count = len(list((ROOT / "examples/workshop").glob("*/task.toml")))
+    assert f"certified suite of {count}," in (ROOT / "README.md").read_text(encoding="utf-8").replace("\n", " ")
 
 
 def test_every_setting_is_on_its_page() -> None:

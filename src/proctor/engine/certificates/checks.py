@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
+from pathlib import Path
 
 from proctor.engine.assignments import LoadedTask
 from proctor.kernel.canonical import Json, digest
@@ -65,11 +66,11 @@ def checks_of(task: LoadedTask, oracle_runs: int) -> Sequence[Check]:
     """Everything to be tried with a task, the oracle first. Nothing where there is no reference solution."""
     assert task.task is not None
     assert task.folder is not None
-    if not (task.folder / "solution" / "solve.sh").is_file():
+    if not task.task.has_solution:
         return ()
     checks = [Check(solution="oracle", must_pass=True, agent="oracle") for _ in range(oracle_runs)]
     checks.append(Check(solution="noop", must_pass=False, agent="noop"))
-    if (task.folder / "solution" / "wrong.sh").is_file():
+    if any(path.is_file() for path in _wrong_solutions(task.folder, [step.name for step in task.task.steps])):
         checks.append(Check(solution="wrong", must_pass=False, agent="oracle", options={"script": "wrong.sh"}))
     checks.extend(
         Check(solution=one.name, must_pass=False, agent="command", options={"command": one.script}, forgery=True)
@@ -78,6 +79,11 @@ def checks_of(task: LoadedTask, oracle_runs: int) -> Sequence[Check]:
     if task.task.verifier.mode is VerificationMode.LIVE:
         checks.append(_in_snapshot())
     return checks
+
+
+def _wrong_solutions(folder: Path, steps: Sequence[str]) -> list[Path]:
+    """Where a wrong solution may stand: one wrong step makes a wrong solution."""
+    return [folder / "solution/wrong.sh", *(folder / "steps" / name / "solution/wrong.sh" for name in steps)]
 
 
 def _in_snapshot() -> Check:
