@@ -125,7 +125,8 @@ def _refusals(
 ) -> Iterator[tuple[str, str]]:
     name = backend.name
     if task.needs_image:
-        yield "environment", f"needs an image, which the {name} sandbox does not have"
+        why = f" ({task.environment.image_reason})" if task.environment.image_reason else ""
+        yield "environment", f"needs an image{why}, which the {name} sandbox does not have"
     if task.environment.gpus or task.environment.tpu:
         yield "environment.gpus", f"the {name} sandbox has no accelerator"
     if terms.network not in backend.capabilities().networks:
