@@ -46,16 +46,18 @@ def test_they_import_and_run_where_they_opted_in(cli: Cli) -> None:
         "word-count": [],
     }
     cli("run", "f.toml", code=3)
-    cells = cli.json("cells")["cells"]
-    found = {
-        (cell["task"], cell["profile_name"] if "profile_name" in cell else cell["profile"]): cell for cell in cells
-    }
-    assert {key: cell["outcome"] for key, cell in found.items() if key[0] in ("word-count", "port-table")} == {
+    page = cli.json("cells")
+    found = {(page["tasks"][cell["content_digest"]], cell["profile"]): cell for cell in page["cells"]}
+    assert {key: cell["outcome"] for key, cell in found.items()} == {
         (task, profile): outcome
-        for task in ("word-count", "port-table")
-        for profile, outcome in ((0, "passed"), (1, "failed"), (2, "failed"))
+        for task, outcomes in {
+            "word-count": ("passed", "failed", "failed"),
+            "port-table": ("passed", "failed", "failed"),
+            "malformed": ("task_invalid",) * 3,
+            "needs-image": ("task_invalid",) * 3,
+        }.items()
+        for profile, outcome in enumerate(outcomes)
     }
-    assert {cell["outcome"] for cell in cells if cell["task"] in ("malformed", "needs-image")} == {"task_invalid"}
     refused = cli("attempt", "show", found["needs-image", 0]["attempt"]).stdout
     assert (
         "needs an image (Dockerfile: FROM debian:12; RUN make world), which the local sandbox does not have" in refused

@@ -60,10 +60,11 @@ def test_the_hash_of_a_dataset_with_files_is_harbors(tmp_path: Path) -> None:
 HASH_WITH_FILES = "8341eb2503c1076ca03568f9f696c430db491f9077772b8f25e2009602f04299"
 
 
-def test_files_are_named_and_one_without_a_digest_leaves_no_hash(tmp_path: Path) -> None:
+@pytest.mark.parametrize("more", ["", 'digest = ""\n'])
+def test_files_are_named_and_one_without_a_digest_leaves_no_hash(tmp_path: Path, more: str) -> None:
     digest = named(tmp_path / "tasks" / "a", "org/a")
     resolved = resolve_dataset(
-        dataset_toml(tmp_path, {"org/a": digest}, '[[files]]\npath = "m.py"\n'), tmp_path / "tasks"
+        dataset_toml(tmp_path, {"org/a": digest}, '[[files]]\npath = "m.py"\n' + more), tmp_path / "tasks"
     )
     assert (resolved.files, resolved.hash) == (("m.py",), None)
 

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 from typing import Annotated, TypeVar
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
 
 from proctor.suites.errors import DatasetInvalid
 from proctor.suites.files import printable
@@ -74,7 +74,7 @@ class FileDigest(_Entry):
     """One of [[files]], such as a program that computes a metric. It is named and never run."""
 
     path: Annotated[str, AfterValidator(_file_name)]
-    digest: Digest | None = None
+    digest: Annotated[Digest | None, BeforeValidator(lambda digest: digest or None)] = None
 
 
 class DatasetName(_Entry):
