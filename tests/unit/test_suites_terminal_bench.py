@@ -130,6 +130,8 @@ def test_an_image_of_compose_needs_no_dockerfile(tmp_path: Path) -> None:
         ("FROM a\nWORKDIR $HOME\n", "/app"),
         ("FROM a\nWORKDIR /x/../..\n", "/app"),
         ("FROM a\nworkdir '/quoted'\n", "/quoted"),
+        ("FROM a\nWORKDIR /x\nRUN cat <<EOF > q.py\nfrom os import path\nWORKDIR /y\nEOF\n", "/x"),
+        ("FROM a\nRUN <<-'A' <<B\nA\nWORKDIR /y\nB\nWORKDIR /z\n", "/z"),
     ],
 )
 def test_the_work_directory_is_the_dockerfiles(tmp_path: Path, dockerfile: str, workdir: str) -> None:

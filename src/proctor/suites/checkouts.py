@@ -87,14 +87,17 @@ def _run(git: str, folder: Path, arguments: Sequence[str]) -> bytes | None:
         "GIT_TERMINAL_PROMPT": "0",
         "GIT_LITERAL_PATHSPECS": "1",
     }
-    done = subprocess.run(
-        [git, *_SAFE, "-C", str(folder), *arguments],
-        env=environment,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        check=False,
-        timeout=_GIT_TIMEOUT_SEC,
-    )
+    try:
+        done = subprocess.run(
+            [git, *_SAFE, "-C", str(folder), *arguments],
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            check=False,
+            timeout=_GIT_TIMEOUT_SEC,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise CheckoutMismatch(f"git did not answer in {_GIT_TIMEOUT_SEC:.0f} s.", where=str(folder)) from error
     return done.stdout if done.returncode == 0 else None
 
 

@@ -42,7 +42,7 @@ class SuitePathInvalid(UsageError):
     """There are no tasks at that path."""
 
     code = "suite-path"
-    remedy = "Give a task folder (with task.toml), or a folder of task folders."
+    remedy = "Give a task folder (with task.toml or task.yaml), or a folder of task folders."
 
 
 class DuplicateTask(UsageError):

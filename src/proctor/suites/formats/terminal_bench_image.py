@@ -34,6 +34,7 @@ _STANDARD_ITEMS: Mapping[str, frozenset[str]] = {
     ),
 }
 _INSTRUCTION = re.compile(r"\s*(?P<word>[A-Za-z]+)\s+(?P<rest>.*)")
+_HERE = re.compile(r"(?<!<)<<(?!<)-?[\"']?([A-Za-z_][A-Za-z0-9_]*)[\"']?")
 _LENGTH: int = 60
 """Characters of each that are shown."""
 _SHOWN: int = 3
@@ -100,10 +101,15 @@ def workdir_of(tree: TaskTree) -> str | None:
 
 
 def _instructions(tree: TaskTree) -> Iterator[tuple[str, str]]:
+    """Each instruction's word and the rest of its line; what a here-document holds is none."""
     text = (tree.texts.get(DOCKERFILE) or b"").decode("utf-8", "replace")
     lines = (line for line in text.splitlines() if not line.lstrip().startswith("#"))
-    whole = re.sub(r"\\[ \t]*\n", " ", "\n".join(lines))
-    for line in whole.splitlines():
+    ends: list[str] = []
+    for line in re.sub(r"\\[ \t]*\n", " ", "\n".join(lines)).splitlines():
+        if ends:
+            ends = ends[line.strip() == ends[0] :]
+            continue
         match = _INSTRUCTION.fullmatch(line)
         if match is not None:
+            ends = _HERE.findall(match["rest"])
             yield match["word"].upper(), " ".join(match["rest"].split())
