@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from proctor.suites.formats.dataset_files import read_dataset
 from proctor.suites.loading import load_suite
 from proctor.suites.template import write_task
 from tests.acceptance.conftest import ROOT, Cli
@@ -86,6 +87,31 @@ def test_ignored_files_and_a_readme_change_both_digests_alike(ask: Ask, tmp_path
     (folder / "environment" / "app" / "keep.log").write_text("kept\n")
     ours = load_suite(folder).tasks[0].content_digest
     assert ask(HARBOR, "harbor_tasks", [str(folder)])[str(folder)]["digest"] == ours
+
+
+def test_a_datasets_hash_and_name_are_harbors(ask: Ask, tmp_path: Path) -> None:
+    digests = "".join(f'[[tasks]]\nname = "o/t{n}"\ndigest = "sha256:{n * 64}"\n' for n in ("3", "1", "2"))
+    heading = '[dataset]\nname = "o/set"\nversion = "2.1"\n'
+    files = "".join(f'[[files]]\npath = "{name}"\ndigest = "sha256:{"9" * 64}"\n' for name in ("m.py", "a.txt"))
+    texts = [heading + digests, heading + digests + files]
+    ours = []
+    for text in texts:
+        (tmp_path / "dataset.toml").write_text(text)
+        read = read_dataset(tmp_path / "dataset.toml")
+        ours.append({"label": [read.dataset.name, read.dataset.version], "hash": read.hash})
+    assert ask(HARBOR, "harbor_datasets", texts) == ours
+
+
+def test_harbor_maps_a_terminal_bench_task_to_the_same_settings(ask: Ask) -> None:
+    folder = ROOT / "tests" / "fixtures" / "terminal-bench" / "word-count"
+    task = load_suite(folder).tasks[0].task
+    assert task is not None
+    mapped = ask(HARBOR, "harbor_terminal_bench", str(folder))
+    assert mapped["instruction"].strip() == task.instruction.strip()
+    assert (mapped["agent_sec"], mapped["verifier_sec"]) == (task.agent.timeout_sec, task.verifier.timeout_sec)
+    assert {name: task.metadata[name] for name in mapped["metadata"] if name in task.metadata} == {
+        name: value for name, value in mapped["metadata"].items() if value is not None
+    }
 
 
 def test_harbors_models_accept_every_trajectory_of_a_real_run(ask: Ask, judged: Cli) -> None:

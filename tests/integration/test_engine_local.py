@@ -217,3 +217,18 @@ def test_an_agent_never_sees_a_step_s_tests(local: Bench) -> None:
     agent = "find /tests /logs/verifier -mindepth 1 > seen.txt 2>/dev/null; true"
     tests = "if [ -s /app/seen.txt ]; then echo 0; else echo 1; fi > /logs/verifier/reward.txt\n"
     assert run_steps(local, agent, mode="live", one=tests, two=tests) == ("passed", 1.0)
+
+
+def test_a_verifiers_own_sandbox_has_its_own_network(local: Bench) -> None:
+    task = local.folder / "suite" / "task"
+    (task / "tests").mkdir(parents=True)
+    (task / "environment" / "app").mkdir(parents=True)
+    (task / "environment" / "app" / "question.txt").write_text("How many interfaces?\n")
+    config = TASK.format(mode="snapshot", artifacts="", timeout=15).replace("no-network", "public")
+    (task / "task.toml").write_text(config.replace("[verifier]", '[verifier]\nnetwork_mode = "no-network"'))
+    (task / "instruction.md").write_text("Count.\n")
+    alone = 'if [ "$(grep -c : /proc/net/dev)" = 1 ] && [ "$(cat count.txt)" -gt 1 ]; then echo 1; else echo 0; fi'
+    (task / "tests" / "test.sh").write_text(f"{alone} > /logs/verifier/reward.txt\n")
+    (local.folder / "script.toml").write_text("[tasks.task]\ncommands = ['grep -c : /proc/net/dev > count.txt']\n")
+    (cell,) = local.cells(local.run(FILE + '[policy]\nnetwork = "public"\n'))
+    assert (cell.outcome, cell.verdict) == ("passed", True)

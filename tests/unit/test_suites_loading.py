@@ -48,7 +48,7 @@ def test_what_is_no_task_is_left_out_and_said(tmp_path: Path) -> None:
     loaded = load_suite(tmp_path)
     assert len(loaded.tasks) == 1
     assert [(note.file, note.text) for note in loaded.notes] == [
-        ("docs", "has neither task.toml nor instruction.md: no task")
+        ("docs", "has neither task.toml nor instruction.md nor task.yaml: no task")
     ]
 
 

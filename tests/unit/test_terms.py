@@ -148,3 +148,72 @@ def test_an_allowlist_needs_a_backend_that_has_one() -> None:
     allowlist = NetworkPolicy(mode=NetworkMode.ALLOWLIST, allowed_hosts=("a.b",))
     with pytest.raises(TaskUnsupported, match="allowlist"):
         refuse_unsupported(replace(TASK, environment=Environment(network=allowlist)), configuration(), Plain())
+
+
+NONE = NetworkPolicy(mode=NetworkMode.NONE)
+LIVE = replace(VERIFIER, mode=VerificationMode.LIVE)
+
+
+def verifier_network(task: Task, step: Step | None = None, **policies: object) -> Network:
+    """What the verifier's sandbox has, in a task that is not refused."""
+    refuse_unsupported(task, configuration(**policies), FakeBackend())
+    return terms_of(task, configuration(**policies), step).verifier_network
+
+
+def test_a_verifier_with_a_sandbox_of_its_own_has_its_own_network() -> None:
+    alone = replace(TASK, verifier=replace(VERIFIER, network=NONE))
+    assert verifier_network(alone, network="public") is Network.NONE
+    assert terms_of(alone, configuration(network="public")).network is Network.PUBLIC
+    assert (
+        verifier_network(replace(TASK, verifier=replace(VERIFIER, network=PUBLIC)), network="public") is Network.PUBLIC
+    )
+    assert verifier_network(TASK, network="public") is Network.PUBLIC
+
+
+def test_a_separate_verifiers_environment_may_say_it_and_steps_inherit_it() -> None:
+    separate = replace(VERIFIER, mode=VerificationMode.SEPARATE, environment=Environment(network=NONE))
+    assert verifier_network(replace(TASK, verifier=separate), network="public") is Network.NONE
+    as_the_task = replace(separate, environment=replace(TASK.environment, network=NONE))
+    same = replace(TASK, environment=replace(TASK.environment, network=NONE), verifier=as_the_task)
+    assert verifier_network(same, network="public") is Network.PUBLIC  # it is the task's own environment once more
+    stepped = replace(TASK, verifier=replace(VERIFIER, network=NONE), steps=(STEP,))
+    assert verifier_network(stepped, STEP, network="public") is Network.NONE
+
+
+@pytest.mark.parametrize(
+    ("task", "policies", "said"),
+    [
+        (replace(TASK, verifier=replace(VERIFIER, network=PUBLIC)), {}, "policy.network = 'public' allows it"),
+        (replace(TASK, verifier=replace(VERIFIER, network=PUBLIC)), {"network": "no-network"}, "allows it"),
+        (replace(TASK, verifier=replace(LIVE, network=PUBLIC)), {}, "a live verifier runs in that same sandbox"),
+        (replace(TASK, verifier=replace(LIVE, network=NONE)), {"network": "public"}, "in that same sandbox"),
+        (
+            replace(TASK, verifier=replace(VERIFIER, network=NONE)),
+            {"network": "public", "verification": "live"},
+            "in that same sandbox",
+        ),
+    ],
+)
+def test_a_verifiers_network_that_can_t_be_had_is_refused(task: Task, policies: dict[str, object], said: str) -> None:
+    with pytest.raises(TaskUnsupported) as caught:
+        refuse_unsupported(task, configuration(**policies), FakeBackend())
+    assert caught.value.where == "t: verifier.network_mode"
+    assert said in caught.value.message
+
+
+def test_a_phase_that_asks_for_what_its_sandbox_has_anyway_is_taken() -> None:
+    refuse_unsupported(
+        replace(TASK, agent=AgentSettings(network=NONE), verifier=replace(LIVE, network=NONE)),
+        configuration(),
+        FakeBackend(),
+    )
+
+
+def test_a_backend_without_that_network_says_so() -> None:
+    class Plain(FakeBackend):
+        def capabilities(self) -> Capabilities:
+            return replace(super().capabilities(), networks=frozenset({Network.NONE}))
+
+    allowlist = NetworkPolicy(mode=NetworkMode.ALLOWLIST, allowed_hosts=("a.b",))
+    with pytest.raises(TaskUnsupported, match="'allowlist' is not available in the fake sandbox"):
+        refuse_unsupported(replace(TASK, verifier=replace(VERIFIER, network=allowlist)), configuration(), Plain())

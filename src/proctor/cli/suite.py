@@ -12,6 +12,7 @@ from proctor.cli.output import AsJson, ExitCode, client, print_json, show
 
 if TYPE_CHECKING:
     from proctor.engine.certificates.standing import Standing
+    from proctor.suites.datasets import ResolvedDataset
     from proctor.suites.service import SuiteDetail
 
 __all__ = ["app"]
@@ -21,20 +22,67 @@ app = typer.Typer(no_args_is_help=True, help="Immutable sets of tasks: import th
 
 @app.command("import")
 def import_suite(
-    folder: Annotated[Path, typer.Argument(help="A task, or a folder of tasks, in Harbor's format.")],
+    source: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FOLDER|DATASET.toml|REGISTRY.json",
+            help="A task or a folder of tasks (Harbor's, Terminal-Bench 1's), or a dataset file with --tasks.",
+        ),
+    ],
+    tasks: Annotated[Path | None, typer.Option(metavar="FOLDER", help="Where a dataset's tasks are.")] = None,
+    dataset: Annotated[
+        str | None, typer.Option(metavar="NAME[@VERSION]", help="Which dataset of a registry.json.")
+    ] = None,
     label: Annotated[str | None, typer.Option(help="A label for the suite.")] = None,
+    label_dataset: Annotated[
+        bool, typer.Option("--label-dataset", help="Label it NAME@VERSION, as the dataset file says.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Import a folder of tasks. Malformed ones are listed with file, field and reason, and stop nothing."""
+    """Import a folder of tasks, or exactly the tasks of a dataset by digest or commit. Nothing is fetched.
+
+    Malformed tasks are listed with file, field and reason, and stop nothing.
+    """
+    if source.is_dir() or tasks is None:
+        _only_of_datasets(source, tasks, dataset, label_dataset)
     with client(as_json=as_json) as opened:
-        suite_id, detail = opened.import_suite(folder, label=label)
+        if source.is_dir() or tasks is None:
+            resolved = None
+            suite_id, detail = opened.import_suite(source, label=label)
+        else:
+            from proctor.suites.datasets import resolve_dataset
+
+            resolved = resolve_dataset(source, tasks, dataset=dataset)
+            label = label or (resolved.label if label_dataset else None)
+            suite_id, detail = opened.import_dataset(resolved, label=label)
         if as_json:
-            print_json({"suite_id": suite_id, "suite": detail})
+            print_json({"suite_id": suite_id, "suite": detail, "dataset": _dataset(resolved)})
         else:
             _tell(detail)
+            _tell_dataset(resolved)
         malformed = detail.row.malformed_count
     if malformed:
         raise typer.Exit(ExitCode.GAPS)
+
+
+def _only_of_datasets(source: Path, tasks: Path | None, dataset: str | None, label_dataset: bool) -> None:
+    if source.is_file():
+        raise typer.BadParameter("name the folder where the dataset's tasks are", param_hint="--tasks")
+    if tasks is not None or dataset is not None or label_dataset:
+        raise typer.BadParameter("a folder of tasks is imported as it is; this is for a dataset file")
+
+
+def _dataset(resolved: ResolvedDataset | None) -> dict[str, object] | None:
+    if resolved is None:
+        return None
+    return {"name": resolved.name, "version": resolved.version, "hash": resolved.hash, "files": list(resolved.files)}
+
+
+def _tell_dataset(resolved: ResolvedDataset | None) -> None:
+    if resolved is not None:
+        show(f"dataset {resolved.label}" + (f": hash {resolved.hash}" if resolved.hash else ""))
+        if resolved.files:
+            show(f"files of the dataset, which are not run: {', '.join(resolved.files)}")
 
 
 @app.command("list")

@@ -27,7 +27,13 @@ class AttemptSandboxes:
         self._there: list[Sandbox] = []
 
     async def create(
-        self, task: Task, terms: Terms, *, base: Snapshot | None = None, restore_system: bool = False
+        self,
+        task: Task,
+        terms: Terms,
+        *,
+        base: Snapshot | None = None,
+        restore_system: bool = False,
+        for_verifier: bool = False,
     ) -> Sandbox:
         """A sandbox as the task wants it, from a kept state if there is one. Raises what the backend raises."""
         spec = SandboxSpec(
@@ -40,7 +46,7 @@ class AttemptSandboxes:
             ),
             workdir=task.workdir,
             env=resolve_variables(task.environment.env, self._parts.secrets),
-            network=terms.network,
+            network=terms.verifier_network if for_verifier else terms.network,
             limits=terms.limits,
             base=base,
             restore_system=restore_system,

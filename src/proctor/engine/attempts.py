@@ -105,7 +105,9 @@ class AttemptRunner:
             sandbox = await self._start(task, loaded, plans[0])
         if task.environment.healthcheck is not None:
             with phase(Phase.HEALTHCHECK) as detail:
-                if not await becomes_healthy(sandbox, task.environment.healthcheck, task.workdir, detail):
+                if not await becomes_healthy(
+                    sandbox, task.environment.healthcheck, task.workdir, detail, clock=self._parts.clock
+                ):
                     place = f"{task.name}: environment.healthcheck"
                     raise TaskUnsupported("the healthcheck never succeeded", where=place)
         steps = StepLoop(

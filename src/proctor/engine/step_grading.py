@@ -65,8 +65,10 @@ class StepGrader:
         """From the state, or in ``separate`` with nothing but the declared paths."""
         if step.terms.mode is not VerificationMode.SEPARATE:
             restore = step.terms.mode is VerificationMode.SNAPSHOT and not self._task.changes_system
-            return await self._sandboxes.create(self._task, step.terms, base=collected.state, restore_system=restore)
-        sandbox = await self._sandboxes.create(self._task, step.terms)
+            return await self._sandboxes.create(
+                self._task, step.terms, base=collected.state, restore_system=restore, for_verifier=True
+            )
+        sandbox = await self._sandboxes.create(self._task, step.terms, for_verifier=True)
         assert collected.artifacts is not None
         for number, artifact in enumerate(step.artifacts):
             await sandbox.put(collected.artifacts / str(number), artifact.destination or artifact.source)

@@ -108,7 +108,9 @@ class StepLoop:
                     return False
         if step.healthcheck is not None:
             with self._kept.recorder.phase(Phase.HEALTHCHECK, step=step.name) as detail:
-                healthy = await becomes_healthy(self._sandbox, step.healthcheck, self._task.workdir, detail)
+                healthy = await becomes_healthy(
+                    self._sandbox, step.healthcheck, self._task.workdir, detail, clock=self._parts.clock
+                )
                 return self._may_go_on(step, healthy, "the healthcheck of step {}", detail)
         return True
 

@@ -22,6 +22,8 @@ _OURS: frozenset[str | None] = frozenset({None, "agent"})
 _MAIN: str = "main"
 """The field's name for the service that the agent is in."""
 
+_SHARED: str = "'public' shares this machine's network with the {} sandbox"
+
 
 @dataclass(frozen=True, kw_only=True)
 class Terms:
@@ -32,6 +34,8 @@ class Terms:
     limits: Limits
     network: Network
     mode: VerificationMode
+    verifier_network: Network
+    """Of the verifier's own sandbox; where it is verified in the agent's (``live``), the same as ``network``."""
 
 
 def terms_of(task: Task, configuration: Mapping[str, Json], step: Step | None = None) -> Terms:
@@ -40,12 +44,15 @@ def terms_of(task: Task, configuration: Mapping[str, Json], step: Step | None = 
     assert isinstance(policies, Mapping)
     verifier = task.verifier if step is None else step.verifier
     timeout = _timeout(policies["verifier_timeout"], verifier.timeout_sec)
+    network, mode = _network(policies["network"], task), _mode(policies["verification"], verifier)
+    own = None if mode is VerificationMode.LIVE else _of_verifier(task, verifier)
     return Terms(
         agent_timeout_sec=_timeout(policies["agent_timeout"], _agent_timeout(task, step)),
         verifier_timeout_sec=verifier.timeout_sec if timeout is None else timeout,
         limits=_limits(policies["resources"], task),
-        network=_network(policies["network"], task),
-        mode=_mode(policies["verification"], verifier),
+        network=network,
+        mode=mode,
+        verifier_network=network if own is None else Network(own.mode.value),
     )
 
 
@@ -82,6 +89,14 @@ def _network(override: Json, task: Task) -> Network:
         return Network(str(override))
     asked = task.environment.network
     return Network.NONE if asked is None else Network(asked.mode.value)
+
+
+def _of_verifier(task: Task, verifier: Verifier) -> NetworkPolicy | None:
+    """A network of the verifier's own: a step's word, the task's, or that of a separate verifier's environment."""
+    said = verifier.network or task.verifier.network
+    if said is not None or verifier.environment is None or verifier.environment == task.environment:
+        return said
+    return verifier.environment.network
 
 
 def _limits(override: Json, task: Task) -> Limits:
@@ -125,7 +140,8 @@ def _refusals(
 ) -> Iterator[tuple[str, str]]:
     name = backend.name
     if task.needs_image:
-        yield "environment", f"needs an image, which the {name} sandbox does not have"
+        why = f" ({task.environment.image_reason})" if task.environment.image_reason else ""
+        yield "environment", f"needs an image{why}, which the {name} sandbox does not have"
     if task.environment.gpus or task.environment.tpu:
         yield "environment.gpus", f"the {name} sandbox has no accelerator"
     if terms.network not in backend.capabilities().networks:
@@ -133,12 +149,18 @@ def _refusals(
     if terms.network is Network.PUBLIC and not _allowed(configuration):
         yield (
             "environment.network_mode",
-            f"'public' shares this machine's network with the {name} sandbox; policy.network = 'public' allows it",
+            f"{_SHARED.format(name)}; policy.network = 'public' allows it",
         )
-    yield from _phase_refusals(task, task.agent, task.verifier)
+    yield from _phase_refusals(task, terms, task.agent, task.verifier)
+    yield from _verifier_network(terms, configuration, backend)
     yield from _verifier_extras(task.verifier)
     for number, step in enumerate(task.steps):
-        for field, reason in (*_phase_refusals(task, step.agent, step.verifier), *_verifier_extras(step.verifier)):
+        own = terms_of(task, configuration, step)
+        for field, reason in (
+            *_phase_refusals(task, own, step.agent, step.verifier),
+            *_verifier_network(own, configuration, backend),
+            *_verifier_extras(step.verifier),
+        ):
             yield f"steps[{number}].{field}", reason
 
 
@@ -147,20 +169,35 @@ def _allowed(configuration: Mapping[str, Json]) -> bool:
     return isinstance(policies, Mapping) and policies["network"] == Network.PUBLIC.value
 
 
-def _phase_refusals(task: Task, agent: AgentSettings, verifier: Verifier) -> Iterator[tuple[str, str]]:
-    """Users and networks of single phases."""
-    for phase, user, network in (
-        ("agent", agent.user, agent.network),
-        ("verifier", verifier.user, verifier.network),
-    ):
+def _phase_refusals(task: Task, terms: Terms, agent: AgentSettings, verifier: Verifier) -> Iterator[tuple[str, str]]:
+    """Users, and networks of a phase that shares its sandbox with others."""
+    for phase, user in (("agent", agent.user), ("verifier", verifier.user)):
         if user not in _OURS:
             yield f"{phase}.user", f"user {user!r} can't be had in this sandbox"
-        if network is not None and not _same(network, task.environment.network):
-            yield f"{phase}.network_mode", "a network of its own for one phase can't be had by this release"
+    if not _same(agent.network, task, terms):
+        yield "agent.network_mode", "differs from the environment's, and the agent works in that same sandbox"
+    if terms.mode is VerificationMode.LIVE and not _same(verifier.network or task.verifier.network, task, terms):
+        yield "verifier.network_mode", "differs from the environment's, and a live verifier runs in that same sandbox"
 
 
-def _same(one: NetworkPolicy, other: NetworkPolicy | None) -> bool:
-    return other is not None and one == other
+def _same(network: NetworkPolicy | None, task: Task, terms: Terms) -> bool:
+    """Whether a phase asks for no other network than its sandbox has."""
+    if network is None or network == task.environment.network:
+        return True
+    return terms.network is not Network.ALLOWLIST and network.mode.value == terms.network.value
+
+
+def _verifier_network(
+    terms: Terms, configuration: Mapping[str, Json], backend: SandboxBackend
+) -> Iterator[tuple[str, str]]:
+    """A network of the verifier's own sandbox. Less than the agent's can always be had, more only if it is allowed."""
+    wanted = terms.verifier_network
+    if wanted is terms.network:
+        return
+    if wanted not in backend.capabilities().networks:
+        yield "verifier.network_mode", f"{wanted.value!r} is not available in the {backend.name} sandbox"
+    elif wanted is Network.PUBLIC and not _allowed(configuration):
+        yield "verifier.network_mode", f"{_SHARED.format(backend.name)}; policy.network = 'public' allows it"
 
 
 def _verifier_extras(verifier: Verifier) -> Iterator[tuple[str, str]]:

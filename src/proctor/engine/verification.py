@@ -12,13 +12,14 @@ from pathlib import Path
 
 from proctor.engine.evidence import GradingFacts, VerifierProblem
 from proctor.engine.phases import exec_detail
+from proctor.engine.pytest_summary import parse_summary
 from proctor.engine.rewards import MAX_REWARD_BYTES, parse_rewards
 from proctor.engine.secrets import scrub_detail
 from proctor.kernel.canonical import Json
 from proctor.kernel.clock import Clock
 from proctor.sandboxes.errors import TransferRefused
 from proctor.sandboxes.interfaces import ExecRequest, ExecResult, LimitKind, Sandbox
-from proctor.suites.tasks import Task, VerificationMode
+from proctor.suites.tasks import Task, VerdictSource, VerificationMode
 
 __all__ = ["Verification", "grade", "without_secrets"]
 
@@ -64,7 +65,7 @@ async def grade(sandbox: Sandbox, verification: Verification, clock: Clock) -> G
         await sandbox.put(tests, _TESTS)
     result = await sandbox.exec(
         ExecRequest(
-            argv=["bash", f"{_TESTS}/test.sh"],
+            argv=["bash", f"{_TESTS}/{verification.task.verifier.script}"],
             env=verification.env,
             cwd=verification.task.workdir,
             timeout_sec=verification.timeout_sec,
@@ -75,12 +76,19 @@ async def grade(sandbox: Sandbox, verification: Verification, clock: Clock) -> G
     await sandbox.kill_session("verifier")
     if result.limit is LimitKind.WALL:
         return _facts(verification, clock, result, VerifierProblem.TIMEOUT, stage="test")
+    if verification.task.verifier.verdict is VerdictSource.PYTEST_SUMMARY:
+        return _facts(verification, clock, result, _read_summary(result), stage="test")
     return _facts(verification, clock, result, await _read_rewards(sandbox), stage="test")
 
 
 def without_secrets(facts: GradingFacts, secrets: Sequence[str]) -> GradingFacts:
     """The same with every secret masked in what the verifier printed."""
     return replace(facts, detail={key: scrub_detail(value, secrets) for key, value in facts.detail.items()})
+
+
+def _read_summary(result: ExecResult) -> Mapping[str, float] | VerifierProblem:
+    """The verdict that pytest printed; of an output that was cut the part with a failure may be what is missing."""
+    return VerifierProblem.UNPARSABLE if result.truncated else parse_summary(result.stdout)
 
 
 async def _read_rewards(sandbox: Sandbox) -> Mapping[str, float] | VerifierProblem:
@@ -116,7 +124,7 @@ def _facts(
         verifier_digest=verification.verifier_digest,
         mode=verification.mode.value,
         backend=verification.backend,
-        forgeable=verification.mode is VerificationMode.LIVE,
+        forgeable=verification.mode is VerificationMode.LIVE or task.verifier.verdict is VerdictSource.PYTEST_SUMMARY,
         rewards=rewards,
         passed=None if problem or primary is None else primary >= task.pass_threshold,
         problem=problem,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import atexit
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -26,6 +27,8 @@ from proctor.objects.store import ObjectStore
 from proctor.queue.workers import WorkerIdentity
 from proctor.sandboxes.interfaces import ExecRequest, Labels, Network, Sandbox, SandboxSpec, Snapshot
 from proctor.settings import Settings
+from proctor.suites.archives import lay_out
+from proctor.suites.loaded import LoadedTask as FolderTask
 from proctor.suites.loading import load_suite
 from proctor.suites.tasks import Task
 
@@ -74,8 +77,18 @@ def load_task(folder: Path) -> LoadedTask:
         verifier_digest=task.verifier_digest,
         name=task.name,
         task=task.task,
-        folder=task.folder.resolve(),
+        folder=_folder_as_run(task),
     )
+
+
+def _folder_as_run(task: FolderTask) -> Path:
+    """The task's own folder, or where its format places files differently a copy that goes with this process."""
+    if not task.laid_out:
+        return task.folder.resolve()
+    place = Path(tempfile.mkdtemp(prefix="proctor-task-"))
+    atexit.register(shutil.rmtree, place, ignore_errors=True)
+    lay_out(task.files, place / "task")
+    return place / "task"
 
 
 async def try_task(task: LoadedTask, solution: str) -> Tried:

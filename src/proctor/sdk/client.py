@@ -37,6 +37,7 @@ from proctor.sandboxes.errors import SandboxError
 from proctor.sandboxes.interfaces import SandboxBackend, Snapshot
 from proctor.settings import Settings, secret_values
 from proctor.suites.loading import load_suite
+from proctor.suites.references import check_label
 from proctor.suites.service import Alias, StoredTask, SuiteDetail, SuiteRow
 from proctor.telemetry import configure_logs
 
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
     from proctor.sdk.regrades import RegradePlan, RegradeReport
     from proctor.sdk.requests import RunRequest
     from proctor.sdk.running import RunSession
+    from proctor.suites.datasets import ResolvedDataset
 
 __all__ = ["Client", "Leaderboard", "Prepared"]
 
@@ -429,6 +431,16 @@ class Client:
         suite_id = self._platform.suites.import_suite(
             self._platform.tenant, load_suite(path), source=str(path.resolve())
         )
+        if label is not None:
+            self.set_alias(label, suite_id)
+        return suite_id, self._platform.suites.show(self._platform.tenant, suite_id)
+
+    def import_dataset(self, dataset: ResolvedDataset, *, label: str | None) -> tuple[str, SuiteDetail]:
+        """Import a dataset whose tasks were found (``proctor.suites.datasets``); its suite's id and what is in it."""
+        if label is not None:
+            check_label(label)
+        source = f"{dataset.suite.path.resolve()} ({dataset.label})"
+        suite_id = self._platform.suites.import_suite(self._platform.tenant, dataset.suite, source=source)
         if label is not None:
             self.set_alias(label, suite_id)
         return suite_id, self._platform.suites.show(self._platform.tenant, suite_id)

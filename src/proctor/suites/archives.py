@@ -8,6 +8,7 @@ checked out. Unpacked files keep those modes, owner-writable, since sandboxes co
 from __future__ import annotations
 
 import hashlib
+import io
 import os
 import shutil
 import tarfile
@@ -19,7 +20,7 @@ from typing import IO
 from proctor.suites.errors import ArchiveInvalid, TaskChanged
 from proctor.suites.files import MAX_ENTRIES, MAX_TASK_BYTES, TaskFile
 
-__all__ = ["EXECUTABLE_HEADS", "pack", "unpack"]
+__all__ = ["EXECUTABLE_HEADS", "lay_out", "pack", "unpack"]
 
 EXECUTABLE_HEADS: tuple[bytes, ...] = (b"#!", b"\x7fELF")
 """How a file begins that is meant to be executed."""
@@ -32,8 +33,16 @@ def pack(files: Iterable[TaskFile], destination: Path) -> None:
     """Write the archive of these files. Raises ``TaskChanged`` if one is no longer what was read."""
     with tarfile.open(destination, "w", format=tarfile.PAX_FORMAT) as archive:
         for file in sorted(files, key=lambda file: file.path):
-            with open(file.source, "rb") as source:
+            with open(file.source, "rb") if file.content is None else io.BytesIO(file.content) as source:
                 _pack_one(archive, file, source)
+
+
+def lay_out(files: Iterable[TaskFile], destination: Path) -> None:
+    """The folder that a task is run from, as a worker would have it, without a store. Raises ``TaskChanged``."""
+    with tempfile.TemporaryDirectory(prefix="proctor-lay-out-") as place:
+        archive = Path(place) / "task.tar"
+        pack(files, archive)
+        unpack(archive, destination)
 
 
 def unpack(archive: Path, destination: Path) -> None:

@@ -7,6 +7,9 @@ UsageError
 ├── AliasInvalid        a label that cannot be one
 ├── TaskUnknown         no task has that digest
 ├── TaskChanged         a file changed while it was imported
+├── DatasetInvalid      a dataset file says nothing that can be resolved
+├── DatasetMismatch     tasks of a dataset are missing or differ
+├── CheckoutMismatch    files are not those of the commit that is named
 ├── TaskExists          a new task would overwrite a folder
 └── VariableMissing     a task names a variable that nobody gave
 OwnFault
@@ -22,6 +25,9 @@ from proctor.kernel.errors import OwnFault, UsageError
 __all__ = [
     "AliasInvalid",
     "ArchiveInvalid",
+    "CheckoutMismatch",
+    "DatasetInvalid",
+    "DatasetMismatch",
     "DuplicateTask",
     "SuitePathInvalid",
     "SuiteUnknown",
@@ -36,7 +42,7 @@ class SuitePathInvalid(UsageError):
     """There are no tasks at that path."""
 
     code = "suite-path"
-    remedy = "Give a task folder (with task.toml), or a folder of task folders."
+    remedy = "Give a task folder (with task.toml or task.yaml), or a folder of task folders."
 
 
 class DuplicateTask(UsageError):
@@ -57,7 +63,7 @@ class AliasInvalid(UsageError):
     """That label can't be used."""
 
     code = "suite-alias"
-    remedy = "Use letters, digits and . _ / - (at most 100), not a hexadecimal number that looks like an id."
+    remedy = "Use letters, digits and . _ / @ - (at most 100), not a hexadecimal number that looks like an id."
 
 
 class TaskUnknown(UsageError):
@@ -72,6 +78,27 @@ class TaskChanged(UsageError):
 
     code = "task-changed"
     remedy = "Import the suite again when nothing writes to it."
+
+
+class DatasetInvalid(UsageError):
+    """The dataset file can't be resolved as it stands."""
+
+    code = "dataset-invalid"
+    remedy = "Correct what is named; docs/reference/task-format.md says what is read of a dataset."
+
+
+class DatasetMismatch(UsageError):
+    """The folder does not hold the tasks that the dataset names."""
+
+    code = "dataset-mismatch"
+    remedy = "Bring the folder to the state that was published; nothing was imported."
+
+
+class CheckoutMismatch(UsageError):
+    """The files are not those of the commit that the dataset names."""
+
+    code = "dataset-checkout"
+    remedy = "Check that commit out without changes of your own; nothing was imported."
 
 
 class TaskExists(UsageError):

@@ -34,6 +34,8 @@ _PIECE: int = 1024 * 1024
 _SINGLE_FILES: tuple[str, ...] = ("task.toml", "instruction.md", "README.md", "trajectory.json")
 _FOLDERS: tuple[str, ...] = ("environment", "tests", "solution", "steps")
 _SKIP_FILE: str = ".harborignore"
+_REPOSITORY: str = ".git"
+"""A checkout's own book-keeping is no part of any task."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +46,8 @@ class TaskFile:
     sha256: str
     size: int
     source: str
+    content: bytes | None = None
+    """What it holds, where that was made from the source and is not the source itself."""
 
 
 @dataclass
@@ -82,15 +86,19 @@ class TaskTree:
         return text
 
 
-def read_tree(folder: Path) -> TaskTree:
-    """Read a task folder's files. Never raises for what the folder holds; see ``TaskTree.problems``."""
+def read_tree(folder: Path, *, whole: bool = False) -> TaskTree:
+    """Read a task folder's files. Never raises for what the folder holds; see ``TaskTree.problems``.
+
+    ``whole`` takes every file below the folder for a part of the task, as a format does whose folder is the build
+    context of its image.
+    """
     tree = TaskTree(root=os.path.realpath(folder))
     if not os.access(tree.root, os.R_OK | os.X_OK):
         tree.refuse("task.toml", "can't be read: the task's folder is closed to this user")
         return tree
     rules = _root_rules(tree)
     total = 0
-    for path, source in _candidates(tree):
+    for path, source in _everything(tree) if whole else _candidates(tree):
         if len(tree.files) + len(tree.problems) >= MAX_ENTRIES or total > MAX_TASK_BYTES:
             tree.refuse(path, f"the task has more than {MAX_ENTRIES} files or {MAX_TASK_BYTES} bytes")
             break
@@ -116,6 +124,10 @@ def _candidates(tree: TaskTree) -> Iterator[tuple[str, str]]:
             tree.refuse(name, "is no folder")
 
 
+def _everything(tree: TaskTree) -> Iterator[tuple[str, str]]:
+    yield from _below(tree, "", tree.root, ())
+
+
 _Scope = tuple[tuple[str, Ignores], ...]
 """The ``.harborignore`` files that hold here, outermost first, each with its folder."""
 
@@ -124,12 +136,12 @@ def _below(tree: TaskTree, prefix: str, folder: str, scope: _Scope) -> Iterator[
     try:
         entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
     except OSError as error:
-        tree.refuse(prefix, f"can't be read: {error.strerror}")
+        tree.refuse(prefix or ".", f"can't be read: {error.strerror}")
         return
     for entry in entries:
-        path = f"{prefix}/{entry.name}"
+        path = f"{prefix}/{entry.name}" if prefix else entry.name
         is_folder = entry.is_dir(follow_symlinks=False)
-        if entry.name == _SKIP_FILE or _skipped(scope, entry.path, is_folder):
+        if path == _REPOSITORY or entry.name == _SKIP_FILE or _skipped(scope, entry.path, is_folder):
             continue
         if is_folder and path.count("/") >= MAX_DEPTH:
             tree.refuse(path, f"is more than {MAX_DEPTH} folders deep")

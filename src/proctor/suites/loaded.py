@@ -24,6 +24,8 @@ class LoadedTask:
     problems: tuple[TaskProblem, ...] = ()
     notes: tuple[TaskNote, ...] = ()
     files: tuple[TaskFile, ...] = ()
+    laid_out: bool = False
+    """Whether ``files`` have other places than in the folder: a runner needs them where the files say."""
 
 
 @dataclass(frozen=True, kw_only=True)

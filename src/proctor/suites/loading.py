@@ -9,10 +9,11 @@ from pathlib import Path
 from proctor.suites.digests import suite_digest
 from proctor.suites.errors import DuplicateTask, SuitePathInvalid
 from proctor.suites.formats.harbor import CONFIG_FILE, INSTRUCTION_FILE, load_task
+from proctor.suites.formats.terminal_bench import TASK_FILE, load_terminal_bench_task
 from proctor.suites.loaded import LoadedSuite, LoadedTask
 from proctor.suites.tasks import TaskNote
 
-__all__ = ["is_task_folder", "load_suite"]
+__all__ = ["is_task_folder", "load_folder", "load_suite", "load_tasks", "suite_of"]
 
 
 def load_suite(path: Path) -> LoadedSuite:
@@ -26,10 +27,27 @@ def load_suite(path: Path) -> LoadedSuite:
         raise SuitePathInvalid("There is no such folder.", where=str(path))
     if not _readable(path):
         raise SuitePathInvalid("This folder can't be read.", where=str(path), remedy="Let this user read it.")
-    folders, notes = _task_folders(path)
-    if not folders:
+    tasks, notes = load_tasks(path)
+    if not tasks:
         raise SuitePathInvalid(_where_tasks_are(path), where=str(path))
-    tasks, repeated = _distinct([load_task(folder) for folder in folders])
+    return suite_of(path, tasks, notes)
+
+
+def load_tasks(path: Path) -> tuple[list[LoadedTask], list[TaskNote]]:
+    """Every task folder at a path, and a note for each folder that is none. Raises ``SuitePathInvalid``."""
+    folders, notes = _task_folders(path)
+    return [load_folder(folder) for folder in folders], notes
+
+
+def load_folder(folder: Path) -> LoadedTask:
+    """One task folder of either format; where files of both are there, it is Harbor's."""
+    is_harbor = any(os.path.lexists(folder / name) for name in (CONFIG_FILE, INSTRUCTION_FILE))
+    return load_task(folder) if is_harbor else load_terminal_bench_task(folder)
+
+
+def suite_of(path: Path, loaded: Iterable[LoadedTask], notes: Iterable[TaskNote] = ()) -> LoadedSuite:
+    """A suite of these tasks. Raises ``DuplicateTask`` as ``load_suite`` does."""
+    tasks, repeated = _distinct(loaded)
     _refuse_ambiguity(tasks)
     return LoadedSuite(
         path=path,
@@ -40,8 +58,8 @@ def load_suite(path: Path) -> LoadedSuite:
 
 
 def is_task_folder(path: Path) -> bool:
-    """Whether a folder means to be a task: it has a task.toml or an instruction.md, good or bad."""
-    return any(os.path.lexists(path / name) for name in (CONFIG_FILE, INSTRUCTION_FILE))
+    """Whether a folder means to be a task: it has a task.toml, an instruction.md or a task.yaml, good or bad."""
+    return any(os.path.lexists(path / name) for name in (CONFIG_FILE, INSTRUCTION_FILE, TASK_FILE))
 
 
 def _task_folders(path: Path) -> tuple[list[Path], list[TaskNote]]:
@@ -55,7 +73,9 @@ def _task_folders(path: Path) -> tuple[list[Path], list[TaskNote]]:
         if is_task_folder(entry) or not _readable(entry):  # what is closed may be a task: it counts, as malformed
             folders.append(entry)
         else:
-            notes.append(TaskNote(file=entry.name, text="has neither task.toml nor instruction.md: no task"))
+            notes.append(
+                TaskNote(file=entry.name, text="has neither task.toml nor instruction.md nor task.yaml: no task")
+            )
     return folders, notes
 
 

@@ -13,7 +13,7 @@ __all__ = ["MIN_PREFIX", "check_label", "is_prefix", "unknown_suite"]
 MIN_PREFIX: int = 8
 """Characters of an id that must be given; fewer would soon fit several suites."""
 _PREFIX = re.compile(rf"[0-9a-f]{{{MIN_PREFIX},64}}")
-_LABEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]{0,99}")
+_LABEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/@-]{0,99}")
 _SHOWN: int = 3
 
 

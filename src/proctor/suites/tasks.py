@@ -28,6 +28,7 @@ __all__ = [
     "TaskNote",
     "TaskProblem",
     "Userland",
+    "VerdictSource",
     "VerificationMode",
     "Verifier",
 ]
@@ -57,6 +58,13 @@ class RewardStrategy(StrEnum):
 
     MEAN = "mean"
     FINAL = "final"
+
+
+class VerdictSource(StrEnum):
+    """Where a verifier's verdict is read: its reward file, or the summary that pytest prints."""
+
+    REWARD_FILE = "reward-file"
+    PYTEST_SUMMARY = "pytest-summary"
 
 
 class Need(StrEnum):
@@ -150,6 +158,8 @@ class Environment:
     docker_image: str | None = None
     dockerfile: bool = False
     compose: bool = False
+    image_reason: str = ""
+    """What in the task's files asks for an image, where that is known more closely than by a file's name."""
     build_timeout_sec: float = 600.0
     cpus: float | None = None
     memory_mb: int | None = None
@@ -192,6 +202,9 @@ class Verifier:
     environment: Environment | None = None
     collect: tuple[CollectHook, ...] = ()
     bundled_tests: bool = False
+    script: str = "test.sh"
+    """The file of /tests that is run."""
+    verdict: VerdictSource = VerdictSource.REWARD_FILE
 
 
 @dataclass(frozen=True, kw_only=True)

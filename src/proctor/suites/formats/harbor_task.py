@@ -36,7 +36,7 @@ from proctor.suites.tasks import (
     Verifier,
 )
 
-__all__ = ["build_task", "visible_instruction"]
+__all__ = ["build_task", "exists_below_environment", "visible_instruction"]
 
 _MARKER = re.compile(r"(<!--.*canary.*-->|#.*canary.*)", re.IGNORECASE)
 """A line that marks benchmark data for training filters; agents never see it."""
@@ -187,13 +187,14 @@ def _userland(tree: TaskTree, own: ProctorTable, environment: Environment, paths
     if own.local is None:
         return None if environment.has_image else Userland(copy={".": environment.workdir or DEFAULT_WORKDIR})
     for source in own.local.copy_:
-        if not _exists_below_environment(source, paths):
+        if not exists_below_environment(source, paths):
             place = f"metadata.proctor.local.copy.{source}"
             _refuse(tree, place, f"there is no environment/{source}")
     return Userland(tools=tuple(own.local.tools), copy=own.local.copy_)
 
 
-def _exists_below_environment(source: str, paths: frozenset[str]) -> bool:
+def exists_below_environment(source: str, paths: frozenset[str]) -> bool:
+    """Whether there is anything to copy; ``.`` is all of ``environment/``."""
     path = "environment" if source == "." else f"environment/{source.strip('/')}"
     return path in paths or any(other.startswith(f"{path}/") for other in paths)
 
