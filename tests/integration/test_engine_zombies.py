@@ -31,7 +31,7 @@ from proctor.kernel.ids import new_id
 from proctor.sandboxes.fake import FakeBackend, rewards
 from proctor.sandboxes.interfaces import Sandbox, SandboxSpec
 from tests.bench import Bench, write_tasks
-from tests.chaos.invariants import broken
+from tests.chaos.invariants import broken, unended
 from tests.chaos.rig import RUN_SET, Home, fresh_home, wait_for
 
 FILE = """
@@ -219,7 +219,7 @@ def home() -> Iterator[Home]:
 
 
 def all_decided(home: Home, expected: int) -> None:
-    assert home.read(broken) == []
+    assert home.read(broken) + home.read(unended) == []
     counted = text("SELECT count(*), count(DISTINCT cell_id) FROM proctor.result")
     assert tuple(home.read(lambda c: c.execute(counted).one())) == (expected, expected)
 

@@ -4,6 +4,7 @@ SandboxError
 ├── UnsupportedByBackend    the spec asks for what this backend or machine can't do
 ├── SandboxStartError       it did not start: infrastructure
 ├── ExecChannelError        the way to its first process broke: infrastructure
+├── HostDiskFull            the host's disk had no room while it ran: infrastructure
 ├── SandboxGone             it was destroyed or died
 └── TransferRefused         what came out was hostile or too large
 """
@@ -14,6 +15,7 @@ from proctor.kernel.errors import ProctorError
 
 __all__ = [
     "ExecChannelError",
+    "HostDiskFull",
     "SandboxError",
     "SandboxGone",
     "SandboxStartError",
@@ -47,6 +49,13 @@ class ExecChannelError(SandboxError):
     """The channel to the sandbox broke."""
 
     code = "sandbox-channel"
+
+
+class HostDiskFull(SandboxError):
+    """The disk that sandboxes are on was full while a command ran."""
+
+    code = "sandbox-host-disk-full"
+    remedy = "Free some space there, or name another disk with PROCTOR_SANDBOX_ROOT."
 
 
 class SandboxGone(SandboxError):
