@@ -12,7 +12,17 @@ from sqlalchemy import Connection, text
 
 from proctor.objects.store import ObjectStore
 
-__all__ = ["RULES", "Facts", "History", "broken", "broken_objects", "class_counts", "facts", "unended"]
+__all__ = [
+    "RULES",
+    "Facts",
+    "History",
+    "broken",
+    "broken_objects",
+    "class_counts",
+    "facts",
+    "queued_for_nothing",
+    "unended",
+]
 
 CLASSES: frozenset[str] = frozenset(
     {"passed", "failed", "task_invalid", "lease_lost", "sandbox_error", "agent_setup_error", "cancelled"}
@@ -48,8 +58,8 @@ _QUERIES: dict[str, str] = {
         FULL JOIN proctor.result r ON r.cell_id = f.cell_id
         WHERE (r.attempt_id, r.grading, r.class, r.verdict)
               IS DISTINCT FROM (f.attempt_id, f.grading, f.class, f.verdict)""",
-    "a decided cell is still queued": """SELECT q.id FROM proctor.queue_item q
-        JOIN proctor.result r ON r.cell_id = q.id""",
+    "a decided cell is still worked on": """SELECT q.id FROM proctor.queue_item q
+        JOIN proctor.result r ON r.cell_id = q.id WHERE q.state <> 'pending'""",
     "an undecided cell that is not at its end has not exactly one queue row": """SELECT e.cell_id
         FROM proctor.expected_cell e LEFT JOIN proctor.result r ON r.cell_id = e.cell_id
         WHERE r.cell_id IS NULL AND (SELECT count(*) FROM proctor.queue_item q WHERE q.id = e.cell_id) <> 1
@@ -135,9 +145,17 @@ class History:
 
 
 def unended(connection: Connection) -> list[str]:
-    """Attempts without an end: none where nothing runs."""
+    """Attempts without an end, and decided cells in the queue: none where nothing runs."""
     rows = connection.execute(text("SELECT id FROM proctor.attempt WHERE ended_at IS NULL"))
-    return [f"attempt {row.id} has no end" for row in rows]
+    return [*(f"attempt {row.id} has no end" for row in rows), *queued_for_nothing(connection)]
+
+
+def queued_for_nothing(connection: Connection) -> list[str]:
+    """Decided cells in the queue. A run that is planned while a cell's verdict is being written may queue the cell
+    once more; the next claim finds it decided, starts nothing and takes it away."""
+    rows = connection.execute(text("""
+        SELECT q.id FROM proctor.queue_item q JOIN proctor.result r ON r.cell_id = q.id"""))  # fmt: skip
+    return [f"cell {row.id} is decided and queued" for row in rows]
 
 
 def broken(connection: Connection) -> list[str]:

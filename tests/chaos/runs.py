@@ -21,8 +21,9 @@ from uuid import UUID
 import psutil
 from sqlalchemy import Connection, text
 
+from proctor.sandboxes.local.records import is_running, read_record
 from tests.chaos.faults import FAULTS
-from tests.chaos.invariants import History, broken, broken_objects, class_counts, facts, unended
+from tests.chaos.invariants import History, broken, broken_objects, class_counts, facts, queued_for_nothing, unended
 from tests.chaos.rig import RUN_SET, TENANT, Home, Run, exit_codes, wait_for, write_suite
 
 __all__ = ["PATIENCE_SEC", "Batch", "BatchReport", "Role"]
@@ -196,7 +197,10 @@ class Batch:
     def _ready(self) -> None:
         """Runs are at work, and nothing is left of those that were killed."""
         self.wait_for(self._working, "runs at work")
-        self.wait_for(lambda: not self.stranded(), f"an end to what the dead held: {self._name_stranded}")
+        try:
+            self.wait_for(lambda: not self.stranded(), "an end to what the dead held")
+        except AssertionError:
+            raise AssertionError(f"left by the dead: {self.stranded()}") from None
 
     def _working(self) -> bool:
         for role in self.roles:
@@ -204,13 +208,15 @@ class Batch:
         self.home.open_sandboxes()
         return all(role.at_work for role in self.roles)
 
-    @property
-    def _name_stranded(self) -> str:
-        return "sandboxes, scratch folders and attempts of dead runs"
-
     def stranded(self) -> list[str]:
-        """What dead runs left that nobody has ended yet: attempts, scratch folders, processes."""
-        return [*self._stranded_attempts(), *self._stranded_scratch(), *self._stranded_processes()]
+        """What faults left that nobody has ended yet: attempts, rows, scratch folders, sandboxes, processes."""
+        return [
+            *self._stranded_attempts(),
+            *self.home.read(queued_for_nothing),
+            *self._stranded_scratch(),
+            *self._stranded_sandboxes(),
+            *self._stranded_processes(),
+        ]
 
     def _stranded_attempts(self) -> list[str]:
         living = [run.process.pid for run in self.home.living]
@@ -221,17 +227,13 @@ class Batch:
         )
         return [str(row.id) for row in rows]
 
-    def stranded_of(self, run: Run) -> list[str]:
-        """Attempts of one dead run that have not ended."""
-        rows = self.sql_of_all(
-            """SELECT a.id FROM proctor.attempt a JOIN proctor.worker w ON w.id = a.worker_id
-               WHERE a.ended_at IS NULL AND w.pid = :pid""",
-            pid=run.process.pid,
-        )
-        return [str(row.id) for row in rows]
-
     def _stranded_scratch(self) -> list[str]:
         return [str(path) for path in (self.home.data / "tmp").glob("*") if not _held(path)]
+
+    def _stranded_sandboxes(self) -> list[str]:
+        folders = [self.home.data / "sandboxes" / name for name in self.home.open_sandboxes()]
+        records = [(folder, read_record(folder)) for folder in folders]
+        return [str(folder) for folder, record in records if record is not None and not is_running(record.maker)]
 
     def _stranded_processes(self) -> list[str]:
         """Bubblewraps whose run is gone; the sandbox's own processes end with them."""
@@ -270,14 +272,18 @@ class Batch:
     def _finish(self) -> None:
         """To the end of every run set: the same command again, then ``resume`` for what is among the dead letters."""
         self.tell("to the end")
-        for run in self.home.living:
-            run.wait(PATIENCE_SEC)
-        for words, program in self._to_do():
-            for command in (("run", str(words[1])), ("resume", words[0]), ("resume", words[0])):
-                assert self.home.start(*command, program=program).wait(PATIENCE_SEC) == OWED
-                self.look()
-                if not self._undecided(words[0]):
-                    break
+        runs = self.home.living
+        at_work = [role.title(role.wave) for role in self.roles if role.living]
+        for verb in ("run", "run", "resume", "resume"):
+            for (name, file), program in self._to_do():
+                if name not in at_work:
+                    runs.append(self.home.start(verb, str(file) if verb == "run" else name, program=program))
+            codes = Counter(run.wait(PATIENCE_SEC) for run in runs)
+            assert set(codes) <= QUIET, codes
+            self.look()
+            if not self._to_do():
+                break
+            runs, at_work = [], []
         self._check_the_end()
         self._count()
 

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import random
 import time
+import traceback
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from pathlib import Path
 
 import psutil
@@ -77,7 +78,9 @@ def test_faults_at_random_moments_lose_double_and_leave_nothing(request: pytest.
     batches = [kinds[start : start + BATCH] for start in range(0, faults, BATCH)]
     with ThreadPoolExecutor(BESIDE) as pool:
         done = [pool.submit(_batch, number, f"{seed}/{number}", dealt) for number, dealt in enumerate(batches)]
-        reports = [one.result() for one in done]
+        if wait(done, return_when=FIRST_EXCEPTION).not_done:
+            pool.shutdown(wait=False, cancel_futures=True)
+        reports = [one.result() for one in done if not one.cancelled()]
     figures = document(seed, reports, left_out, time.monotonic() - began)
     print(markdown(figures), write(figures, RESULTS), sep="\n")
     assert figures["faults"] == faults
@@ -85,5 +88,9 @@ def test_faults_at_random_moments_lose_double_and_leave_nothing(request: pytest.
 
 
 def _batch(number: int, seed: str, kinds: list[str]) -> BatchReport:
-    with fresh_home(disks=True) as home:
-        return Batch(home, number, seed, kinds).run()
+    try:
+        with fresh_home(disks=True) as home:
+            return Batch(home, number, seed, kinds).run()
+    except BaseException:
+        print(f"[{number}] broken:\n{traceback.format_exc()[-4000:]}", flush=True)  # now, not when all have ended
+        raise
