@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["FAULTS", "Fault", "deck", "impossible"]
 
 STARTUP_SEC: float = 1.5
-PLANNING_SEC: float = 0.12
+PLANNING_SEC: float = 0.08
 """What planning a few cells takes on a busy machine: some kills come before its commit and some after."""
 FULL_SEC: float = 1.0
 """A disk stays full at most so long after somebody noticed."""
@@ -284,6 +284,7 @@ class FullObjects:
                 if time.monotonic() > deadline or not batch.at_work():
                     return False
                 disk.fill()
+                time.sleep(0.1)
             batch.pause(FULL_SEC / 2)
         finally:
             disk.empty()

@@ -38,7 +38,7 @@ from proctor.sandboxes.fake import FakeBackend, FakeFile, FakeSandbox
 from proctor.sandboxes.interfaces import ExecRequest, ExecResult, Sandbox, SandboxSpec
 
 CONTROL = Path(os.environ["PROCTOR_CHAOS_CONTROL"])
-AGENT_SEC: tuple[float, float] = (0.05, 0.5)
+AGENT_SEC: tuple[float, float] = (0.2, 1.2)
 COST_NANO: int = 1_234_567
 ANSWER, REWARD = "/app/answer", "/logs/verifier/reward.txt"
 

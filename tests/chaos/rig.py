@@ -38,8 +38,8 @@ TENANT: UUID = derived_id("tenant", "local")
 POLL_SEC: float = 0.01
 PROGRAM: Path = Path(__file__).with_name("program.py")
 """``proctor`` with a fake sandbox, known costs, and a settler that can be disturbed."""
-DATA_DISK_MB: int = 512
-"""A new database takes 60 MB and its log some hundred more; a few seconds fill the rest."""
+DATA_DISK_MB: int = 192
+"""A batch ends with 75 MB there; what is left over is memory that a full disk takes."""
 OBJECT_DISK_MB: int = 64
 
 TASK: str = """schema_version = "1.4"
@@ -75,13 +75,13 @@ concurrency = 4
 """Two profiles that always pass and one that always fails: any other verdict is a lie that a kill made."""
 
 
-def wait_for(condition: Callable[[], T], within: float, what: str) -> T:
+def wait_for(condition: Callable[[], T], within: float, what: str, every: float = POLL_SEC) -> T:
     """The first true answer. Fails when there is none in time: the one place where these tests sleep."""
     deadline = time.monotonic() + within
     while not (answer := condition()):
         if time.monotonic() > deadline:
             raise AssertionError(f"not within {within:.0f} s: {what}")
-        time.sleep(POLL_SEC)
+        time.sleep(every)
     return answer
 
 

@@ -36,8 +36,10 @@ PATIENCE_SEC: float = 120.0
 """For whatever takes a second or two on a machine of one's own."""
 TRIES: int = 25
 """A fault that found nobody so often will find nobody."""
-MOMENT_SEC: float = 0.8
+MOMENT_SEC: float = 0.6
 """A fault comes at any moment of this long a time, after which a cell or two have ended."""
+LOOK_SEC: float = 0.1
+"""Between looks at the database: each makes a connection, which costs both sides ten milliseconds."""
 OWED, GONE_ON = 3, 0
 """Exit codes: the malformed task is owed; nothing is."""
 QUIET: frozenset[int] = frozenset({OWED, GONE_ON, 5, -signal.SIGKILL})
@@ -90,8 +92,9 @@ class Role:
 
 
 def write_file(path: Path, name: str, *, trials: int) -> None:
-    """A run-set file of the rig's profiles that reuses nothing."""
-    path.write_text(RUN_SET.format(trials=trials).replace('name = "chaos"', f'name = "{name}"\nreuse = "off"', 1))
+    """A run-set file of the rig's profiles that reuses nothing, its cells long enough to leave a machine time."""
+    source = RUN_SET.format(trials=trials).replace('name = "chaos"', f'name = "{name}"\nreuse = "off"', 1)
+    path.write_text(source.replace("sleep 0.2", "sleep 0.6").replace("sleep 0.05", "sleep 0.3"))
 
 
 @dataclass
@@ -134,7 +137,7 @@ class Batch:
         print(f"[{self.report.number}] {time.monotonic() - self._began:7.2f} {what}", flush=True)
 
     def wait_for(self, condition: Callable[[], T], what: str, within: float = PATIENCE_SEC) -> T:
-        return wait_for(condition, within, f"{what} (batch {self.report.number})")
+        return wait_for(condition, within, f"{what} (batch {self.report.number})", LOOK_SEC)
 
     def pause(self, longest: float = MOMENT_SEC) -> None:
         """To a moment that the seed chose."""

@@ -24,7 +24,7 @@ from tests.chaos.runs import Batch, BatchReport
 FAULTS: int = 100
 BATCH: int = 25
 """Faults over one data folder: a look compares everything that was ever recorded there."""
-BESIDE: int = 2
+BESIDE: int = 4
 """Batches at once: most of a fault's time is waiting for a lease, a process or a disk."""
 PATIENCE_SEC: float = 90.0
 RESULTS: Path = Path(__file__).parents[2] / "build" / "chaos"
