@@ -199,6 +199,30 @@ def test_a_second_interrupt_records_what_had_not_begun(bench: Bench) -> None:
     assert bench.sql("SELECT count(*) FROM proctor.attempt WHERE ended_at IS NULL") == [(0,)]
 
 
+@pytest.mark.database
+def test_sandboxes_of_the_dead_are_looked_for_whoever_saw_them_die(bench: Bench, run_set: UUID) -> None:
+    """A worker of another backend may have seen it first, and has forgotten it."""
+    reaped = threading.Event()
+
+    class Reaping(FakeBackend):
+        working = False
+
+        async def create(self, spec: SandboxSpec) -> Sandbox:
+            self.working = True
+            while not reaped.is_set():
+                await asyncio.sleep(0.01)
+            return await super().create(spec)
+
+        async def reap(self, is_live):  # type: ignore[no-untyped-def]
+            if self.working:
+                reaped.set()
+            return await super().reap(is_live)
+
+    bench.backend = Reaping(rewards(1.0))
+    asyncio.run(bench.worker(run_set, lease_sec=1.0).run(bench.engine.work_left(run_set)))
+    assert bench.settled == {"passed": 1}
+
+
 def test_scratch_folders_of_dead_processes_are_removed_and_those_of_living_ones_are_not(tmp_path: Path) -> None:
     (tmp_path / "attempts-dead").mkdir()
     first = make_scratch(tmp_path)
