@@ -52,8 +52,8 @@ test: lint ## The tests a change needs (at most 10 minutes)
 	$(BIN)/pytest tests/unit tests/integration tests/acceptance -n 2 --dist loadfile --cov --cov-report=term
 
 .PHONY: test-chaos
-test-chaos: $(VENV)/dev ## kill -9 at random moments; SEED=n repeats one
-	$(BIN)/pytest tests/chaos $(if $(SEED),--seed $(SEED))
+test-chaos: $(VENV)/dev ## 100 faults at random moments; FAULTS=1000 for more, SEED=n repeats one
+	$(BIN)/pytest tests/chaos -s $(if $(SEED),--seed $(SEED)) $(if $(FAULTS),--faults $(FAULTS))
 
 .PHONY: test-foreign
 test-foreign: $(VENV)/dev ## Foreign tools as judges, in environments of their own

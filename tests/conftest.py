@@ -102,7 +102,7 @@ def clean_queue(urls: Urls) -> None:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--seed", type=int, default=None, help="Repeat a chaos run.")
-    parser.addoption("--rounds", type=int, default=None, help="How many faults a chaos run makes.")
+    parser.addoption("--faults", type=int, default=None, help="How many faults a chaos run makes.")
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
@@ -28,13 +28,19 @@ from proctor.kernel.ids import derived_id
 from proctor.objects.store import ObjectStore
 from proctor.sandboxes.local.cgroups import control_group, leftover
 from proctor.sandboxes.local.homes import PREFIX, owner_of
+from tests.chaos.disks import Disk, can_mount, mounted
 
-__all__ = ["Home", "Run", "fresh_home", "wait_for", "write_suite"]
+__all__ = ["PROGRAM", "TENANT", "Home", "Run", "fresh_home", "wait_for", "write_suite"]
 
 T = TypeVar("T")
 
 TENANT: UUID = derived_id("tenant", "local")
 POLL_SEC: float = 0.01
+PROGRAM: Path = Path(__file__).with_name("program.py")
+"""``proctor`` with a fake sandbox, known costs, and a settler that can be disturbed."""
+DATA_DISK_MB: int = 192
+"""A batch ends with 75 MB there; what is left over is memory that a full disk takes."""
+OBJECT_DISK_MB: int = 64
 
 TASK: str = """schema_version = "1.4"
 [agent]
@@ -69,13 +75,13 @@ concurrency = 4
 """Two profiles that always pass and one that always fails: any other verdict is a lie that a kill made."""
 
 
-def wait_for(condition: Callable[[], T], within: float, what: str) -> T:
+def wait_for(condition: Callable[[], T], within: float, what: str, every: float = POLL_SEC) -> T:
     """The first true answer. Fails when there is none in time: the one place where these tests sleep."""
     deadline = time.monotonic() + within
     while not (answer := condition()):
         if time.monotonic() > deadline:
             raise AssertionError(f"not within {within:.0f} s: {what}")
-        time.sleep(POLL_SEC)
+        time.sleep(every)
     return answer
 
 
@@ -134,6 +140,9 @@ class Home:
     lease_sec: float = 2.0
     runs: list[Run] = field(default_factory=list)
     sandboxes: set[str] = field(default_factory=set)
+    disk: Disk | None = None
+    """What the data folder is on, where it is a disk of its own."""
+    object_disk: Disk | None = None
 
     @property
     def data(self) -> Path:
@@ -156,18 +165,26 @@ class Home:
             "LANG": "C.UTF-8",
             "PROCTOR_HOME": str(self.data),
             "PROCTOR_LEASE_SEC": str(self.lease_sec),
+            "PROCTOR_CHAOS_CONTROL": str(self.control),
+            "TMPDIR": str(self.folder / "tmp"),
         }
 
     @staticmethod
     def command(*words: str) -> list[str]:
         return [str(Path(sys.executable).with_name("proctor")), *words]
 
-    def start(self, *words: str, more: Mapping[str, str] | None = None) -> Run:
-        """Start ``proctor`` with these words, ``run FILE`` without any."""
+    @property
+    def control(self) -> Path:
+        """Where ``PROGRAM`` is told what to do and tells what it did."""
+        return self.folder / "control"
+
+    def start(self, *words: str, more: Mapping[str, str] | None = None, program: bool = False) -> Run:
+        """Start ``proctor`` with these words, ``run FILE`` without any; ``program``: the one that can be disturbed."""
+        command = self.command(*(words or ("run", str(self.file))))
         log = self.folder / f"run-{len(self.runs):03d}.txt"
         with log.open("wb") as output:
             process = subprocess.Popen(
-                self.command(*(words or ("run", str(self.file)))),
+                [sys.executable, str(PROGRAM), *command[1:]] if program else command,
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=output,
@@ -240,24 +257,39 @@ class Home:
 
 
 @contextmanager
-def fresh_home(*, lease_sec: float = 2.0) -> Iterator[Home]:
-    """A data folder that goes at the end, and with it whatever still runs in it."""
+def fresh_home(*, lease_sec: float = 2.0, disks: bool = False) -> Iterator[Home]:
+    """A data folder that goes at the end, and with it whatever still runs in it.
+
+    ``disks``: the data folder and its object store are small disks of their own, where they can be mounted.
+    """
     folder = Path(tempfile.mkdtemp(prefix="proctor-chaos-"))
     home = Home(folder, lease_sec=lease_sec)
-    try:
+    with ExitStack() as stack:
+        stack.callback(shutil.rmtree, folder, ignore_errors=True)
         for path in (folder, home.data):
             path.mkdir(exist_ok=True)
             path.chmod(0o711)
+        for path in (home.control, folder / "tmp"):
+            path.mkdir()
+        if disks and not can_mount():
+            home.disk = stack.enter_context(mounted(home.data, DATA_DISK_MB, mode=0o711))
+            home.object_disk = stack.enter_context(mounted(home.data / "objects", OBJECT_DISK_MB, mode=0o700))
+        stack.callback(_end_all, home)
         yield home
-    finally:
-        for run in home.living:
-            run.kill()
-        if home.data.exists():
-            home.server.stop()
-        for name in home.sandboxes:
-            if group := control_group(name):
-                group.remove()
-        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _end_all(home: Home) -> None:
+    """End what a test left, that failed or not."""
+    for disk in (home.disk, home.object_disk):
+        if disk is not None:
+            disk.empty()
+    for run in home.living:
+        run.kill()
+    if home.data.exists():
+        home.server.stop()
+    for name in home.sandboxes:
+        if group := control_group(name):
+            group.remove()
 
 
 def exit_codes(runs: Sequence[Run]) -> list[int]:

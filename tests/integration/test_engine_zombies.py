@@ -31,7 +31,7 @@ from proctor.kernel.ids import new_id
 from proctor.sandboxes.fake import FakeBackend, rewards
 from proctor.sandboxes.interfaces import Sandbox, SandboxSpec
 from tests.bench import Bench, write_tasks
-from tests.chaos.invariants import broken
+from tests.chaos.invariants import broken, unended
 from tests.chaos.rig import RUN_SET, Home, fresh_home, wait_for
 
 FILE = """
@@ -199,6 +199,30 @@ def test_a_second_interrupt_records_what_had_not_begun(bench: Bench) -> None:
     assert bench.sql("SELECT count(*) FROM proctor.attempt WHERE ended_at IS NULL") == [(0,)]
 
 
+@pytest.mark.database
+def test_sandboxes_of_the_dead_are_looked_for_whoever_saw_them_die(bench: Bench, run_set: UUID) -> None:
+    """A worker of another backend may have seen it first, and has forgotten it."""
+    reaped = threading.Event()
+
+    class Reaping(FakeBackend):
+        working = False
+
+        async def create(self, spec: SandboxSpec) -> Sandbox:
+            self.working = True
+            while not reaped.is_set():
+                await asyncio.sleep(0.01)
+            return await super().create(spec)
+
+        async def reap(self, is_live):  # type: ignore[no-untyped-def]
+            if self.working:
+                reaped.set()
+            return await super().reap(is_live)
+
+    bench.backend = Reaping(rewards(1.0))
+    asyncio.run(bench.worker(run_set, lease_sec=1.0).run(bench.engine.work_left(run_set)))
+    assert bench.settled == {"passed": 1}
+
+
 def test_scratch_folders_of_dead_processes_are_removed_and_those_of_living_ones_are_not(tmp_path: Path) -> None:
     (tmp_path / "attempts-dead").mkdir()
     first = make_scratch(tmp_path)
@@ -219,7 +243,7 @@ def home() -> Iterator[Home]:
 
 
 def all_decided(home: Home, expected: int) -> None:
-    assert home.read(broken) == []
+    assert home.read(broken) + home.read(unended) == []
     counted = text("SELECT count(*), count(DISTINCT cell_id) FROM proctor.result")
     assert tuple(home.read(lambda c: c.execute(counted).one())) == (expected, expected)
 

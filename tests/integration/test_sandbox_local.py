@@ -7,6 +7,7 @@ import shutil
 import socket
 import subprocess
 import tempfile
+import time
 from pathlib import Path
 
 import pytest
@@ -145,6 +146,18 @@ async def test_the_reaper_knows_a_dead_owner(sandbox_root):
     assert await backend.reap(nobody_is_live) == 1
     assert [path.name for path in sandbox_root.glob("pl-*")] == [boxes[1].id]
     await boxes[1].destroy()
+
+
+async def test_a_living_owners_sandbox_outlives_a_clock_that_is_set(sandbox_root):
+    """The owner's start by the wall clock is another then; the maker's, in ticks, is not."""
+    backend = LocalBackend(sandbox_root)
+    owner = f"{socket.gethostname()}:{os.getpid()}:{time.time() - 3600:.2f}"
+    box = await backend.create(SandboxSpec(labels=labels(owner=owner)))
+    try:
+        assert await LocalBackend(sandbox_root).reap(nobody_is_live) == 0
+        assert (await shell(box, "echo works")).stdout == b"works\n"
+    finally:
+        await box.destroy()
 
 
 _NEEDED = (

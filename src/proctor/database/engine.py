@@ -14,7 +14,7 @@ from sqlalchemy import Connection, Engine, create_engine, event, text
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import DBAPIError, OperationalError
 
-from proctor.database.errors import DatabaseUnavailable, UnsafeRole
+from proctor.database.errors import DatabaseFull, DatabaseUnavailable, UnsafeRole
 from proctor.kernel.errors import ProctorError
 
 __all__ = ["Database"]
@@ -113,7 +113,8 @@ def _reconnecting() -> Iterable[stamina.Attempt]:
 
 
 def _is_passing(error: Exception) -> bool:
-    """A broken or refused connection, or a transaction that lost to another; never an error of the statement."""
+    """A broken or refused connection, a full disk, or a transaction that lost to another; never what a statement
+    did wrong."""
     if isinstance(error, DatabaseUnavailable):
         return True
     return isinstance(error, DBAPIError) and isinstance(
@@ -123,7 +124,8 @@ def _is_passing(error: Exception) -> bool:
 
 @contextmanager
 def _begin(engine: Engine) -> Iterator[Connection]:
-    """A transaction; a connection that can't be made or breaks on the way is ``DatabaseUnavailable``."""
+    """A transaction; a connection that can't be made or breaks on the way is ``DatabaseUnavailable``, no room on the
+    server's disk ``DatabaseFull``."""
     try:
         with engine.connect() as connection, connection.begin():
             yield connection
@@ -131,6 +133,8 @@ def _begin(engine: Engine) -> Iterator[Connection]:
         refused = isinstance(error, OperationalError) and error.statement is None
         if error.connection_invalidated or refused or isinstance(error.orig, errors.AdminShutdown):
             raise DatabaseUnavailable(str(error.orig).strip()) from error
+        if isinstance(error.orig, errors.DiskFull):
+            raise DatabaseFull(str(error.orig).strip()) from error
         raise
 
 

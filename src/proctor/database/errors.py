@@ -2,6 +2,7 @@
 
 DatabaseError
 ├── DatabaseUnavailable     no connection could be made
+│   └── DatabaseFull        there is no space left on the database's disk
 ├── UnsafeRole              the connection's role could pass by row-level security
 └── SchemaMismatch          the schema is older or newer than this program
 """
@@ -12,6 +13,7 @@ from proctor.kernel.errors import OwnFault
 
 __all__ = [
     "DatabaseError",
+    "DatabaseFull",
     "DatabaseUnavailable",
     "SchemaMismatch",
     "SchemaMissing",
@@ -32,6 +34,13 @@ class DatabaseUnavailable(DatabaseError):
 
     code = "database-unavailable"
     remedy = "Run `proctor doctor`; check PROCTOR_DATABASE_URL or the server's log."
+
+
+class DatabaseFull(DatabaseUnavailable):
+    """No space is left on the database's disk."""
+
+    code = "database-disk-full"
+    remedy = "Free some space there and run the command again; nothing that was committed is lost."
 
 
 class UnsafeRole(DatabaseError):

@@ -32,6 +32,10 @@ __all__ = ["Worker", "WorkerSettings", "recover"]
 IDLE_SEC: float = 0.25
 """Between looks for work that is waiting for a time or for another worker."""
 
+REAP_BEATS: int = 8
+"""Heartbeats, two leases long, between looks for sandboxes of the dead: a dead worker may have been seen first by one
+of another backend, which can't remove what that one left."""
+
 _log = structlog.get_logger(__name__)
 
 
@@ -94,6 +98,7 @@ class Worker:
         self._running: dict[int, _Running] = {}
         self._held: set[int] = set()
         self._reported: dict[int, int] = {}
+        self._beats = 0
         self._stopping = threading.Event()
         self._cancelling = False
         self._ended = threading.Event()
@@ -219,6 +224,9 @@ class Worker:
         if dead := self._database.as_scheduler(workers.dead_local_workers):
             self._reap_soon()
         recover(self._database, dead)
+        self._beats += 1
+        if not dead and self._beats % REAP_BEATS == 0:
+            self._reap_soon()
 
     def _reap_soon(self) -> None:
         """From the heart: have the loop remove dead workers' sandboxes, and wait no longer than a lease allows."""

@@ -6,9 +6,11 @@ Keys begin with the tenant. A stored object's sha256 and size stand on the row t
 from __future__ import annotations
 
 import asyncio
+import errno
 import hashlib
 from collections import OrderedDict
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,7 +20,7 @@ from proctor.kernel.errors import OwnFault, UsageError
 if TYPE_CHECKING:
     from obstore.store import ObjectStore as _Backend
 
-__all__ = ["ObjectDamaged", "ObjectMissing", "ObjectStore", "StoreUnusable", "StoredObject"]
+__all__ = ["ObjectDamaged", "ObjectMissing", "ObjectStore", "ObjectStoreFull", "StoreUnusable", "StoredObject"]
 
 _CHUNK: int = 1024 * 1024
 _REMEMBERED: int = 4096
@@ -37,6 +39,13 @@ class ObjectMissing(OwnFault):
 
     code = "object-missing"
     remedy = "Restore the object store from its backup."
+
+
+class ObjectStoreFull(OwnFault):
+    """No space is left where objects are stored."""
+
+    code = "object-store-full"
+    remedy = "Free some space there and run the command again; nothing that was committed is lost."
 
 
 class ObjectDamaged(OwnFault):
@@ -64,8 +73,9 @@ class ObjectStore:
         self._known: OrderedDict[str, None] = OrderedDict()
 
     def put(self, key: str, data: bytes) -> StoredObject:
-        """Store bytes; the same key written twice with the same bytes is harmless."""
-        self._store.put(key, data, use_multipart=None if len(data) > _CHUNK else False)
+        """Store bytes; the same key written twice with the same bytes is harmless. Raises ``ObjectStoreFull``."""
+        with _room_for(key):
+            self._store.put(key, data, use_multipart=None if len(data) > _CHUNK else False)
         return StoredObject(key=key, sha256=hashlib.sha256(data).hexdigest(), size=len(data))
 
     async def put_soon(self, key: str, data: bytes) -> StoredObject:
@@ -89,15 +99,17 @@ class ObjectStore:
 
     def _keep(self, key: str, path: Path) -> None:
         if not self.exists(key):
-            self._store.put(key, path)
+            with _room_for(key):
+                self._store.put(key, path)
 
     def put_file(self, key: str, path: Path) -> StoredObject:
-        """Store a file's bytes, streamed."""
+        """Store a file's bytes, streamed. Raises ``ObjectStoreFull``."""
         hasher = hashlib.sha256()
         with path.open("rb") as file:
             while piece := file.read(_CHUNK):
                 hasher.update(piece)
-        self._store.put(key, path)
+        with _room_for(key):
+            self._store.put(key, path)
         return StoredObject(key=key, sha256=hasher.hexdigest(), size=path.stat().st_size)
 
     def get(self, key: str) -> bytes:
@@ -163,6 +175,18 @@ class ObjectStore:
             self._store.delete(key)
         except FileNotFoundError:
             return
+
+
+@contextmanager
+def _room_for(key: str) -> Iterator[None]:
+    """A full disk as ours, with the operating system's error as its cause: obstore has one error for everything."""
+    try:
+        yield
+    except Exception as error:
+        for number in (errno.ENOSPC, errno.EDQUOT):
+            if f"(os error {number})" in str(error):
+                raise ObjectStoreFull(where=key) from OSError(number, str(error).partition("\n")[0])
+        raise
 
 
 def _open(root: str | Path) -> _Backend:

@@ -5,6 +5,7 @@ SandboxError
 ├── ImagePullFailed         its image did not come: infrastructure
 ├── SandboxStartError       it did not start: infrastructure
 ├── ExecChannelError        the way to its first process broke: infrastructure
+├── HostDiskFull            the host's disk had no room while it ran: infrastructure
 ├── SandboxGone             it was destroyed or died
 ├── NodeLost                it went with its machine: infrastructure, elsewhere at once
 └── TransferRefused         what came out was hostile or too large
@@ -19,6 +20,7 @@ from proctor.kernel.errors import ProctorError
 
 __all__ = [
     "ExecChannelError",
+    "HostDiskFull",
     "ImagePullFailed",
     "NodeLost",
     "SandboxError",
@@ -81,6 +83,13 @@ class ExecChannelError(SandboxError):
     """The channel to the sandbox broke."""
 
     code = "sandbox-channel"
+
+
+class HostDiskFull(SandboxError):
+    """The disk that sandboxes are on was full while a command ran."""
+
+    code = "sandbox-host-disk-full"
+    remedy = "Free some space there, or name another disk with PROCTOR_SANDBOX_ROOT."
 
 
 class SandboxGone(SandboxError):

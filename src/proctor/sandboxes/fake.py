@@ -142,7 +142,7 @@ class FakeBackend:
         """Write a snapshot; one that was written before is linked, which costs a hundredth of a new file."""
         written = self._written / digest
         try:
-            if digest not in self.snapshots:
+            if digest not in self.snapshots and not written.exists():  # there already if its copy found a full disk
                 _write_new(written, packed)
             os.link(written, destination)
         except OSError as error:
@@ -303,8 +303,12 @@ def _refuse_beyond(files: Mapping[str, FakeFile], limits: TransferLimits) -> Non
 
 def _write_new(path: Path, content: bytes) -> None:
     fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
-    with open(fd, "wb", buffering=0) as file:
-        file.write(content)
+    try:
+        with open(fd, "wb", buffering=0) as file:
+            file.write(content)
+    except OSError:
+        path.unlink()
+        raise
 
 
 def _pack(files: Mapping[str, FakeFile]) -> bytes:

@@ -36,6 +36,7 @@ from proctor.sandboxes.local.records import (
     Record,
     is_running,
     kill_keeper,
+    made_by_owner,
     owner_is_dead,
     read_record,
     started_at,
@@ -139,7 +140,7 @@ class LocalBackend:
                 return not any(folder.iterdir()) or time.time() - folder.stat().st_mtime > _START_SECONDS
             return False
         expired = datetime.now(UTC) >= record.labels.expires_at
-        dead = owner_is_dead(record.labels) or not is_running(record.maker)
+        dead = not is_running(record.maker) or (not made_by_owner(record) and owner_is_dead(record.labels))
         return (expired or dead) and not await is_live(record.labels)
 
     def _place(self) -> Path:

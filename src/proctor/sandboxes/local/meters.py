@@ -19,6 +19,8 @@ _WALK_EVERY = 0.5
 """Seconds between two walks of the files at the least; a large tree is walked for 5 % of the time at most,
 and sooner when the filesystem has lost half of what the sandbox may still write."""
 _WALK_SHARE = 20.0
+_HOST_ROOM = 1024 * 1024
+"""Less than this left on the host's disk and a write of ordinary size fails, or did a moment ago."""
 _GRACE = 10
 """After a kill the next execs, a verifier say, may write another tenth of the limit."""
 
@@ -82,6 +84,15 @@ class Meter:
         self._used = 0
         self._free = 0
         self._next = 0.0
+        self._host_full = False
+
+    def host_was_full(self) -> bool:
+        """Whether the host's disk had no room at any look so far; costs one system call. What a program could not
+        write then is nobody's failure but the host's, and nothing tells it from what it did not want to write."""
+        if not self._host_full:
+            disk = os.statvfs(self.root)
+            self._host_full = disk.f_bavail * disk.f_frsize < _HOST_ROOM or (disk.f_files > 0 and disk.f_favail == 0)
+        return self._host_full
 
     def due(self) -> bool:
         """Whether a look is worth a thread; costs one system call."""

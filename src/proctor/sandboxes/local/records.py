@@ -21,6 +21,7 @@ __all__ = [
     "Record",
     "is_running",
     "kill_keeper",
+    "made_by_owner",
     "owner_is_dead",
     "read_record",
     "started_at",
@@ -91,6 +92,13 @@ def started_at(pid: int) -> str | None:
 def is_running(process: str | None) -> bool:
     """Whether the process ``pid:ticks`` is that one still."""
     return process is not None and started_at(int(process.partition(":")[0])) == process
+
+
+def made_by_owner(record: Record) -> bool:
+    """Whether the owner is the process that started it, whose start is known in ticks: when the machine's clock is
+    set, a living owner's start by the wall clock seems another."""
+    host, _, process = record.labels.owner.partition(":")
+    return host == socket.gethostname() and process.partition(":")[0] == record.maker.partition(":")[0]
 
 
 def owner_is_dead(labels: Labels) -> bool:

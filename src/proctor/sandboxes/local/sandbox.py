@@ -16,6 +16,7 @@ from typing import ParamSpec, TypeVar
 
 from proctor.sandboxes.errors import (
     ExecChannelError,
+    HostDiskFull,
     SandboxError,
     SandboxGone,
     TransferRefused,
@@ -132,11 +133,12 @@ class LocalSandbox:
         return os.pread(self._launched.log, 4096, 0).decode(errors="replace").strip()
 
     async def exec(self, request: ExecRequest) -> ExecResult:
-        """Run a command to its end, timeout or limit. Raises ``ExecChannelError`` or ``SandboxGone``."""
+        """Run a command to its end or limit. Raises ``ExecChannelError``, ``SandboxGone``, ``HostDiskFull``."""
         self._refuse_user(request.user)
         self._refuse_when_gone()
         environment = {**agent_environment(), **self._spec.env, **request.env}
         _refuse_words(request, environment)
+        self._refuse_when_host_full()
         if self._watch is None:
             self._watch = asyncio.create_task(self._watch_meters())
         with ExitStack() as stack:
@@ -156,6 +158,7 @@ class LocalSandbox:
             for capture in captures:
                 capture.release()
             status, limit = await self._end_of(number, done, request.timeout_sec, killed)
+            self._refuse_when_host_full()
             return self._result(captures, status, limit, self._oom_kills() > killed, time.monotonic() - began)
 
     async def put(self, source: Path, destination: str, *, user: str | None = None) -> None:
@@ -297,6 +300,7 @@ class LocalSandbox:
         assert meter is not None
         while not self._channel.lost and self._ending is None:  # a cancel can get lost in Python 3.11's wait_for
             await asyncio.sleep(_TICK)
+            meter.host_was_full()  # remembered: the command that runs now is told at its end
             kind = await asyncio.to_thread(meter.look) if meter.due() else None
             if kind is None:
                 continue
@@ -316,6 +320,10 @@ class LocalSandbox:
     def _refuse_when_gone(self) -> None:
         if self._ending is not None:
             raise SandboxGone(where=self.id)
+
+    def _refuse_when_host_full(self) -> None:
+        if self._meter is not None and self._meter.host_was_full():
+            raise HostDiskFull(where=str(self._place.root))
 
     async def _in_thread(self, work: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
         try:
