@@ -66,7 +66,8 @@ def show(*parts: RenderableType) -> None:
     if not console.is_terminal:
         console.width = UNBROKEN
     for part in parts:
-        console.print(part, soft_wrap=isinstance(part, str | Text))  # a line to copy stays one line
+        is_line = isinstance(part, str) or (isinstance(part, Text) and part.no_wrap is not False)
+        console.print(part, soft_wrap=is_line)  # a line to copy stays one line; prose says that it may be broken
 
 
 def print_json(value: object) -> None:

@@ -117,18 +117,19 @@ def _remarks(rows: Sequence[LeaderboardRow]) -> list[Text]:
     for reason in dict.fromkeys(reason for row in rows for reason in row.reasons):
         who = [row.profile for row in rows if reason in row.reasons]
         names = "all profiles" if len(who) == len(rows) and len(rows) > 1 else ", ".join(who)
-        lines.append(Text(f"not comparable ({names}): {reason}", style="yellow"))
+        lines.append(Text(f"not comparable ({names}): {reason}", style="yellow", no_wrap=False))
     lines.extend(
         Text(
             f"{row.profile}: {counted(row.other_trials, 'other complete trial')} of this configuration, "
-            f"mean {percent(row.other_trials_mean)}"
+            f"mean {percent(row.other_trials_mean)}",
+            no_wrap=False,
         )
         for row in rows
         if row.other_trials
     )
     ties = _ties(rows)
     if ties:
-        lines.append(Text(f"not distinguishable: {'; '.join(ties)}"))
+        lines.append(Text(f"not distinguishable: {'; '.join(ties)}", no_wrap=False))
     return lines
 
 

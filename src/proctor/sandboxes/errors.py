@@ -14,9 +14,12 @@ SandboxError
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
-from proctor.kernel.canonical import Json
 from proctor.kernel.errors import ProctorError
+
+if TYPE_CHECKING:
+    from proctor.kernel.canonical import Json
 
 __all__ = [
     "ExecChannelError",
