@@ -18,8 +18,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import psutil
 from sqlalchemy import text
+from sqlalchemy.exc import DBAPIError
 
 from proctor.database.embedded.errors import says_disk_full
+from proctor.kernel.errors import ProctorError
 from tests.chaos.disks import can_mount
 from tests.chaos.rig import RUN_SET, TENANT, Run
 
@@ -308,11 +310,25 @@ class FullDisk:
                 if time.monotonic() > deadline:
                     return False
                 disk.fill()
-                time.sleep(0.02)
+                self._ask_for_room(batch)
             batch.pause(FULL_SEC)
         finally:
             disk.empty()
         return True
+
+    @staticmethod
+    def _ask_for_room(batch: Batch) -> None:
+        """In a transaction that is taken back: with logs and pages to spare the server may need no more for minutes."""
+        rows = """INSERT INTO proctor.event (tenant_id, id, name, subject, trace_id, payload)
+                  SELECT :tenant, gen_random_uuid(), 'chaos', gen_random_uuid(), 'chaos', to_jsonb(random()::text)
+                  FROM generate_series(1, 20000)"""
+        with (
+            suppress(ProctorError, DBAPIError),
+            batch.home.database() as database,
+            database.tenant(TENANT) as connection,
+        ):
+            connection.execute(text(rows), {"tenant": TENANT})
+            connection.rollback()
 
     @staticmethod
     def _noticed(batch: Batch, log: Path, offset: int) -> bool:
