@@ -63,6 +63,13 @@ def _rerun(report: Report) -> Iterator[Figure]:
         yield Figure(what=what, value=f"{took:,.0f} ms", ratio=took / bare, of="python -c pass")
 
 
+def _stored(report: Report) -> Iterator[Figure]:
+    bare = report["bare_count"]["median"]
+    for step in ("leaderboard", "page_of_cells", "reclassify"):
+        what, took = f"{report['attempts']:,} attempts, {step.replace('_', ' ')}", report[step]["median"]
+        yield Figure(what=what, value=f"{took:,.0f} ms", ratio=took / bare, of="counting the same rows")
+
+
 def _startup(report: Report) -> Iterator[Figure]:
     bare, took = report["bare_python"]["median"], report["help"]["median"]
     yield Figure(what="proctor --help", value=f"{took:,.0f} ms", ratio=took / bare, of="python -c pass")
@@ -80,4 +87,5 @@ _BY_NAME: Mapping[str, Callable[[Report], Iterator[Figure]]] = {
     "queue_claims": _queue_claims,
     "rerun": _rerun,
     "startup": _startup,
+    "stored": _stored,
 }
