@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import time
 
+import pytest
 from sqlalchemy import create_engine, text
 
 from proctor.database.embedded import EmbeddedServer
 from tests.acceptance import june
 from tests.acceptance.conftest import Cli
+
+pytestmark = pytest.mark.journey
 
 CASE = june.CASE
 TABLES = ("result", "expected_cell", "run_set_profile", "task")

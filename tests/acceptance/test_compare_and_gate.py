@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import xml.etree.ElementTree as ET
 
+import pytest
+
 from tests.acceptance.conftest import Cli
+
+pytestmark = pytest.mark.journey
 
 TASK = """\
 schema_version = "1.4"

@@ -5,7 +5,11 @@ from __future__ import annotations
 import shutil
 from collections import Counter
 
+import pytest
+
 from tests.acceptance.conftest import ROOT, Cli
+
+pytestmark = pytest.mark.journey
 
 WANTED = {  # profile: strict, graded, coverage, bounds; of eight tasks the agent can do two
     "clean": (2 / 8, 2 / 8, 8 / 8, (2 / 8, 2 / 8)),

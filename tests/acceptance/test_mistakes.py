@@ -106,7 +106,8 @@ def test_a_tried_solution_that_is_interrupted_is_no_verdict(cli: Cli) -> None:
 
 
 def _start(cli: Cli, *arguments: str) -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "proctor", *arguments]
+    # Ctrl-C means something again, also where these tests were started in the background.
+    command = ["env", "--default-signal=INT", sys.executable, "-m", "proctor", *arguments]
     pipe = subprocess.PIPE
     return subprocess.Popen(command, cwd=cli.folder, env=cli.environment(), stdout=pipe, stderr=pipe, text=True)
 

@@ -28,7 +28,7 @@ elif [ "$(cat /app/answer.txt)" = 42 ]; then echo 1
 else echo 0
 fi > /logs/verifier/reward.txt
 """
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.journey, pytest.mark.slow, pytest.mark.timeout(300)]
 
 FILE = 'name = "f"\nsuite = "tasks"\n[[profiles]]\nname = "p"\nagent = "noop"\n'
 
