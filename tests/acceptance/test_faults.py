@@ -43,6 +43,7 @@ def test_each_class_is_kept_apart_from_the_models_own_failures(cli: Cli) -> None
     shutil.copy(ROOT / "examples" / "faults.toml", cli.folder)
     told = cli("run", "faults.toml", "--html", "faults.html", code=3, PROCTOR_LEASE_SEC="2").stdout
     assert "not comparable (all profiles): faults: made on purpose (pull_drop, oom_kill, eviction," in told
+    assert "quarantined" not in told  # faults made on purpose say nothing of a task
     assert "owed: verifier_error 3 (task) · " in told
     rates = {row["profile"]: row["rates"] for row in cli.json("leaderboard")["rows"]}
     assert {
