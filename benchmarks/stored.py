@@ -22,7 +22,7 @@ from benchmarks.grounds import fresh_platform
 from benchmarks.rerun import finished
 from benchmarks.timing import Spread, alternating, load_average
 from proctor.app import Platform
-from proctor.engine import reading
+from proctor.engine import leaderboards, reading
 from proctor.engine.outcomes import CURRENT_POLICY
 from proctor.engine.planning import RunSetRow
 from proctor.telemetry import configure_logs
@@ -56,7 +56,7 @@ def _count(platform: Platform, row: RunSetRow) -> None:
 
 
 def _leaderboard(platform: Platform, row: RunSetRow) -> None:
-    board = platform.engine.read(lambda c: reading.leaderboard(c, platform.tenant, row, []))
+    board = platform.engine.read(lambda c: leaderboards.leaderboard(c, platform.tenant, row, []))
     assert all(one.rates.strict == 1.0 for one in board)
 
 

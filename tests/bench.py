@@ -13,7 +13,7 @@ from sqlalchemy import text
 from sqlalchemy.engine import URL
 
 from proctor.database.engine import Database
-from proctor.engine import reading
+from proctor.engine import leaderboards, reading
 from proctor.engine.attempts import RunnerParts
 from proctor.engine.certificates.certificate import Certificate, CheckVerdict
 from proctor.engine.certificates.checks import ORACLE_RUNS, checks_digest
@@ -163,9 +163,9 @@ class Bench:
         """The run set's counts."""
         return self.engine.read(lambda c: reading.progress(c, self.tenant, row))
 
-    def leaderboard(self, row: RunSetRow) -> dict[str, reading.LeaderboardRow]:
+    def leaderboard(self, row: RunSetRow) -> dict[str, leaderboards.LeaderboardRow]:
         """The run set's rows by profile."""
-        rows = self.engine.read(lambda c: reading.leaderboard(c, self.tenant, row, self.engine.reasons(c, row)))
+        rows = self.engine.read(lambda c: leaderboards.leaderboard(c, self.tenant, row, self.engine.reasons(c, row)))
         return {one.profile: one for one in rows}
 
     def cells(self, row: RunSetRow) -> tuple[reading.CellRow, ...]:

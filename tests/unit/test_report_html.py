@@ -16,10 +16,11 @@ from uuid import UUID
 import pytest
 
 from proctor.engine.gates import GateResult, GateState
+from proctor.engine.leaderboards import ClassCount, LeaderboardRow, Usage
 from proctor.engine.numbers import TaskTally, rank_intervals, rates
 from proctor.engine.outcomes import CURRENT_POLICY, OutcomeClass, Owner, load_policy
 from proctor.engine.planning import RunSetRow
-from proctor.engine.reading import CellRow, ClassCount, LeaderboardRow, Progress, Usage
+from proctor.engine.reading import CellRow, Progress
 from proctor.reports import html
 from proctor.reports.html import MATRIX_CELLS, render_html
 from proctor.reports.html.cells import ALL_SHOWN

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from proctor.cli.output import AsJson, ExitCode, client, err, print_json, show
+from proctor.cli.output import AsJson, ExitCode, client, counting, print_json, show
 
 if TYPE_CHECKING:
     from proctor.sdk.audits import AuditReport
@@ -64,15 +64,7 @@ def import_results(
     done, 3 some are not linked.
     """
     with client(as_json=as_json) as opened:
-        seen = 0
-
-        def on_page(attempts: int) -> None:
-            nonlocal seen
-            seen += attempts
-            if not as_json:
-                err().print(f"{seen:,} attempts read")
-
-        report = opened.import_results(folder, on_page=on_page)
+        report = opened.import_results(folder, on_page=counting("attempt", "read", quiet=as_json))
         if as_json:
             print_json(report)
         else:

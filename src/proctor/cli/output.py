@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, cast
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from proctor.sdk.client import Client
 
-__all__ = ["AsJson", "ExitCode", "client", "err", "out", "print_json", "show", "told"]
+__all__ = ["AsJson", "ExitCode", "client", "counting", "err", "out", "print_json", "show", "told"]
 
 UNBROKEN: int = 100_000
 """Columns of an output that is no terminal: programs and editors break lines themselves."""
@@ -68,6 +68,21 @@ def show(*parts: RenderableType) -> None:
     for part in parts:
         is_line = isinstance(part, str) or (isinstance(part, Text) and part.no_wrap is not False)
         console.print(part, soft_wrap=is_line)  # a line to copy stays one line; prose says that it may be broken
+
+
+def counting(what: str, done: str, *, quiet: bool) -> Callable[[int], None]:
+    """Called with how many more there are, it says on standard error how many in all: "2,000 cells classified"."""
+    from proctor.kernel.words import counted
+
+    total = 0
+
+    def more(number: int) -> None:
+        nonlocal total
+        total += number
+        if not quiet:
+            err().print(f"{counted(total, what)} {done}")
+
+    return more
 
 
 def print_json(value: object) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from proctor.cli.output import AsJson, client, err, print_json, show
+from proctor.cli.output import AsJson, client, counting, err, print_json, show
 
 if TYPE_CHECKING:
     from proctor.sdk.reclassifications import Reclassification
@@ -33,15 +33,7 @@ def reclassify(
     from proctor.kernel.words import counted
 
     with client(as_json=as_json) as opened:
-        seen = 0
-
-        def on_page(cells: int) -> None:
-            nonlocal seen
-            seen += cells
-            if not as_json:
-                err().print(f"{counted(seen, 'cell')} classified")
-
-        done = opened.reclassify(run_set, policy, on_page=on_page)
+        done = opened.reclassify(run_set, policy, on_page=counting("cell", "classified", quiet=as_json))
         if not as_json:
             _tell(done)
         moved = yes or (not as_json and _confirmed(done))

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from proctor.engine.errors import GateInvalid
+from proctor.engine.leaderboards import LeaderboardRow
 from proctor.engine.pairs import Comparison, Extreme, Pair
-from proctor.engine.reading import LeaderboardRow
 from proctor.engine.significance import holm
 from proctor.engine.spec import Gate
 

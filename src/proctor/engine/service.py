@@ -15,7 +15,7 @@ from sqlalchemy import Connection
 
 from proctor.database.engine import Database
 from proctor.database.queries import run_query
-from proctor.engine import planning, policy_book, reading, reclassifying
+from proctor.engine import leaderboards, planning, policy_book, reading, reclassifying
 from proctor.engine.certificates.certificate import Ground
 from proctor.engine.certificates.standing import baseline_reasons, grounds_of
 from proctor.engine.errors import NoTaskFits, RunSetEnded, RunSetImported, RunSetMoved, RunSetRuns
@@ -204,7 +204,7 @@ class EngineService:
         return all([one for one in reasons if not one.startswith(own)] == today for reasons in last)
 
     def _publish(self, connection: Connection, row: RunSetRow) -> None:
-        for one in reading.leaderboard(connection, self.tenant, row, self.reasons(connection, row)):
+        for one in leaderboards.leaderboard(connection, self.tenant, row, self.reasons(connection, row)):
             _run(
                 connection,
                 "add_leaderboard_entry",
@@ -215,7 +215,7 @@ class EngineService:
                 profile=one.profile,
                 series=one.series,
                 policy=row.policy_version,
-                counts=json.dumps(reading.counts_document(one)),
+                counts=json.dumps(leaderboards.counts_document(one)),
                 comparable=one.comparable,
                 reasons=json.dumps(list(one.reasons)),
             )

@@ -14,8 +14,8 @@ from xml.etree import ElementTree
 from proctor.reports.formats import one_line
 
 if TYPE_CHECKING:
+    from proctor.engine.leaderboards import LeaderboardRow
     from proctor.engine.pairs import Side, Tally, TaskCells
-    from proctor.engine.reading import LeaderboardRow
     from proctor.reports.summary import Board
 
 __all__ = ["junit"]

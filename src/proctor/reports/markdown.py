@@ -15,8 +15,8 @@ from proctor.reports.comparison import SHOWN, cost_line, difference_line, test_l
 from proctor.reports.formats import UNKNOWN, cost, interval, one_line, percent
 
 if TYPE_CHECKING:
+    from proctor.engine.leaderboards import LeaderboardRow
     from proctor.engine.pairs import Comparison, Pair
-    from proctor.engine.reading import LeaderboardRow
     from proctor.reports.summary import Board
 
 __all__ = ["escaped", "markdown"]

@@ -19,8 +19,9 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from proctor.engine.gates import GateResult
+    from proctor.engine.leaderboards import LeaderboardRow
     from proctor.engine.planning import RunSetRow
-    from proctor.engine.reading import LeaderboardRow, Progress
+    from proctor.engine.reading import Progress
 
 __all__ = ["Board", "spend_words", "summary"]
 

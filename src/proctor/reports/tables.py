@@ -11,8 +11,9 @@ from rich.table import Table
 from rich.text import Text
 
 from proctor.engine.certificates.standing import Standing
+from proctor.engine.leaderboards import LeaderboardRow
 from proctor.engine.planning import RunSetRow
-from proctor.engine.reading import CellRow, LeaderboardRow, RunSetStatus
+from proctor.engine.reading import CellRow, RunSetStatus
 from proctor.kernel.words import counted
 from proctor.reports.fitting import Fitting
 from proctor.reports.formats import UNKNOWN, ago, cost, duration, interval, percent, tokens

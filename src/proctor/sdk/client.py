@@ -22,7 +22,7 @@ from uuid import UUID
 from sqlalchemy import Connection
 
 from proctor.app import Platform, open_platform
-from proctor.engine import logs, reading
+from proctor.engine import leaderboards, logs, reading
 from proctor.engine.errors import NothingToCompare, SecretMissing, SeriesUnknown, SpecInvalid
 from proctor.engine.gates import GateResult, judge_gate
 from proctor.engine.planning import RunSetRow
@@ -75,7 +75,7 @@ class Leaderboard:
     """A run set's rows with what stands around them."""
 
     run_set: RunSetRow
-    rows: tuple[reading.LeaderboardRow, ...]
+    rows: tuple[leaderboards.LeaderboardRow, ...]
     progress: reading.Progress
     reused: int
     oldest_reused: datetime | None
@@ -228,7 +228,7 @@ class Client:
         from proctor.sdk.comparisons import against
 
         tenant, engine, row = self._platform.tenant, self._platform.engine, self.find(reference)
-        rows = self._read(lambda c: reading.leaderboard(c, tenant, row, engine.reasons(c, row)))
+        rows = self._read(lambda c: leaderboards.leaderboard(c, tenant, row, engine.reasons(c, row)))
         progress = self._read(lambda c: reading.progress(c, tenant, row))
         reused, oldest = self._read(lambda c: reading.reused(c, tenant, row))
         gate = gate or engine.stored_spec(row.id).gate

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from proctor.app import Platform
-from proctor.engine import reading, reclassifying
+from proctor.engine import leaderboards, reclassifying
 from proctor.engine.errors import PolicyInvalid
 from proctor.engine.numbers import Rates
 from proctor.engine.planning import RunSetRow
@@ -58,5 +58,5 @@ def move_pin(platform: Platform, done: Reclassification) -> int:
 
 
 def _rates(platform: Platform, row: RunSetRow) -> dict[str, Rates]:
-    board = platform.engine.read(lambda connection: reading.leaderboard(connection, platform.tenant, row, []))
+    board = platform.engine.read(lambda connection: leaderboards.leaderboard(connection, platform.tenant, row, []))
     return {one.profile: one.rates for one in board}

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations, pairwise
 
+from proctor.engine.leaderboards import LeaderboardRow, Usage
 from proctor.engine.numbers import Rates, TaskTally, compare
-from proctor.engine.reading import LeaderboardRow, Usage
 from proctor.kernel.words import counted
 from proctor.reports.formats import UNKNOWN, cost, duration, interval, percent, tokens
 from proctor.reports.html.charts import axis, rates_plot

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
+from proctor.engine.leaderboards import ClassCount
 from proctor.engine.outcomes import OutcomeClass, Owner
-from proctor.engine.reading import ClassCount
 from proctor.reports.html.charts import Segment, stacked_bar
 from proctor.reports.html.markup import chip, count, scrollable, text, word
 from proctor.reports.html.palette import css_class

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from proctor.engine.reading import LeaderboardRow
+from proctor.engine.leaderboards import LeaderboardRow
 from proctor.kernel.money import NANO
 from proctor.reports.formats import cost, interval, percent
 from proctor.reports.html.markup import isolated, scrollable, text

@@ -6,8 +6,9 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from proctor.engine.leaderboards import LeaderboardRow
 from proctor.engine.numbers import TaskTally
-from proctor.engine.reading import CellRow, LeaderboardRow
+from proctor.engine.reading import CellRow
 from proctor.reports.html.markup import link
 from proctor.reports.html.palette import css_class
 from proctor.reports.summary import Board

@@ -14,11 +14,13 @@ from typing import TypeVar
 from pydantic import BaseModel, JsonValue, ValidationError
 from pydantic_core import ErrorDetails
 
+from proctor.suites.digests import malformed_digest
 from proctor.suites.files import TaskTree, printable
 from proctor.suites.formats.harbor_config import LocalTable
+from proctor.suites.loaded import LoadedTask
 from proctor.suites.tasks import TaskNote, TaskProblem
 
-__all__ = ["checked", "folder_name", "unknown_keys"]
+__all__ = ["checked", "folder_name", "malformed_task", "unknown_keys"]
 
 _UNION_ARM = re.compile(r"function-|constrained-|nullable|(str|int|float|dict\[.*)$")
 _Shape = TypeVar("_Shape", bound=BaseModel)
@@ -32,6 +34,21 @@ def checked(tree: TaskTree, file: str, shape: type[_Shape], table: JsonValue, pr
         details = error.errors(include_url=False, include_context=False, include_input=False)
         tree.problems.extend(_problem(detail, file, shape, prefix) for detail in details)
         return None
+
+
+def malformed_task(folder: Path, tree: TaskTree, name: str) -> LoadedTask:
+    """All three digests are of the folder and its problems, so that it can share a cell with no other task."""
+    identity = malformed_digest(tree.files, tree.problems)
+    return LoadedTask(
+        folder=folder,
+        name=name,
+        content_digest=identity,
+        agent_digest=identity,
+        verifier_digest=identity,
+        task=None,
+        problems=tuple(tree.problems),
+        files=tuple(tree.files),
+    )
 
 
 def _problem(detail: ErrorDetails, file: str, shape: type[BaseModel], prefix: str) -> TaskProblem:

@@ -11,9 +11,9 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
-from proctor.suites.digests import agent_digest, content_digest, malformed_digest, verifier_digest
+from proctor.suites.digests import agent_digest, content_digest, verifier_digest
 from proctor.suites.files import TaskTree, printable, read_tree
-from proctor.suites.formats.checking import checked, folder_name, unknown_keys
+from proctor.suites.formats.checking import checked, folder_name, malformed_task, unknown_keys
 from proctor.suites.formats.harbor_config import ProctorTable, TaskToml
 from proctor.suites.formats.harbor_task import build_task
 from proctor.suites.formats.json_values import NotJson, as_json
@@ -50,20 +50,10 @@ def load_task(folder: Path) -> LoadedTask:
 
 
 def _malformed(folder: Path, tree: TaskTree, raw: JsonTable | None) -> LoadedTask:
-    """All three digests are of the folder and its problems, so that it can share a cell with no other task."""
-    identity = malformed_digest(tree.files, tree.problems)
     table = (raw or {}).get("task")
     name = table.get("name") if isinstance(table, dict) else None
-    return LoadedTask(
-        folder=folder,
-        name=printable(name) if isinstance(name, str) and name else folder_name(folder),
-        content_digest=identity,
-        agent_digest=identity,
-        verifier_digest=identity,
-        task=None,
-        problems=tuple(tree.problems),
-        files=tuple(tree.files),
-    )
+    given = printable(name) if isinstance(name, str) and name else folder_name(folder)
+    return malformed_task(folder, tree, given)
 
 
 def _read_toml(tree: TaskTree) -> JsonTable | None:

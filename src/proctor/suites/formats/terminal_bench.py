@@ -20,9 +20,9 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
-from proctor.suites.digests import agent_digest, content_digest, malformed_digest, verifier_digest
+from proctor.suites.digests import agent_digest, content_digest, verifier_digest
 from proctor.suites.files import TaskFile, TaskTree, printable, read_tree
-from proctor.suites.formats.checking import checked, folder_name, unknown_keys
+from proctor.suites.formats.checking import checked, folder_name, malformed_task, unknown_keys
 from proctor.suites.formats.harbor_task import exists_below_environment, visible_instruction
 from proctor.suites.formats.terminal_bench_config import ProctorKey, TaskYaml
 from proctor.suites.formats.terminal_bench_image import (
@@ -53,13 +53,13 @@ def load_terminal_bench_task(folder: Path) -> LoadedTask:
     raw = _read_yaml(tree)
     config = None if raw is None else checked(tree, TASK_FILE, TaskYaml, dict(raw))
     if raw is None or config is None:
-        return _malformed(folder, tree)
+        return malformed_task(folder, tree, folder_name(folder))
     own = checked(tree, TASK_FILE, ProctorKey, {} if config.proctor is None else config.proctor, "proctor")
     solution, said = reference_solution(tree)
     files = _laid_out(tree, solution)
     task, reasons = _build(tree, config, own or ProctorKey(), files, folder_name(folder))
     if tree.problems:
-        return _malformed(folder, tree)
+        return malformed_task(folder, tree, folder_name(folder))
     settings = _settings(raw, config)
     return LoadedTask(
         folder=folder,
@@ -71,21 +71,6 @@ def load_terminal_bench_task(folder: Path) -> LoadedTask:
         notes=(*unknown_keys(TASK_FILE, config), *said, *reasons),
         files=tuple(files),
         laid_out=True,
-    )
-
-
-def _malformed(folder: Path, tree: TaskTree) -> LoadedTask:
-    """All three digests are of the folder and its problems, so that it can share a cell with no other task."""
-    identity = malformed_digest(tree.files, tree.problems)
-    return LoadedTask(
-        folder=folder,
-        name=folder_name(folder),
-        content_digest=identity,
-        agent_digest=identity,
-        verifier_digest=identity,
-        task=None,
-        problems=tuple(tree.problems),
-        files=tuple(tree.files),
     )
 
 
