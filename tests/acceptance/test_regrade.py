@@ -58,8 +58,18 @@ def test_a_mended_verifier_gives_new_verdicts_without_the_agents(cli: Cli) -> No
     assert "--recheck" in nothing["remedy"]
 
     task(cli, "asked", "yes")
-    assert "2 cells qualify" in cli("regrade", "r", "--dry-run").stdout
+    cli.write("tasks/kept/instruction.md", "Something else.\n")
+    dry = cli("regrade", "r", "--dry-run").stdout
+    assert "2 cells qualify" in dry
+    assert "shows its agent something else" in dry
+    qualify = cli.json("regrade", "r", "--dry-run")["cells"]
+    assert [(one["profile"], one["task"], one["before"]) for (one,) in qualify] == [
+        ("writer", "own/asked", False),
+        ("noop", "own/asked", False),
+    ]
     report = cli.json("regrade", "r")
+    assert [one["task"] for one in report["passed_over"]] == ["own/kept", "own/kept"]
+    task(cli, "kept", "yes")
     (changed,) = report["tasks"]
     assert (changed["task"], changed["cells"], changed["passed_before"], changed["passed_after"]) == (
         "own/asked",

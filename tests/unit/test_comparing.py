@@ -35,6 +35,7 @@ def side(
     run_set: UUID | None = None,
     document: Mapping[str, Any] = DOCUMENT,
     policy: str = "1",
+    cells: str = "",
 ) -> Side:
     return Side(
         reference=reference,
@@ -45,6 +46,7 @@ def side(
         document=document,
         policy_version=policy,
         tasks={(f"agent of {name}", f"verifier of {name}"): task for name, task in tasks.items()},
+        cells=cells or str(uuid4()),
     )
 
 
@@ -275,3 +277,16 @@ def test_a_threshold_twice_and_a_bad_alpha_are_refused() -> None:
         gate_with(Gate(), ["strict=0.1", "strict=0.2"])
     with pytest.raises(GateInvalid, match="between 0 and 1"):
         gate_with(Gate(), alpha=1.0)
+
+
+def test_the_very_same_cells_are_no_test_and_weigh_on_no_other() -> None:
+    new = [of("new", "f" * 6, profile="agent"), of("new", "pf", profile="noop", cells="2:7")]
+    old = [of("old", "p" * 6, profile="agent"), of("old", "pf", profile="noop", cells="2:7")]
+    found = compare_groups([new, old], alpha=0.05)
+    agent, noop = found.pairs
+    assert agent.test is not None
+    assert agent.p_adjusted == agent.test.p == pytest.approx(0.03125)
+    assert (noop.same_cells, noop.test, noop.finding) == (True, None, "not distinguishable")
+    gate = Gate(profiles=["agent", "noop"], against="old")
+    state = {check.profile: check.state for check in judge_gate(gate, [], Against(comparison=found)).checks}
+    assert state == {"agent": GateState.MISSED, "noop": GateState.MET}

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from proctor.cli.output import AsJson, ExitCode, client, err, print_json, show
 
 if TYPE_CHECKING:
-    from proctor.engine.regrading.candidates import PassedOver
+    from proctor.engine.regrading.candidates import Candidate, PassedOver
     from proctor.sdk.regrades import RegradePlan, RegradeReport
 
 __all__ = ["register"]
@@ -49,15 +49,32 @@ def regrade(
 
 
 def _tell_plan(plan: RegradePlan, *, as_json: bool) -> None:
+    from proctor.reports.tables import qualifying_table
+
     found = plan.regrade
     if as_json:
         numbers = {"qualify": len(found.cells), "decided_earlier": found.decided, "passed_over": found.passed_over}
-        print_json({"run_set": plan.run_set.name, "suite_id": plan.suite_id, **numbers})
+        cells = [[_qualifying(one) for one in cell] for cell in found.cells]
+        print_json({"run_set": plan.run_set.name, "suite_id": plan.suite_id, **numbers, "cells": cells})
         return
     qualify = "1 cell qualifies" if len(found.cells) == 1 else f"{len(found.cells):,} cells qualify"
     show(f"{plan.run_set.name}: {qualify}, {found.decided:,} decided earlier")
+    if found.cells:
+        show(qualifying_table(found.cells))
     _tell_passed_over(found.passed_over)
     show("Nothing was graded.")
+
+
+def _qualifying(one: Candidate) -> dict[str, Any]:
+    """An attempt that qualifies, as ``--json`` shows it; the first of a cell's to have a verdict ends it."""
+    return {
+        "cell": one.cell,
+        "profile": one.profile,
+        "task": one.task.name,
+        "trial": one.trial,
+        "attempt": one.attempt,
+        "before": one.before,
+    }
 
 
 def _tell_passed_over(passed_over: Sequence[PassedOver]) -> None:

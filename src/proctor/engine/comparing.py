@@ -32,6 +32,7 @@ from proctor.kernel.canonical import Json
 __all__ = ["compare_groups", "compare_pair", "fields_that_differ"]
 
 NOT_DISTINGUISHABLE: str = "not distinguishable"
+SAME_CELLS: str = "the very same cells on both sides: nothing to tell apart"
 NOTHING_PAIRED: str = "no task has a verdict on both sides"
 
 
@@ -88,10 +89,11 @@ def compare_pair(a: Side, b: Side) -> Pair:
         {str(key): float(other) for key, (_, other) in means.items()},
     )
     single = all(side.tasks[key].decided == 1 for side in (a, b) for key in paired)
-    test = paired_test(list(means.values()), single=single) if paired else None
+    same = a.cells == b.cells and a.policy_version == b.policy_version
+    test = paired_test(list(means.values()), single=single) if paired and not same else None
     difference = _difference(list(means.values()))
-    observed = Extreme(difference=difference, p=test.p) if test is not None and difference is not None else None
-    settled = all(side.tasks[key].decided == side.tasks[key].expected for side in (a, b) for key in both)
+    observed = Extreme(difference=difference, p=test.p if test else 1.0) if difference is not None else None
+    settled = same or all(side.tasks[key].decided == side.tasks[key].expected for side in (a, b) for key in both)
     fields = tuple(fields_that_differ(a, b))
     unpaired = tuple(_unpaired(a, b))
     return Pair(
@@ -105,13 +107,14 @@ def compare_pair(a: Side, b: Side) -> Pair:
         worst=observed if settled else _extreme(a, b, both, a_passes=False),
         best=observed if settled else _extreme(a, b, both, a_passes=True),
         finding=NOTHING_PAIRED,
-        claim=_claim(fields),
+        claim=SAME_CELLS if same else _claim(fields),
         fields=fields,
         only_a=_names(a, [key for key, (one, other) in means.items() if _solved(one) and not _solved(other)]),
         only_b=_names(b, [key for key, (one, other) in means.items() if _solved(other) and not _solved(one)]),
         cost=_cost(a, b, paired),
         unpaired=unpaired,
         unpaired_cells=sum(one.cells for one in unpaired),
+        same_cells=same,
     )
 
 
@@ -165,6 +168,8 @@ def _judged(pairs: Sequence[Pair], alpha: float) -> tuple[Pair, ...]:
 
 
 def _finding(pair: Pair, p: float | None, alpha: float) -> str:
+    if pair.same_cells:
+        return NOT_DISTINGUISHABLE
     if p is None or pair.difference is None:
         return NOTHING_PAIRED
     if p >= alpha or not pair.difference:

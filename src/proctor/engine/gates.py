@@ -165,9 +165,13 @@ def _partners(gate: Gate, pairs: Sequence[Pair]) -> Iterator[GateCheck]:
     A p is adjusted (Holm) with the others' at their largest to find it worse for sure, at their smallest to find that
     it can't be.
     """
-    lows = [_p_range(pair)[0] for pair in pairs]
-    highs = [_p_range(pair)[1] for pair in pairs]
-    for place, pair in enumerate(pairs):
+    for pair in (one for one in pairs if one.same_cells):
+        line = f"{pair.a.profile}: the very same cells as {pair.b.title}: met"
+        yield GateCheck(profile=pair.a.profile, measure="against", state=GateState.MET, line=line)
+    tested = [pair for pair in pairs if not pair.same_cells]
+    lows = [_p_range(pair)[0] for pair in tested]
+    highs = [_p_range(pair)[1] for pair in tested]
+    for place, pair in enumerate(tested):
         sure = _worse(pair.best, highs, place, gate.alpha)
         possible = _worse(pair.worst, lows, place, gate.alpha)
         state = GateState.MISSED if sure else GateState.OPEN if possible or pair.worst is None else GateState.MET

@@ -66,6 +66,7 @@ class LeaderboardRow:
     configuration: str
     rates: Rates
     mean_reward: float | None
+    """Over the cells with a verdict; one that a verifier gave no reward counts 0, as it counts against the rates."""
     rank: tuple[int, int]
     usage: Usage
     classes: tuple[ClassCount, ...]
@@ -148,7 +149,7 @@ def _row(
         series=profile.series,
         configuration=profile.configuration,
         rates=rate,
-        mean_reward=sum(tally.reward or 0.0 for tally in mine) / rewarded if rewarded else None,
+        mean_reward=sum(tally.reward or 0.0 for tally in mine) / rate.counts.decided if rewarded else None,
         rank=rank,
         usage=usage.get(profile.position, _NO_USAGE),
         classes=tuple(count for position, count in classes if position == profile.position),

@@ -81,6 +81,8 @@ class Side:
     document: Mapping[str, Json]
     policy_version: str
     tasks: Mapping[TaskKey, TaskCells]
+    cells: str
+    """The same for two sides only if they stand for the very same cells."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -157,6 +159,8 @@ class Pair:
     cost: Cost
     unpaired: tuple[Unpaired, ...]
     unpaired_cells: int
+    same_cells: bool = False
+    """One side shows again what the other has: no test, and no part in the adjustment of the others' p."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -166,3 +170,8 @@ class Comparison:
     alpha: float
     pairs: tuple[Pair, ...]
     without_partner: tuple[str, ...] = ()
+
+    @property
+    def tests(self) -> int:
+        """How many pairs were tested, and so adjusted together."""
+        return sum(pair.test is not None for pair in self.pairs)

@@ -524,6 +524,13 @@ SELECT profile, task, count(*) AS attempts, count(usage->>'cost_nano') AS priced
        sum((usage->>'cost_nano')::bigint) AS cost, sum(extract(epoch FROM ended_at - started_at)) AS seconds
 FROM behind GROUP BY profile, task;
 
+-- name: cell_marks
+-- A mark of which cells each profile of a run set stands for, whatever their order.
+SELECT e.profile, count(*) AS cells, sum(hashtextextended(CAST(e.cell_id AS text), 0)) AS mark
+FROM proctor.expected_cell e
+WHERE e.tenant_id = :tenant AND e.run_set_id = :run_set AND e.withdrawn_at IS NULL
+GROUP BY e.profile;
+
 -- name: insert_imported_attempts
 INSERT INTO proctor.attempt
     (tenant_id, id, cell_id, number, run_set_id, content_digest, token, worker_id, backend, trace_id, started_at,

@@ -73,6 +73,9 @@ def read_sides(
         raise ReferenceInvalid(f"{row.name} has no profile {reference.profile!r}; there are {names}.")
     key = {"tenant": tenant, "run_set": row.id, "policy": row.policy_version}
     usage = {(one.profile, one.task): one for one in _run(connection, "usage_by_task", **key)}
+    cells = {
+        one.profile: f"{one.cells}:{one.mark}" for one in _run(connection, "cell_marks", tenant=tenant, run_set=row.id)
+    }
     tallies: dict[tuple[int, str], list[Any]] = defaultdict(list)
     for one in _run(connection, "task_classes", **key):
         tallies[one.profile, one.content_digest].append(one)
@@ -86,6 +89,7 @@ def read_sides(
             document=profile.document,
             policy_version=row.policy_version,
             tasks=_tasks(profile.position, tallies, usage, tasks),
+            cells=cells.get(profile.position, ""),
         )
         for profile in chosen
     ]

@@ -36,7 +36,7 @@ def comparison_parts(comparison: Comparison) -> list[RenderableType]:
 def _pair(pair: Pair, comparison: Comparison) -> Iterator[RenderableType]:
     yield Text(f"{pair.a.title} against {pair.b.title} · {pair.tasks} tasks paired", style="bold")
     yield Text(f"  {difference_line(pair)}")
-    yield Text(f"  {test_line(pair, len(comparison.pairs), comparison.alpha)}")
+    yield Text(f"  {test_line(pair, comparison.tests, comparison.alpha)}")
     yield Text(f"  {pair.finding}", style="bold")
     for line in (*_bounds(pair), *flip_lines(pair), cost_line(pair)):
         yield Text(f"  {line}")
@@ -59,7 +59,7 @@ def difference_line(pair: Pair) -> str:
 def test_line(pair: Pair, pairs: int, alpha: float) -> str:
     """The test with its p, adjusted where there were several pairs, and the seed where signs were drawn."""
     if pair.test is None:
-        return "no test: nothing is paired"
+        return "no test: the very same cells" if pair.same_cells else "no test: nothing is paired"
     adjusted = f", {p_value(pair.p_adjusted)} after Holm over {pairs} pairs" if pairs > 1 else ""
     seed = f", seed {pair.test.seed}" if pair.test.seed is not None else ""
     counts = f"better on {pair.test.better}, worse on {pair.test.worse}"

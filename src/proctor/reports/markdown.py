@@ -90,7 +90,7 @@ def _comparison(comparison: Comparison) -> Iterator[str]:
     for pair in comparison.pairs:
         yield f"**{escaped(pair.a.title)}** against **{escaped(pair.b.title)}**: {escaped(pair.finding)}"
         yield ""
-        lines = (difference_line(pair), test_line(pair, len(comparison.pairs), comparison.alpha), cost_line(pair))
+        lines = (difference_line(pair), test_line(pair, comparison.tests, comparison.alpha), cost_line(pair))
         yield from (f"- {escaped(line, at_most=500)}" for line in (*lines, pair.claim))
         if pair.unpaired:
             yield f"- {pair.unpaired_cells} cells are unpaired"

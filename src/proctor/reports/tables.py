@@ -22,7 +22,7 @@ from proctor.suites.service import Alias, SuiteDetail, SuiteRow
 if TYPE_CHECKING:
     from proctor.engine.numbers import Rates
     from proctor.engine.reclassifying import ClassMove
-    from proctor.engine.regrading.candidates import PassedOver
+    from proctor.engine.regrading.candidates import Candidate, PassedOver
     from proctor.engine.regrading.difference import RegradedTask
 
 __all__ = [
@@ -35,6 +35,7 @@ __all__ = [
     "moves_table",
     "passed_over_table",
     "profiles_table",
+    "qualifying_table",
     "rates_change_table",
     "regraded_table",
     "run_sets_table",
@@ -300,6 +301,15 @@ def regraded_table(tasks: Sequence[RegradedTask]) -> Table:
         flips = [f"{flip.profile} #{flip.trial} {_word(flip.before)} → {_word(flip.after)}" for flip in one.flips]
         numbers = (one.cells, one.passed_before, one.passed_after, one.undecided)
         made.add_row(one.task, *(f"{number:,}" for number in numbers), "\n".join(flips))
+    return made
+
+
+def qualifying_table(cells: Sequence[Sequence[Candidate]]) -> Table:
+    """Cells that a regrade would grade, with the attempts it would grade for each, in their order."""
+    made = table("profile", "task", "trial", "verdict", "attempts", right=("trial",))
+    for attempts in cells:
+        one, ids = attempts[0], ", ".join(str(each.attempt)[:8] for each in attempts)
+        made.add_row(one.profile, one.task.name, str(one.trial), _word(one.before), ids)
     return made
 
 

@@ -11,7 +11,14 @@ from uuid import UUID
 from proctor.app import Platform
 from proctor.engine.errors import SecretMissing, SpecInvalid
 from proctor.engine.planning import RunSetRow
-from proctor.engine.regrading.candidates import Candidate, PassedOver, Regrade, changed_verifiers, find
+from proctor.engine.regrading.candidates import (
+    Candidate,
+    PassedOver,
+    Regrade,
+    changed_verifiers,
+    find,
+    shown_otherwise,
+)
 from proctor.engine.regrading.difference import RegradedTask, by_task
 from proctor.engine.regrading.grader import Regraded, Regrader
 from proctor.engine.resolving import resolve_suite
@@ -59,20 +66,28 @@ def plan_regrade(
     tenant, suites = platform.tenant, platform.suites
     old = suites.tasks(tenant, row.suite_id)
     old = old if task is None else fitting(old, task)
+    otherwise: Mapping[str, StoredTask] = {}
     if recheck:
         suite_id, tasks = row.suite_id, {one.content_digest: one for one in old if one.task is not None}
     else:
         reference = suite or platform.engine.stored_spec(row.id).suite
         suite_id = resolve_suite(reference, tenant, Path.cwd(), suites)
-        tasks = changed_verifiers(old, suites.tasks(tenant, suite_id))
+        new = suites.tasks(tenant, suite_id)
+        tasks, otherwise = changed_verifiers(old, new), shown_otherwise(old, new)
     if not tasks:
         raise SpecInvalid(
-            "No task of this run set has a verifier that changed.",
+            _nothing_changed(otherwise),
             where=suite or row.name,
             remedy="Name the changed suite with --suite, or ask the same verifiers again with --recheck.",
         )
-    found = platform.engine.read(lambda connection: find(connection, tenant, row, tasks))
+    found = platform.engine.read(lambda connection: find(connection, tenant, row, tasks, otherwise))
     return RegradePlan(run_set=row, suite_id=suite_id, tasks=tasks, regrade=found)
+
+
+def _nothing_changed(otherwise: Mapping[str, StoredTask]) -> str:
+    told = "No task of this run set has a verifier that changed"
+    names = ", ".join(sorted(task.name for task in otherwise.values())[:5])
+    return f"{told}; what agents see changed in {names}, which have to be run." if otherwise else f"{told}."
 
 
 def run_regrade(

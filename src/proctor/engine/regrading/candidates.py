@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from types import MappingProxyType
 from typing import Any
 from uuid import UUID
 
@@ -24,9 +25,11 @@ from proctor.objects.store import StoredObject
 from proctor.suites.service import StoredTask
 from proctor.suites.tasks import Task, VerificationMode
 
-__all__ = ["Candidate", "PassedOver", "Regrade", "changed_verifiers", "find"]
+__all__ = ["Candidate", "PassedOver", "Regrade", "changed_verifiers", "find", "shown_otherwise"]
 
 _run = partial(run_query, "proctor.engine")
+
+_OTHERWISE: str = "the task shows its agent something else now: that is another task, and has to be run"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,8 +85,27 @@ def changed_verifiers(old: Sequence[StoredTask], new: Sequence[StoredTask]) -> d
     }
 
 
-def find(connection: Connection, tenant: UUID, row: RunSetRow, tasks: Mapping[str, StoredTask]) -> Regrade:
-    """What of a run set can be graded by these tasks' verifiers; ``tasks`` by the content digest that was run."""
+def shown_otherwise(old: Sequence[StoredTask], new: Sequence[StoredTask]) -> dict[str, StoredTask]:
+    """Tasks of ``old`` by content digest that ``new`` has by name only: it shows agents something else.
+
+    No verdict of theirs can be given over: the work was done for another instruction or environment.
+    """
+    still, names = {task.agent_digest for task in new}, {task.name for task in new}
+    return {task.content_digest: task for task in old if task.agent_digest not in still and task.name in names}
+
+
+def find(
+    connection: Connection,
+    tenant: UUID,
+    row: RunSetRow,
+    tasks: Mapping[str, StoredTask],
+    otherwise: Mapping[str, StoredTask] = MappingProxyType({}),
+) -> Regrade:
+    """What of a run set can be graded by these tasks' verifiers; ``tasks`` by the content digest that was run.
+
+    ``otherwise``: tasks none of whose attempts can, to be listed.
+    """
+    tasks = {**otherwise, **tasks}
     rows = _run(
         connection,
         "regrade_attempts",
@@ -99,6 +121,9 @@ def find(connection: Connection, tenant: UUID, row: RunSetRow, tasks: Mapping[st
     cells, passed_over, decided = [], [], 0
     for attempts in by_cell.values():
         task = tasks[attempts[0].content_digest]
+        if attempts[0].content_digest in otherwise:
+            passed_over.append(_passed_over(attempts[-1], task, _OTHERWISE))
+            continue
         if attempts[0].decided_anew:
             decided += 1
             continue

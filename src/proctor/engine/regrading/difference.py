@@ -22,7 +22,8 @@ class Flip:
     profile: str
     trial: int
     before: bool | None
-    after: bool
+    after: bool | None
+    """``None``: the verifier has no verdict for it now."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,7 +47,7 @@ def by_task(done: Sequence[Regraded]) -> list[RegradedTask]:
 
 
 def _task(name: str, done: Sequence[Regraded]) -> RegradedTask:
-    flips = [_flip(one.candidate, one.after) for one in done if one.after not in (None, one.candidate.before)]
+    flips = [_flip(one.candidate, one.after) for one in done if one.after is not one.candidate.before]
     return RegradedTask(
         task=name,
         cells=len(done),
@@ -64,5 +65,5 @@ def _flip(candidate: Candidate, after: bool | None) -> Flip:
         profile=candidate.profile,
         trial=candidate.trial,
         before=candidate.before,
-        after=bool(after),
+        after=after,
     )
