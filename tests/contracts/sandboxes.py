@@ -21,7 +21,7 @@ from uuid import uuid4
 import psutil
 import pytest
 
-from proctor.sandboxes.errors import SandboxError, SandboxGone, TransferRefused, UnsupportedByBackend
+from proctor.sandboxes.errors import NothingThere, SandboxError, SandboxGone, TransferRefused, UnsupportedByBackend
 from proctor.sandboxes.interfaces import (
     ExecRequest,
     ExecResult,
@@ -162,6 +162,12 @@ class SandboxContract:
         with pytest.raises(TransferRefused):
             await sandbox.get("/app/f", tmp_path / "old")
         assert (tmp_path / "old").read_bytes() == b"old"
+
+    async def test_get_tells_what_is_not_there_from_what_is_refused(self, start, tmp_path):
+        sandbox = await start()
+        for path in ("/app/nothing", "/nowhere/at/all"):
+            with pytest.raises(NothingThere):
+                await sandbox.get(path, tmp_path / "out")
 
     async def test_get_is_capped_by_entries_and_bytes(self, start, tmp_path):
         sandbox = await start()

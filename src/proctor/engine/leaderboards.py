@@ -100,12 +100,13 @@ def _other_trials(
     connection: Connection, tenant: UUID, row: RunSetRow, profiles: Sequence[Any], tallies: Sequence[Any]
 ) -> Sequence[Any]:
     """Trials of the same configurations that the run set does not show; mostly there are none, which is quick."""
-    of = {
-        "tenant": tenant,
-        "configurations": [profile.configuration for profile in profiles],
-        "suite_id": row.suite_id,
-    }
-    if _run(connection, "trials_of", **of).scalar_one() <= sum(one.expected + one.withdrawn for one in tallies):
+    configurations = [profile.configuration for profile in profiles]
+    of = {"tenant": tenant, "configurations": configurations}
+    shown = sum(one.expected + one.withdrawn for one in tallies)
+    if _run(connection, "cells_of", **of).scalar_one() <= shown:
+        return []
+    of["suite_id"] = row.suite_id
+    if _run(connection, "trials_of", **of).scalar_one() <= shown:
         return []
     return _run(connection, "other_trials", **of, run_set=row.id, policy=row.policy_version).all()
 

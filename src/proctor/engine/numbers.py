@@ -53,6 +53,15 @@ class Counts:
     passed: int
     withdrawn: int = 0
 
+    def __add__(self, other: Counts) -> Counts:
+        """Both together."""
+        return Counts(
+            expected=self.expected + other.expected,
+            decided=self.decided + other.decided,
+            passed=self.passed + other.passed,
+            withdrawn=self.withdrawn + other.withdrawn,
+        )
+
 
 @dataclass(frozen=True, kw_only=True)
 class Rates:

@@ -60,11 +60,9 @@ WHERE e.tenant_id = :tenant AND e.run_set_id = :run_set AND e.withdrawn_at IS NU
   AND e.cell_id > :after
   AND (NOT :only_owed OR EXISTS (SELECT FROM proctor.attempt a
                                  WHERE a.tenant_id = e.tenant_id AND a.cell_id = e.cell_id))
-  AND NOT coalesce((SELECT o.class = ANY(CAST(:never AS text[])) FROM proctor.attempt a
-                    JOIN proctor.outcome o ON o.tenant_id = a.tenant_id AND o.attempt_id = a.id
-                         AND o.policy_version = :policy
-                    WHERE a.tenant_id = e.tenant_id AND a.cell_id = e.cell_id
-                    ORDER BY a.number DESC, o.grading DESC LIMIT 1), false)
+  AND NOT coalesce((SELECT o.class = ANY(CAST(:never AS text[])) FROM proctor.own_outcome o
+                    WHERE o.tenant_id = e.tenant_id AND o.cell_id = e.cell_id AND o.policy_version = :policy
+                    ORDER BY o.number DESC, o.grading DESC LIMIT 1), false)
 ORDER BY e.cell_id LIMIT :page;
 
 -- name: assign
@@ -201,15 +199,10 @@ GROUP BY e.profile, e.content_digest, r.class ORDER BY e.profile, e.content_dige
 SELECT e.profile, coalesce(last.class, 'not_started') AS class, coalesce(last.owner, 'nobody') AS owner,
        count(*) AS cells
 FROM proctor.expected_cell e
-JOIN proctor.cell c ON c.tenant_id = e.tenant_id AND c.id = e.cell_id
 LEFT JOIN LATERAL (
-    SELECT o.class, o.owner FROM proctor.attempt a
-    JOIN proctor.outcome o ON o.tenant_id = a.tenant_id AND o.attempt_id = a.id AND o.policy_version = :policy
-    WHERE a.tenant_id = e.tenant_id AND a.cell_id = e.cell_id
-      AND NOT EXISTS (SELECT FROM proctor.grading g  -- by another version of the verifier, for another cell
-                      WHERE g.tenant_id = o.tenant_id AND g.attempt_id = o.attempt_id AND g.number = o.grading
-                        AND g.verifier_digest <> c.verifier_digest)
-    ORDER BY a.number DESC, o.grading DESC LIMIT 1
+    SELECT o.class, o.owner FROM proctor.own_outcome o
+    WHERE o.tenant_id = e.tenant_id AND o.cell_id = e.cell_id AND o.policy_version = :policy
+    ORDER BY o.number DESC, o.grading DESC LIMIT 1
 ) last ON true
 WHERE e.tenant_id = :tenant AND e.run_set_id = :run_set AND e.withdrawn_at IS NULL
   AND NOT EXISTS (SELECT FROM proctor.result r WHERE r.tenant_id = e.tenant_id AND r.cell_id = e.cell_id
@@ -219,27 +212,31 @@ GROUP BY 1, 2, 3 ORDER BY 1, 4 DESC, 2;
 -- name: usage_sums
 -- Cost and tokens over all attempts behind a run set's cells, what of it this run set paid, and how many reported. A
 -- verdict may rest on an attempt of another cell, whose verifier was an earlier one: then all of that cell's count too.
+-- What is in the documents is taken out once, below the sums: that is most of the time over a million of them.
 WITH behind AS (
-    SELECT e.profile, a.usage, a.run_set_id, a.started_at, a.ended_at FROM proctor.expected_cell e
+    SELECT e.profile, a.run_set_id = :run_set AS own, a.usage AS reported, (a.usage->>'cost_nano')::bigint AS cost,
+           (a.usage->>'input_tokens')::bigint + coalesce((a.usage->>'cache_read_tokens')::bigint, 0)
+               + coalesce((a.usage->>'cache_write_tokens')::bigint, 0) AS input,
+           (a.usage->>'output_tokens')::bigint AS output, a.ended_at - a.started_at AS took
+    FROM proctor.expected_cell e
     JOIN proctor.attempt a ON a.tenant_id = e.tenant_id AND a.cell_id = e.cell_id AND a.ended_at IS NOT NULL
     WHERE e.tenant_id = :tenant AND e.run_set_id = :run_set AND e.withdrawn_at IS NULL
     UNION ALL
-    SELECT e.profile, a.usage, a.run_set_id, a.started_at, a.ended_at FROM proctor.expected_cell e
+    SELECT e.profile, a.run_set_id = :run_set, a.usage, (a.usage->>'cost_nano')::bigint,
+           (a.usage->>'input_tokens')::bigint + coalesce((a.usage->>'cache_read_tokens')::bigint, 0)
+               + coalesce((a.usage->>'cache_write_tokens')::bigint, 0),
+           (a.usage->>'output_tokens')::bigint, a.ended_at - a.started_at
+    FROM proctor.expected_cell e
     JOIN proctor.result r ON r.tenant_id = e.tenant_id AND r.cell_id = e.cell_id AND r.policy_version = :policy
     JOIN proctor.attempt graded ON graded.tenant_id = r.tenant_id AND graded.id = r.attempt_id
          AND graded.cell_id <> e.cell_id
     JOIN proctor.attempt a ON a.tenant_id = e.tenant_id AND a.cell_id = graded.cell_id AND a.ended_at IS NOT NULL
     WHERE e.tenant_id = :tenant AND e.run_set_id = :run_set AND e.withdrawn_at IS NULL AND e.reused
 )
-SELECT profile, count(*) AS attempts, count(usage) AS reported, count(usage->>'cost_nano') AS priced,
-       count(*) FILTER (WHERE run_set_id = :run_set) AS own_attempts,
-       count(usage->>'cost_nano') FILTER (WHERE run_set_id = :run_set) AS own_priced,
-       sum((usage->>'cost_nano')::bigint) AS cost,
-       sum((usage->>'cost_nano')::bigint) FILTER (WHERE run_set_id = :run_set) AS own_cost,
-       sum((usage->>'input_tokens')::bigint + coalesce((usage->>'cache_read_tokens')::bigint, 0)
-           + coalesce((usage->>'cache_write_tokens')::bigint, 0)) AS input_tokens,
-       sum((usage->>'output_tokens')::bigint) AS output_tokens,
-       avg(extract(epoch FROM ended_at - started_at)) AS seconds
+SELECT profile, count(*) AS attempts, count(reported) AS reported, count(cost) AS priced,
+       count(*) FILTER (WHERE own) AS own_attempts, count(cost) FILTER (WHERE own) AS own_priced,
+       sum(cost) AS cost, sum(cost) FILTER (WHERE own) AS own_cost, sum(input) AS input_tokens,
+       sum(output) AS output_tokens, extract(epoch FROM avg(took)) AS seconds
 FROM behind GROUP BY profile ORDER BY profile;
 
 -- name: reused_summary
@@ -280,13 +277,9 @@ LEFT JOIN proctor.result r ON r.tenant_id = e.tenant_id AND r.cell_id = e.cell_i
 LEFT JOIN proctor.outcome decided ON decided.tenant_id = e.tenant_id AND decided.attempt_id = r.attempt_id
       AND decided.grading = r.grading AND decided.policy_version = :policy
 LEFT JOIN LATERAL (
-    SELECT a.id AS attempt_id, o.class, o.owner, o.limit FROM proctor.attempt a
-    JOIN proctor.outcome o ON o.tenant_id = a.tenant_id AND o.attempt_id = a.id AND o.policy_version = :policy
-    WHERE r.cell_id IS NULL AND a.tenant_id = e.tenant_id AND a.cell_id = e.cell_id
-      AND NOT EXISTS (SELECT FROM proctor.grading g  -- by another version of the verifier, for another cell
-                      WHERE g.tenant_id = o.tenant_id AND g.attempt_id = o.attempt_id AND g.number = o.grading
-                        AND g.verifier_digest <> c.verifier_digest)
-    ORDER BY a.number DESC, o.grading DESC LIMIT 1
+    SELECT o.attempt_id, o.class, o.owner, o.limit FROM proctor.own_outcome o
+    WHERE r.cell_id IS NULL AND o.tenant_id = e.tenant_id AND o.cell_id = e.cell_id AND o.policy_version = :policy
+    ORDER BY o.number DESC, o.grading DESC LIMIT 1
 ) last ON true
 WHERE e.tenant_id = :tenant AND e.run_set_id = :run_set
   AND (CAST(:profile AS int) IS NULL OR e.profile = :profile)
@@ -304,13 +297,9 @@ SELECT e.cell_id, c.trial, e.profile, e.content_digest, e.reused, e.withdrawn_at
 FROM proctor.expected_cell e
 JOIN proctor.cell c ON c.tenant_id = e.tenant_id AND c.id = e.cell_id
 LEFT JOIN LATERAL (
-    SELECT a.id AS attempt_id, o.class, o.owner, o.limit FROM proctor.attempt a
-    JOIN proctor.outcome o ON o.tenant_id = a.tenant_id AND o.attempt_id = a.id AND o.policy_version = :policy
-    WHERE a.tenant_id = e.tenant_id AND a.cell_id = e.cell_id
-      AND NOT EXISTS (SELECT FROM proctor.grading g
-                      WHERE g.tenant_id = o.tenant_id AND g.attempt_id = o.attempt_id AND g.number = o.grading
-                        AND g.verifier_digest <> c.verifier_digest)
-    ORDER BY a.number DESC, o.grading DESC LIMIT 1
+    SELECT o.attempt_id, o.class, o.owner, o.limit FROM proctor.own_outcome o
+    WHERE o.tenant_id = e.tenant_id AND o.cell_id = e.cell_id AND o.policy_version = :policy
+    ORDER BY o.number DESC, o.grading DESC LIMIT 1
 ) last ON true
 WHERE e.tenant_id = :tenant AND e.run_set_id = :run_set AND coalesce(last.class, 'not_started') = :outcome
   AND NOT EXISTS (SELECT FROM proctor.result r WHERE r.tenant_id = e.tenant_id AND r.cell_id = e.cell_id
@@ -339,13 +328,6 @@ WHERE e.tenant_id = :tenant AND e.run_set_id = :run_set AND r.class = :outcome
   AND (e.profile, e.content_digest, c.trial, e.cell_id) > (:after_profile, :after_task, :after_trial,
        CAST(:after_cell AS uuid))
 ORDER BY e.profile, e.content_digest, c.trial, e.cell_id LIMIT :limit;
-
--- name: attempts_of_cell
-SELECT a.id, a.number, a.started_at, a.ended_at, o.class, o.owner, o.rule, o.verdict
-FROM proctor.attempt a
-LEFT JOIN LATERAL (SELECT * FROM proctor.outcome o WHERE o.tenant_id = a.tenant_id AND o.attempt_id = a.id
-                   ORDER BY o.decided_at DESC, o.grading DESC LIMIT 1) o ON true
-WHERE a.tenant_id = :tenant AND a.cell_id = :cell ORDER BY a.number;
 
 -- name: attempts_to_export
 -- For cells and the attempt that each stands on: that attempt with its outcome, the grading behind it, its evidence,
@@ -422,6 +404,10 @@ WHERE c.tenant_id = :tenant AND c.configuration = ANY(CAST(:configurations AS te
   AND NOT EXISTS (SELECT FROM proctor.expected_cell e
                   WHERE e.tenant_id = c.tenant_id AND e.run_set_id = :run_set AND e.cell_id = c.id)
 GROUP BY c.configuration, c.trial ORDER BY c.configuration, c.trial;
+
+-- name: cells_of
+-- How many cells these configurations have, whatever the tasks.
+SELECT count(*) FROM proctor.cell WHERE tenant_id = :tenant AND configuration = ANY(CAST(:configurations AS text[]));
 
 -- name: trials_of
 -- How many cells these configurations have on a suite's tasks, whoever asked for them.
@@ -523,22 +509,19 @@ ORDER BY p.cell_id, a.number;
 SELECT p.name AS profile, m.before, m.after, count(*) AS cells
 FROM proctor.expected_cell e
 JOIN proctor.run_set_profile p ON p.tenant_id = e.tenant_id AND p.run_set_id = e.run_set_id AND p.position = e.profile
-JOIN proctor.cell c ON c.tenant_id = e.tenant_id AND c.id = e.cell_id
 LEFT JOIN proctor.result rb ON rb.tenant_id = e.tenant_id AND rb.cell_id = e.cell_id AND rb.policy_version = :before
 LEFT JOIN proctor.result ra ON ra.tenant_id = e.tenant_id AND ra.cell_id = e.cell_id AND ra.policy_version = :after
 CROSS JOIN LATERAL (
     SELECT coalesce(rb.class, (
-               SELECT o.class FROM proctor.attempt a
-               JOIN proctor.outcome o ON o.tenant_id = a.tenant_id AND o.attempt_id = a.id
-                    AND o.policy_version = :before
-               WHERE a.tenant_id = e.tenant_id AND a.cell_id = e.cell_id AND rb.cell_id IS NULL
-               ORDER BY a.number DESC, o.grading DESC LIMIT 1), 'not_started') AS before,
+               SELECT o.class FROM proctor.own_outcome o
+               WHERE o.tenant_id = e.tenant_id AND o.cell_id = e.cell_id AND o.policy_version = :before
+                 AND rb.cell_id IS NULL
+               ORDER BY o.number DESC, o.grading DESC LIMIT 1), 'not_started') AS before,
            coalesce(ra.class, (
-               SELECT o.class FROM proctor.attempt a
-               JOIN proctor.outcome o ON o.tenant_id = a.tenant_id AND o.attempt_id = a.id
-                    AND o.policy_version = :after
-               WHERE a.tenant_id = e.tenant_id AND a.cell_id = e.cell_id AND ra.cell_id IS NULL
-               ORDER BY a.number DESC, o.grading DESC LIMIT 1), 'not_started') AS after
+               SELECT o.class FROM proctor.own_outcome o
+               WHERE o.tenant_id = e.tenant_id AND o.cell_id = e.cell_id AND o.policy_version = :after
+                 AND ra.cell_id IS NULL
+               ORDER BY o.number DESC, o.grading DESC LIMIT 1), 'not_started') AS after
 ) m
 WHERE e.tenant_id = :tenant AND e.run_set_id = :run_set AND e.withdrawn_at IS NULL AND m.before <> m.after
 GROUP BY 1, 2, 3 ORDER BY 1, 4 DESC, 2, 3;
@@ -549,16 +532,11 @@ SELECT e.profile, e.content_digest, r.verdict, CASE WHEN e.withdrawn_at IS NOT N
        coalesce(r.class, last.class, 'not_started') AS class,
        coalesce(last.owner, CASE WHEN r.cell_id IS NULL THEN 'nobody' ELSE 'model' END) AS owner, count(*) AS cells
 FROM proctor.expected_cell e
-JOIN proctor.cell c ON c.tenant_id = e.tenant_id AND c.id = e.cell_id
 LEFT JOIN proctor.result r ON r.tenant_id = e.tenant_id AND r.cell_id = e.cell_id AND r.policy_version = :policy
 LEFT JOIN LATERAL (
-    SELECT o.class, o.owner FROM proctor.attempt a
-    JOIN proctor.outcome o ON o.tenant_id = a.tenant_id AND o.attempt_id = a.id AND o.policy_version = :policy
-    WHERE r.cell_id IS NULL AND a.tenant_id = e.tenant_id AND a.cell_id = e.cell_id
-      AND NOT EXISTS (SELECT FROM proctor.grading g  -- by another version of the verifier, for another cell
-                      WHERE g.tenant_id = o.tenant_id AND g.attempt_id = o.attempt_id AND g.number = o.grading
-                        AND g.verifier_digest <> c.verifier_digest)
-    ORDER BY a.number DESC, o.grading DESC LIMIT 1
+    SELECT o.class, o.owner FROM proctor.own_outcome o
+    WHERE r.cell_id IS NULL AND o.tenant_id = e.tenant_id AND o.cell_id = e.cell_id AND o.policy_version = :policy
+    ORDER BY o.number DESC, o.grading DESC LIMIT 1
 ) last ON true
 WHERE e.tenant_id = :tenant AND e.run_set_id = :run_set
 GROUP BY 1, 2, 3, 4, 5, 6 ORDER BY 1, 2, 7 DESC, 5;
@@ -616,19 +594,16 @@ WHERE tenant_id = :tenant AND id = ANY(CAST(:ids AS uuid[])) AND linked_at IS NU
 -- name: link_results
 -- The first verdict of each cell that has none on record, by attempt and grading, of its own verifier.
 INSERT INTO proctor.result (tenant_id, cell_id, policy_version, attempt_id, grading, class, verdict, reward)
-SELECT DISTINCT ON (e.cell_id) e.tenant_id, e.cell_id, o.policy_version, a.id, o.grading, o.class, o.verdict,
+SELECT DISTINCT ON (e.cell_id) e.tenant_id, e.cell_id, o.policy_version, o.attempt_id, o.grading, o.class, o.verdict,
        CAST(g.detail->>'primary' AS float)
 FROM proctor.expected_cell e
-JOIN proctor.cell c ON c.tenant_id = e.tenant_id AND c.id = e.cell_id
-JOIN proctor.attempt a ON a.tenant_id = e.tenant_id AND a.cell_id = e.cell_id AND a.ended_at IS NOT NULL
-JOIN proctor.outcome o ON o.tenant_id = a.tenant_id AND o.attempt_id = a.id AND o.policy_version = :policy
+JOIN proctor.own_outcome o ON o.tenant_id = e.tenant_id AND o.cell_id = e.cell_id AND o.policy_version = :policy
      AND o.verdict IS NOT NULL
-LEFT JOIN proctor.grading g ON g.tenant_id = a.tenant_id AND g.attempt_id = a.id AND g.number = o.grading
+LEFT JOIN proctor.grading g ON g.tenant_id = o.tenant_id AND g.attempt_id = o.attempt_id AND g.number = o.grading
 WHERE e.tenant_id = :tenant AND e.run_set_id = :run_set
-  AND (g.verifier_digest IS NULL OR g.verifier_digest = c.verifier_digest)
   AND NOT EXISTS (SELECT FROM proctor.result r WHERE r.tenant_id = e.tenant_id AND r.cell_id = e.cell_id
                   AND r.policy_version = :policy)
-ORDER BY e.cell_id, a.number, o.grading
+ORDER BY e.cell_id, o.number, o.grading
 ON CONFLICT DO NOTHING;
 
 -- name: terminal_not_linked
@@ -636,13 +611,12 @@ ON CONFLICT DO NOTHING;
 SELECT class, count(*) AS cells FROM (
     SELECT DISTINCT ON (e.cell_id) o.class
     FROM proctor.expected_cell e
-    JOIN proctor.attempt a ON a.tenant_id = e.tenant_id AND a.cell_id = e.cell_id AND a.ended_at IS NOT NULL
-    JOIN proctor.outcome o ON o.tenant_id = a.tenant_id AND o.attempt_id = a.id AND o.policy_version = :policy
+    JOIN proctor.own_outcome o ON o.tenant_id = e.tenant_id AND o.cell_id = e.cell_id AND o.policy_version = :policy
          AND o.verdict IS NOT NULL
     WHERE e.tenant_id = :tenant AND e.run_set_id = :run_set
       AND NOT EXISTS (SELECT FROM proctor.result r WHERE r.tenant_id = e.tenant_id AND r.cell_id = e.cell_id
                       AND r.policy_version = :policy)
-    ORDER BY e.cell_id, a.number, o.grading
+    ORDER BY e.cell_id, o.number, o.grading
 ) first GROUP BY class ORDER BY class;
 
 -- name: owed_by_class
@@ -650,17 +624,16 @@ SELECT class, count(*) AS cells FROM (
 SELECT coalesce(last.class, 'never_attempted') AS class, count(*) AS cells
 FROM proctor.expected_cell e
 LEFT JOIN LATERAL (
-    SELECT o.class, o.verdict FROM proctor.attempt a
-    JOIN proctor.outcome o ON o.tenant_id = a.tenant_id AND o.attempt_id = a.id AND o.policy_version = :policy
-    WHERE a.tenant_id = e.tenant_id AND a.cell_id = e.cell_id ORDER BY a.number DESC, o.grading DESC LIMIT 1
+    SELECT o.class FROM proctor.own_outcome o
+    WHERE o.tenant_id = e.tenant_id AND o.cell_id = e.cell_id AND o.policy_version = :policy
+    ORDER BY o.number DESC, o.grading DESC LIMIT 1
 ) last ON true
 WHERE e.tenant_id = :tenant AND e.run_set_id = :run_set AND e.withdrawn_at IS NULL
   AND NOT EXISTS (SELECT FROM proctor.result r WHERE r.tenant_id = e.tenant_id AND r.cell_id = e.cell_id
                   AND r.policy_version = :policy)
-  AND NOT EXISTS (SELECT FROM proctor.attempt a
-                  JOIN proctor.outcome o ON o.tenant_id = a.tenant_id AND o.attempt_id = a.id
-                       AND o.policy_version = :policy AND o.verdict IS NOT NULL
-                  WHERE a.tenant_id = e.tenant_id AND a.cell_id = e.cell_id)
+  AND NOT EXISTS (SELECT FROM proctor.own_outcome o
+                  WHERE o.tenant_id = e.tenant_id AND o.cell_id = e.cell_id AND o.policy_version = :policy
+                    AND o.verdict IS NOT NULL)
 GROUP BY 1 ORDER BY 2 DESC, 1;
 
 -- name: stale_revisions

@@ -14,6 +14,7 @@ from sqlalchemy import Connection, func, select
 from proctor.database.queries import run_query
 from proctor.engine.errors import AttemptUnknown, RunSetUnknown
 from proctor.engine.models import attempt, evidence, grading, ledger, outcome, run_set, run_set_profile
+from proctor.engine.numbers import Counts
 from proctor.engine.outcomes import OutcomeClass
 from proctor.engine.planning import RunSetRow
 from proctor.engine.policy_book import recall
@@ -144,9 +145,11 @@ def _run_set_row(row: Any) -> RunSetRow:
     return RunSetRow(**fields)
 
 
-def progress(connection: Connection, tenant: UUID, row: RunSetRow) -> Progress:
-    """Counts of cells and of queue rows."""
-    counts = _run(connection, "progress", tenant=tenant, run_set=row.id, policy=row.policy_version).one()
+def progress(connection: Connection, tenant: UUID, row: RunSetRow, counts: Counts | None = None) -> Progress:
+    """Counts of cells and of queue rows. ``counts``: of the cells, where somebody has counted them."""
+    if counts is None:
+        found = _run(connection, "progress", tenant=tenant, run_set=row.id, policy=row.policy_version).one()
+        counts = Counts(**found._mapping)
     states = queue.count_states(connection, tenant, KIND, row.id)
     return Progress(
         expected=counts.expected,

@@ -7,6 +7,7 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
+from proctor.engine import artifacts
 from proctor.engine.assignments import Assignment
 from proctor.engine.hooks import run_hooks
 from proctor.engine.parts import RunnerParts
@@ -14,10 +15,13 @@ from proctor.engine.secrets import holds_secret
 from proctor.engine.steps import StepPlan
 from proctor.kernel.canonical import Json
 from proctor.objects.store import StoredObject
+from proctor.sandboxes.errors import TransferRefused
 from proctor.sandboxes.interfaces import Sandbox, Snapshot
 from proctor.suites.tasks import VerificationMode
 
 __all__ = ["Collected", "StateKeeper"]
+
+_NOT_KEPT = "refused: it holds a secret"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,33 +51,49 @@ class StateKeeper:
         detail["mode"] = step.terms.mode.value
         if step.hooks:
             detail["hooks"] = await run_hooks(sandbox, step.hooks, workdir)
+        if step.on_copy:
+            await sandbox.kill_all()
+        separate = step.terms.mode is VerificationMode.SEPARATE
+        declared = await self._declared(sandbox, step, detail) if step.artifacts or separate else None
         if not step.on_copy:
             return Collected()
-        await sandbox.kill_all()
-        declared = None
-        if step.terms.mode is VerificationMode.SEPARATE:
-            declared = await self._declared(sandbox, step)
         return Collected(state=await self.keep(sandbox, step, detail), artifacts=declared)
 
     async def keep(self, sandbox: Sandbox, step: StepPlan, detail: dict[str, Json]) -> Snapshot:
         """Keep the sandbox's state, unless it holds a secret. Every process must be dead."""
         snapshot = await sandbox.snapshot(self._place("tar"))
         detail["changed_system_paths"] = list(snapshot.changed_system_paths[:100])
-        secrets = list(self._parts.secrets.values())
-        found = await asyncio.to_thread(holds_secret, snapshot.path, secrets) if secrets else False
-        if found:
-            detail["state"] = "refused: it holds a secret"
-            return snapshot
-        self.artifacts[step.state_name] = await self._parts.objects.keep_file(
-            f"{self._tenant}/states", snapshot.path, sha256=snapshot.sha256, size=snapshot.size
-        )
+        if not await self._store(step.state_name, snapshot):
+            detail["state"] = _NOT_KEPT
         return snapshot
 
-    async def _declared(self, sandbox: Sandbox, step: StepPlan) -> Path:
+    async def _store(self, name: str, archive: Snapshot) -> bool:
+        """Whether it is kept: not where it holds a secret."""
+        secrets = list(self._parts.secrets.values())
+        held = await asyncio.to_thread(holds_secret, archive.path, secrets) if secrets else False
+        if held:
+            return False
+        self.artifacts[name] = await self._parts.objects.keep_file(
+            f"{self._tenant}/states", archive.path, sha256=archive.sha256, size=archive.size
+        )
+        return True
+
+    async def _declared(self, sandbox: Sandbox, step: StepPlan, detail: dict[str, Json]) -> Path | None:
+        """The declared paths, kept; what can't be taken out is fatal only where the verifier gets nothing else."""
         folder = self._place("artifacts")
-        folder.mkdir()
-        for number, artifact in enumerate(step.artifacts):
-            await sandbox.get(artifact.source, folder / str(number))
+        try:
+            missing = await artifacts.take(sandbox, step.artifacts, folder)
+        except TransferRefused as error:
+            if step.terms.mode is VerificationMode.SEPARATE:
+                raise
+            detail["artifacts"] = f"refused: {error}"
+            return None
+        if missing:
+            detail["artifacts_missing"] = list[Json](missing)
+        if any(folder.iterdir()):
+            packed = await asyncio.to_thread(artifacts.pack, step.artifacts, folder, self._place("tar"))
+            if not await self._store(step.artifacts_name, packed):
+                detail["artifacts"] = _NOT_KEPT
         return folder
 
     def _place(self, suffix: str) -> Path:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from proctor.engine import artifacts
 from proctor.engine.assignments import LoadedTask
 from proctor.engine.attempt_sandboxes import AttemptSandboxes
 from proctor.engine.evidence import GradingFacts
@@ -70,6 +71,5 @@ class StepGrader:
             )
         sandbox = await self._sandboxes.create(self._task, step.terms, for_verifier=True)
         assert collected.artifacts is not None
-        for number, artifact in enumerate(step.artifacts):
-            await sandbox.put(collected.artifacts / str(number), artifact.destination or artifact.source)
+        await artifacts.give(sandbox, step.artifacts, collected.artifacts)
         return sandbox

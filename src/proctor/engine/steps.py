@@ -50,6 +50,11 @@ class StepPlan:
         """The name of the artifact that keeps what the step left."""
         return "state.tar" if self.last else f"state.{self.name}.tar"
 
+    @property
+    def artifacts_name(self) -> str:
+        """The name of the artifact that keeps the paths which task and step declare."""
+        return "artifacts.tar" if self.last else f"artifacts.{self.name}.tar"
+
     def permits(self, rewards: Mapping[str, float] | None) -> bool:
         """Whether the next step is run after these rewards; one that is missing is below any threshold."""
         found = rewards or {}

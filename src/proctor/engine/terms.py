@@ -6,13 +6,13 @@ dropped in silence: a task that ran under other terms than it asked for would ha
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from proctor.engine.phases import TaskUnsupported
 from proctor.kernel.canonical import Json
 from proctor.sandboxes.interfaces import Limits, Network, SandboxBackend
-from proctor.suites.tasks import AgentSettings, NetworkPolicy, Step, Task, VerificationMode, Verifier
+from proctor.suites.tasks import AgentSettings, Artifact, NetworkPolicy, Step, Task, VerificationMode, Verifier
 from proctor.suites.variables import variable_names
 
 __all__ = ["Terms", "declared", "expected_sec", "obstacles", "refuse_unsupported", "terms_of"]
@@ -153,13 +153,15 @@ def _refusals(
         )
     yield from _phase_refusals(task, terms, task.agent, task.verifier)
     yield from _verifier_network(terms, configuration, backend)
-    yield from _verifier_extras(task.verifier)
+    yield from _verifier_extras(task, task.verifier)
+    yield from _services(task.artifacts)
     for number, step in enumerate(task.steps):
         own = terms_of(task, configuration, step)
         for field, reason in (
             *_phase_refusals(task, own, step.agent, step.verifier),
             *_verifier_network(own, configuration, backend),
-            *_verifier_extras(step.verifier),
+            *_verifier_extras(task, step.verifier),
+            *_services(step.artifacts),
         ):
             yield f"steps[{number}].{field}", reason
 
@@ -200,11 +202,18 @@ def _verifier_network(
         yield "verifier.network_mode", f"{_SHARED.format(backend.name)}; policy.network = 'public' allows it"
 
 
-def _verifier_extras(verifier: Verifier) -> Iterator[tuple[str, str]]:
+def _services(artifacts: Sequence[Artifact]) -> Iterator[tuple[str, str]]:
+    for number, artifact in enumerate(artifacts):
+        if artifact.service not in (None, _MAIN):
+            yield f"artifacts[{number}].service", f"there is no service {artifact.service!r} in this sandbox"
+
+
+def _verifier_extras(task: Task, verifier: Verifier) -> Iterator[tuple[str, str]]:
     for number, hook in enumerate(verifier.collect):
         if hook.service != _MAIN:
             yield f"verifier.collect[{number}].service", f"there is no service {hook.service!r} in this sandbox"
         if hook.user not in _OURS:
             yield f"verifier.collect[{number}].user", f"user {hook.user!r} can't be had in this sandbox"
-    if verifier.environment is not None and verifier.environment.has_image:
+    own = verifier.environment
+    if own is not None and own.has_image and (verifier.bundled_tests or own != task.environment):
         yield "verifier.environment", "needs an image, which this sandbox does not have"

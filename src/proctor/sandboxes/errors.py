@@ -9,6 +9,7 @@ SandboxError
 ├── SandboxGone             it was destroyed or died
 ├── NodeLost                it went with its machine: infrastructure, elsewhere at once
 └── TransferRefused         what came out was hostile or too large
+    └── NothingThere        there is nothing at that path
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ __all__ = [
     "HostDiskFull",
     "ImagePullFailed",
     "NodeLost",
+    "NothingThere",
     "SandboxError",
     "SandboxGone",
     "SandboxStartError",
@@ -120,3 +122,9 @@ class TransferRefused(SandboxError):
     """Files from the sandbox were refused."""
 
     code = "sandbox-transfer"
+
+
+class NothingThere(TransferRefused):
+    """There is nothing at that path of the sandbox."""
+
+    code = "sandbox-nothing-there"

@@ -23,7 +23,7 @@ from itertools import count
 from pathlib import Path
 from typing import NamedTuple
 
-from proctor.sandboxes.errors import SandboxGone, TransferRefused, UnsupportedByBackend
+from proctor.sandboxes.errors import NothingThere, SandboxGone, TransferRefused, UnsupportedByBackend
 from proctor.sandboxes.interfaces import (
     Capabilities,
     Check,
@@ -216,7 +216,7 @@ class FakeSandbox:
         found = {name: file for name, file in self.files.items() if name == path or name.startswith(f"{path}/")}
         _refuse_beyond(found, limits or TransferLimits())
         if not found:
-            raise TransferRefused("no such file", where=source)
+            raise NothingThere("no such file", where=source)
         for name in sorted(found):
             _store(found[name], Path(f"{destination}{name[len(path) :]}"))
 

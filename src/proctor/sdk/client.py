@@ -25,6 +25,7 @@ from proctor.app import Platform, open_platform
 from proctor.engine import leaderboards, logs, reading
 from proctor.engine.errors import NothingToCompare, SecretMissing, SeriesUnknown, SpecInvalid
 from proctor.engine.gates import GateResult, judge_gate
+from proctor.engine.numbers import Counts
 from proctor.engine.planning import RunSetRow
 from proctor.engine.resolving import Resolved, resolve, resolve_suite
 from proctor.engine.service import OnMoved, Opened, Rehearsal, Selection, task_digests
@@ -230,7 +231,8 @@ class Client:
 
         tenant, engine, row = self._platform.tenant, self._platform.engine, self.find(reference)
         rows = self._read(lambda c: leaderboards.leaderboard(c, tenant, row, engine.reasons(c, row)))
-        progress = self._read(lambda c: reading.progress(c, tenant, row))
+        counts = sum((one.rates.counts for one in rows), Counts(expected=0, decided=0, passed=0))
+        progress = self._read(lambda c: reading.progress(c, tenant, row, counts))
         reused, oldest = self._read(lambda c: reading.reused(c, tenant, row))
         gate = gate or engine.stored_spec(row.id).gate
         partner = against(self._platform, row, gate)

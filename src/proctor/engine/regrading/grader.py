@@ -17,6 +17,7 @@ from sqlalchemy import Connection, func, select
 
 from proctor.database.engine import Database
 from proctor.database.queries import run_query
+from proctor.engine import artifacts
 from proctor.engine.assignments import Assignment
 from proctor.engine.attempt_sandboxes import AttemptSandboxes
 from proctor.engine.certificates.ledger import TaskKey, judge_repeats
@@ -115,12 +116,10 @@ class Regrader:
         if plan.terms.mode is not VerificationMode.SEPARATE:
             return Collected(state=state)
         sandbox = await sandboxes.create(task, plan.terms, base=state)
-        artifacts = folder / "artifacts"
-        artifacts.mkdir()
-        for number, artifact in enumerate(plan.artifacts):
-            await sandbox.get(artifact.source, artifacts / str(number))
+        declared = folder / "artifacts"
+        await artifacts.take(sandbox, plan.artifacts, declared)
         await sandboxes.destroy(sandbox)
-        return Collected(state=state, artifacts=artifacts)
+        return Collected(state=state, artifacts=declared)
 
     def _assignment(self, candidate: Candidate) -> Assignment:
         """What its sandboxes are labelled with."""

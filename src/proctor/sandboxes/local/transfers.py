@@ -10,7 +10,7 @@ import os
 import stat
 from pathlib import Path
 
-from proctor.sandboxes.errors import TransferRefused, UnsupportedByBackend
+from proctor.sandboxes.errors import NothingThere, TransferRefused, UnsupportedByBackend
 from proctor.sandboxes.interfaces import TransferLimits
 from proctor.sandboxes.local.confined import descriptor, ensure_folder, open_folder, open_in_root, parts_of, reopen
 from proctor.sandboxes.local.trees import Budget, Copier, remove_tree
@@ -49,10 +49,10 @@ def get(root: Path, parts: tuple[str, ...], destination: Path, limits: TransferL
         raise TransferRefused("the destination exists", where=str(destination))
     with (
         descriptor(os.open(root, _FOLDER)) as top,
-        descriptor(open_folder(top, parts[:-1])) as parent,
+        descriptor(_parent(top, parts)) as parent,
         descriptor(os.open(destination.parent, _FOLDER)) as target,
     ):
-        info = os.stat(parts[-1], dir_fd=parent, follow_symlinks=False)
+        info = _stat(parent, parts)
         if stat.S_ISLNK(info.st_mode):
             raise TransferRefused("a symlink is not followed", where="/" + "/".join(parts))
         copier = Copier(target_root=target, budget=Budget(limits))
@@ -62,6 +62,20 @@ def get(root: Path, parts: tuple[str, ...], destination: Path, limits: TransferL
             if os.path.lexists(destination):
                 remove_tree(destination)
             raise
+
+
+def _parent(top: int, parts: tuple[str, ...]) -> int:
+    try:
+        return open_folder(top, parts[:-1])
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise NothingThere("there is no such file", where="/" + "/".join(parts)) from error
+
+
+def _stat(parent: int, parts: tuple[str, ...]) -> os.stat_result:
+    try:
+        return os.stat(parts[-1], dir_fd=parent, follow_symlinks=False)
+    except FileNotFoundError as error:
+        raise NothingThere("there is no such file", where="/" + "/".join(parts)) from error
 
 
 def read(root: Path, parts: tuple[str, ...], max_bytes: int) -> bytes | None:
