@@ -17,6 +17,7 @@ from proctor.cli import (
     compare,
     control,
     database,
+    export,
     gate,
     leaderboard,
     operate,
@@ -69,6 +70,7 @@ cells.register(app)
 regrade.register(app)
 reclassify.register(app)
 audit.register(app)
+export.register(app)
 operate.register(app)
 app.add_typer(attempt.app, name="attempt")
 app.add_typer(suite.app, name="suite")

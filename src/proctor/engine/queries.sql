@@ -329,6 +329,41 @@ WHERE e.tenant_id = :tenant AND e.run_set_id = :run_set AND r.class = :outcome
        CAST(:after_cell AS uuid))
 ORDER BY e.profile, e.content_digest, c.trial, e.cell_id LIMIT :limit;
 
+-- name: attempts_to_export
+-- For cells and the attempt that each stands on: that attempt with its outcome, the grading behind it, its evidence,
+-- and in a line each what all ended attempts of the cell came to.
+SELECT q.cell_id, a.id, a.number, a.started_at, a.ended_at, a.backend, a.last_segment, a.limits, a.usage, a.artifacts,
+       o.class, o.owner, o.rule, o.verdict, o.limit,
+       g.number AS grading, g.mode, g.forgeable, g.rewards, g.detail, g.graded_at,
+       (SELECT jsonb_agg(jsonb_build_object('phase', v.phase, 'seq', v.seq, 'started_at', v.started_at,
+                                            'ended_at', v.ended_at, 'detail', v.detail) ORDER BY v.seq)::text
+        FROM proctor.evidence v WHERE v.tenant_id = :tenant AND v.attempt_id = a.id) AS evidence,
+       coalesce((SELECT jsonb_agg(jsonb_build_object('attempt', b.id, 'number', b.number, 'class', last.class,
+                                                     'owner', last.owner, 'rule', last.rule) ORDER BY b.number)
+                 FROM proctor.attempt b
+                 LEFT JOIN LATERAL (
+                     SELECT x.class, x.owner, x.rule FROM proctor.outcome x
+                     WHERE x.tenant_id = :tenant AND x.attempt_id = b.id AND x.policy_version = :policy
+                     ORDER BY x.grading DESC LIMIT 1
+                 ) last ON true
+                 WHERE b.tenant_id = :tenant AND b.cell_id = q.cell_id AND b.ended_at IS NOT NULL), '[]') AS tries
+FROM unnest(CAST(:cells AS uuid[]), CAST(:attempts AS uuid[])) AS q (cell_id, attempt_id)
+JOIN proctor.cell c ON c.tenant_id = :tenant AND c.id = q.cell_id
+JOIN proctor.attempt a ON a.tenant_id = :tenant AND a.id = q.attempt_id AND a.ended_at IS NOT NULL
+LEFT JOIN proctor.result r ON r.tenant_id = :tenant AND r.cell_id = q.cell_id AND r.policy_version = :policy
+     AND r.attempt_id = a.id
+CROSS JOIN LATERAL (
+    SELECT o.class, o.owner, o.rule, o.verdict, o.limit, o.grading FROM proctor.outcome o
+    WHERE o.tenant_id = :tenant AND o.attempt_id = a.id AND o.policy_version = :policy
+      AND (r.cell_id IS NULL OR o.grading = r.grading)
+      AND NOT EXISTS (SELECT FROM proctor.grading w  -- by another version of the verifier, for another cell
+                      WHERE w.tenant_id = :tenant AND w.attempt_id = a.id AND w.number = o.grading
+                        AND w.verifier_digest <> c.verifier_digest)
+    ORDER BY o.grading DESC LIMIT 1
+) o
+LEFT JOIN proctor.grading g ON g.tenant_id = :tenant AND g.attempt_id = a.id AND g.number = o.grading
+     AND g.verifier_digest = c.verifier_digest;
+
 -- name: running_attempts
 -- What runs now in a run set, and which phase its evidence has come to.
 SELECT a.id, a.cell_id, a.content_digest, a.started_at, e.profile

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from proctor.engine.regrading.grader import Regraded
     from proctor.sdk.audits import AuditReport, AuditRequest
     from proctor.sdk.checking import CheckRequest, CheckSession
+    from proctor.sdk.exports import ExportReport
     from proctor.sdk.imports import ImportReport
     from proctor.sdk.reclassifications import Reclassification
     from proctor.sdk.regrades import RegradePlan, RegradeReport
@@ -425,6 +426,14 @@ class Client:
         from proctor.sdk.imports import import_results
 
         return import_results(self._platform, folder, on_page=on_page)
+
+    def export(
+        self, reference: str | None, folder: Path, *, on_page: Callable[[int], None] = lambda _: None
+    ) -> ExportReport:
+        """Write a run set as a job directory of Harbor's to a new folder. Raises ``FolderTaken``, ``PathUnusable``."""
+        from proctor.sdk.exports import export_run_set
+
+        return export_run_set(self._platform, self.find(reference), folder, on_page=on_page)
 
     # --- suites -------------------------------------------------------------------------------------------------------
 
