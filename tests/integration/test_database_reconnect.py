@@ -93,6 +93,26 @@ def test_idle_connections_that_were_killed_are_noticed_before_use(database: Data
     assert calls >= 1
 
 
+def test_an_interrupt_while_a_connection_is_looked_at_stays_an_interrupt(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tenant = new_id()
+    database.as_tenant(tenant, lambda c: c.execute(text("SELECT 1")))  # one is in the pool
+    execute = psycopg.Cursor.execute
+
+    def interrupted(self: psycopg.Cursor, query: str, *more: object, **options: object) -> object:
+        if query != ";":
+            return execute(self, query, *more, **options)
+        self.connection.pgconn.send_query(b"SELECT pg_sleep(2)")
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(psycopg.Cursor, "execute", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            database.as_tenant(tenant, lambda c: c.execute(text("SELECT 1")))
+    assert database.as_tenant(tenant, lambda c: c.execute(text("SELECT 2")).scalar_one()) == 2
+
+
 @pytest.fixture
 def away(urls: Urls, monkeypatch: pytest.MonkeyPatch) -> Iterator[Database]:
     """A database that nobody answers for, and little patience."""

@@ -69,6 +69,13 @@ def test_files_are_named_and_one_without_a_digest_leaves_no_hash(tmp_path: Path,
     assert (resolved.files, resolved.hash) == (("m.py",), None)
 
 
+def test_a_digest_under_another_tasks_name_is_told(tmp_path: Path) -> None:
+    digest = named(tmp_path / "tasks" / "one", "org/one")
+    named(tmp_path / "tasks" / "two", "org/two")
+    with pytest.raises(DatasetMismatch, match="org/two: its digest is that of org/one"):
+        resolve_dataset(dataset_toml(tmp_path, {"org/two": digest}), tmp_path / "tasks")
+
+
 def test_missing_and_differing_tasks_are_told_with_both_digests(tmp_path: Path) -> None:
     there = named(tmp_path / "tasks" / "folder", "org/there")
     other = named(tmp_path / "tasks" / "other", "org/other")

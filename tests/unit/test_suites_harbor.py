@@ -337,6 +337,10 @@ MCP = "[[environment.mcp_servers]]\nname = 'x'\nurl = 'http://x'\n"
     ("lines", "said"),
     [
         ("headers = { Authorization = 'Bearer abc' }", "headers: Authorization holds a literal credential"),
+        (
+            "command = 'x'\n[[environment.mcp_servers]]\nname = 'y'\nurl = 'http://u:pw@h/mcp'",
+            "url holds a literal cred",
+        ),
         ("headers = { X-Api-Key = '${KEY:-abc}' }", "X-Api-Key holds a literal credential"),
         ("headers = { 'a b' = 'x' }", "'a b' is no valid HTTP header"),
         ("headers = { X = '${' }", "X has a '${'"),

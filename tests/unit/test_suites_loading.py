@@ -12,7 +12,7 @@ from proctor.kernel.errors import UsageError
 from proctor.suites.digests import suite_digest
 from proctor.suites.errors import AliasInvalid, DuplicateTask, SuitePathInvalid, TaskExists, VariableMissing
 from proctor.suites.formats.harbor import load_task
-from proctor.suites.loading import load_suite
+from proctor.suites.loading import load_suite, tasks_further_down
 from proctor.suites.references import check_label, is_prefix, unknown_suite
 from proctor.suites.tasks import VerificationMode
 from proctor.suites.template import write_task
@@ -26,6 +26,15 @@ def add(suite: Path, name: str, **files: str) -> Path:
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_text(content)
     return folder
+
+
+def test_tasks_one_level_too_deep_are_told(tmp_path: Path) -> None:
+    for folder in ("a", "group/b"):
+        (tmp_path / folder).parent.mkdir(exist_ok=True)
+        write_task(tmp_path / folder)
+    (tmp_path / "docs").mkdir()
+    assert tasks_further_down(tmp_path).startswith("tasks in group are not read")
+    assert tasks_further_down(tmp_path / "group") == ""
 
 
 def test_folders_are_read_in_the_order_of_their_names(tmp_path: Path) -> None:

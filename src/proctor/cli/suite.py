@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from proctor.cli.output import AsJson, ExitCode, client, print_json, show
+from proctor.cli.output import AsJson, ExitCode, client, err, print_json, show
 
 if TYPE_CHECKING:
     from proctor.engine.certificates.standing import Standing
@@ -49,6 +49,8 @@ def import_suite(
         if source.is_dir() or tasks is None:
             resolved = None
             suite_id, detail = opened.import_suite(source, label=label)
+            if told := opened.tasks_further_down(source):
+                err().print(told, style="yellow", soft_wrap=True)
         else:
             from proctor.suites.datasets import resolve_dataset
 

@@ -130,12 +130,22 @@ def _begin(engine: Engine) -> Iterator[Connection]:
         with engine.connect() as connection, connection.begin():
             yield connection
     except DBAPIError as error:
+        if _interrupted(error):
+            raise KeyboardInterrupt from error
         refused = isinstance(error, OperationalError) and error.statement is None
         if error.connection_invalidated or refused or isinstance(error.orig, errors.AdminShutdown):
             raise DatabaseUnavailable(str(error.orig).strip()) from error
         if isinstance(error.orig, errors.DiskFull):
             raise DatabaseFull(str(error.orig).strip()) from error
         raise
+
+
+def _interrupted(error: DBAPIError) -> bool:
+    """Whether it only hides an interrupt: a ping that was interrupted fails again as its connection is put right."""
+    behind: BaseException | None = error.orig
+    while behind is not None and not isinstance(behind, KeyboardInterrupt):
+        behind = behind.__context__
+    return behind is not None
 
 
 def _engine(url: URL) -> Engine:

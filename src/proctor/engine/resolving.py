@@ -27,7 +27,7 @@ from proctor.kernel.money import parse_usd
 from proctor.queue.service import Band
 from proctor.sandboxes.interfaces import SandboxBackend
 from proctor.suites.errors import SuiteUnknown
-from proctor.suites.loading import load_suite
+from proctor.suites.loading import load_suite, tasks_further_down
 from proctor.suites.service import StoredTask, SuiteService
 
 __all__ = ["STANDARD_TOOLS", "Resolved", "resolve", "resolve_suite"]
@@ -92,7 +92,11 @@ def resolve(
         reasons=tuple(override_reasons(spec)),
         malformed=malformed,
         worst_case_nano={profile.name: _worst_case(profile) for profile in spec.profiles},
-        remarks=(*_folder_over_label(spec.suite, tenant, base, suites), *_scripts_of_other_tasks(profiles, tasks)),
+        remarks=(
+            *_folder_over_label(spec.suite, tenant, base, suites),
+            *_further_down(_folder(spec.suite, base)),
+            *_scripts_of_other_tasks(profiles, tasks),
+        ),
     )
 
 
@@ -101,6 +105,11 @@ def _folder_over_label(reference: str, tenant: UUID, base: Path, suites: SuiteSe
     if reference not in labels:
         return []
     return [f"suite: {reference!r} is a label too; the folder was taken ({_folder(reference, base)})"]
+
+
+def _further_down(folder: Path) -> list[str]:
+    told = tasks_further_down(folder) if folder.is_dir() else ""
+    return [f"suite: {told}"] if told else []
 
 
 def _scripts_of_other_tasks(profiles: Sequence[PlannedProfile], tasks: Sequence[StoredTask]) -> list[str]:

@@ -178,11 +178,11 @@ class Fault(_Section):
 
     kind: FaultKind
     tasks: str = Field(default="*", min_length=1, description="A shell pattern of task names.")
-    profiles: list[str] = Field(default_factory=list, description="Who is hit; empty: every profile.")
+    profiles: list[str] = Field(default_factory=list, min_length=1, description="Who is hit; without: every profile.")
     attempts: list[Annotated[int, Field(strict=True, ge=1, le=1000)]] = Field(
         default=[1], min_length=1, description="Which attempts of a cell are hit, by number."
     )
-    share: float = Field(default=1.0, gt=0, le=1, description="Of the cells, chosen by seed.")
+    share: float = Field(default=1.0, strict=True, gt=0, le=1, description="Of the cells, chosen by seed.")
     seed: int = Field(default=0, strict=True, ge=0, le=2**53 - 1)
     retry_after_sec: float | None = Field(
         default=None, gt=0, le=3600, description=f"kind = 'rate_limit': default {DEFAULT_RETRY_AFTER_SEC:g}."
@@ -192,6 +192,9 @@ class Fault(_Section):
     def _options_fit(self) -> Fault:
         if self.retry_after_sec is not None and self.kind is not FaultKind.RATE_LIMIT:
             raise ValueError(f"'retry_after_sec' belongs to kind = 'rate_limit', not {self.kind.value!r}")
+        for name, chosen in (("attempts", self.attempts), ("profiles", self.profiles)):
+            if len(set(chosen)) < len(chosen):
+                raise ValueError(f"{name!r} names the same twice")
         if self.seed and self.share == 1.0:
             raise ValueError("'seed' chooses a 'share' of the cells, and there is none")
         return self

@@ -37,7 +37,7 @@ from proctor.objects.store import StoredObject
 from proctor.sandboxes.errors import SandboxError
 from proctor.sandboxes.interfaces import SandboxBackend, Snapshot
 from proctor.settings import Settings, secret_values
-from proctor.suites.loading import load_suite
+from proctor.suites.loading import load_suite, tasks_further_down
 from proctor.suites.references import check_label
 from proctor.suites.service import Alias, StoredTask, SuiteDetail, SuiteRow
 from proctor.telemetry import configure_logs
@@ -445,6 +445,10 @@ class Client:
         if label is not None:
             self.set_alias(label, suite_id)
         return suite_id, self._platform.suites.show(self._platform.tenant, suite_id)
+
+    def tasks_further_down(self, path: Path) -> str:
+        """What to tell of folders below a suite's that hold tasks and are not read; empty where there is none."""
+        return tasks_further_down(path)
 
     def import_dataset(self, dataset: ResolvedDataset, *, label: str | None) -> tuple[str, SuiteDetail]:
         """Import a dataset whose tasks were found (``proctor.suites.datasets``); its suite's id and what is in it."""

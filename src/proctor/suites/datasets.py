@@ -60,6 +60,11 @@ def _of_digests(wanted: DatasetToml, file: Path, folder: Path) -> ResolvedDatase
     missing = [one for one in wanted.tasks if one.digest not in by_digest]
     if missing:
         raise DatasetMismatch(_listed(_difference(one.name, one.digest, found) for one in missing), where=str(folder))
+    other = [(one, task) for one in wanted.tasks if not _named(task := by_digest[one.digest], one.name)]
+    if other:
+        raise DatasetMismatch(
+            _listed(f"{one.name}: its digest is that of {task.name}" for one, task in other), where=str(file)
+        )
     return ResolvedDataset(
         name=wanted.dataset.name,
         version=wanted.dataset.version,
@@ -72,6 +77,11 @@ def _of_digests(wanted: DatasetToml, file: Path, folder: Path) -> ResolvedDatase
 def _plain_digest(task: LoadedTask) -> str:
     """The field's own digest; of a malformed task too, which has another one here."""
     return f"sha256:{content_digest(task.files) if task.problems else task.content_digest}"
+
+
+def _named(task: LoadedTask, name: str) -> bool:
+    """Whether a task can be meant by a name: its own, or its folder's where it gives itself none."""
+    return name == task.name or ("/" not in task.name and name.partition("/")[2] in (task.name, task.folder.name))
 
 
 def _difference(name: str, digest: str, found: Sequence[LoadedTask]) -> str:

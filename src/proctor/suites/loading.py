@@ -8,12 +8,13 @@ from pathlib import Path
 
 from proctor.suites.digests import suite_digest
 from proctor.suites.errors import DuplicateTask, SuitePathInvalid
+from proctor.suites.files import printable
 from proctor.suites.formats.harbor import CONFIG_FILE, INSTRUCTION_FILE, load_task
 from proctor.suites.formats.terminal_bench import TASK_FILE, load_terminal_bench_task
 from proctor.suites.loaded import LoadedSuite, LoadedTask
 from proctor.suites.tasks import TaskNote
 
-__all__ = ["is_task_folder", "load_folder", "load_suite", "load_tasks", "suite_of"]
+__all__ = ["is_task_folder", "load_folder", "load_suite", "load_tasks", "suite_of", "tasks_further_down"]
 
 
 def load_suite(path: Path) -> LoadedSuite:
@@ -60,6 +61,16 @@ def suite_of(path: Path, loaded: Iterable[LoadedTask], notes: Iterable[TaskNote]
 def is_task_folder(path: Path) -> bool:
     """Whether a folder means to be a task: it has a task.toml, an instruction.md or a task.yaml, good or bad."""
     return any(os.path.lexists(path / name) for name in (CONFIG_FILE, INSTRUCTION_FILE, TASK_FILE))
+
+
+def tasks_further_down(path: Path) -> str:
+    """What to tell of folders beside tasks that hold tasks themselves and are not read; empty where none does."""
+    if is_task_folder(path):
+        return ""
+    entries = [one for one in sorted(path.iterdir()) if one.is_dir() and not one.name.startswith(".")]
+    groups = [one for one in entries if _readable(one) and not is_task_folder(one) and _task_folders(one)[0]]
+    names = ", ".join(printable(one.name) for one in groups[:5]) + (", ..." if len(groups) > 5 else "")
+    return f"tasks in {names} are not read: a suite's tasks are the folders directly below it" if groups else ""
 
 
 def _task_folders(path: Path) -> tuple[list[Path], list[TaskNote]]:

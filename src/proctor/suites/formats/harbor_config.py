@@ -27,6 +27,7 @@ from proctor.suites.formats.harbor_values import (
     check_destination,
     check_headers,
     check_source,
+    check_url,
     host,
     internet,
     no_boolean,
@@ -180,6 +181,7 @@ class McpServerEntry(_Table):
             raise ValueError("a server of transport 'stdio' needs a command and has no headers")
         if self.transport != "stdio" and not self.url:
             raise ValueError(f"a server of transport {self.transport!r} needs a url")
+        check_url(self.url or "")
         return self
 
 

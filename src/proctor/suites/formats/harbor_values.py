@@ -14,6 +14,7 @@ __all__ = [
     "check_destination",
     "check_headers",
     "check_source",
+    "check_url",
     "host",
     "internet",
     "no_boolean",
@@ -112,6 +113,15 @@ def check_headers(headers: Mapping[str, str]) -> None:
             raise ValueError(f"{name} holds a literal credential; write ${{NAME}}, such as 'Bearer ${{TOKEN}}'")
         if malformed_reference((value,)) is not None:
             raise ValueError(f"{name} has a '${{' that begins no ${{NAME}} or ${{NAME:-default}}")
+
+
+def check_url(url: str) -> None:
+    """A tool server's address holds names of variables, never a user's name or password itself."""
+    user, at, _ = url.partition("://")[2].partition("/")[0].rpartition("@")
+    if at and not _ONLY_VARIABLES.fullmatch(user.replace(":", " ")):
+        raise ValueError("url holds a literal credential before '@'; write ${NAME}, such as '${USER}:${PASSWORD}@'")
+    if malformed_reference((url,)) is not None:
+        raise ValueError("url has a '${' that begins no ${NAME} or ${NAME:-default}")
 
 
 def check_source(source: str) -> None:
