@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import re
 import subprocess
+from io import StringIO
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
-from proctor.engine.certificates.certificate import CheckVerdict, Ground
+from proctor.engine.certificates.certificate import CheckedTask, CheckVerdict, Ground, is_untried
 from proctor.engine.certificates.checks import IN_SNAPSHOT, Check, checks_digest, checks_of, forgeries
 from proctor.engine.certificates.judging import certificate_of, disagree, judge, snapshot_word
 from proctor.engine.certificates.runs import CheckRun
 from proctor.engine.outcomes import Outcome, OutcomeClass, Owner
+from proctor.reports.certificates import checked_table, remarks
 from proctor.sdk.authoring import load_task
 from proctor.suites.template import write_task
 
@@ -116,6 +119,24 @@ def test_a_certificate_keeps_every_run_and_the_oracles_word(tmp_path: Path) -> N
     assert [one["solution"] for one in made.runs if not one["as_wanted"]] == ["oracle", "oracle"]
 
 
+def test_a_certificate_says_that_no_wrong_solution_was_tried(tmp_path: Path) -> None:
+    write_task(tmp_path / "t")
+    given = [one for one in runs() if one.check.solution != "wrong"]
+    ground = Ground(backend="local", environment={})
+    made = certificate_of(load_task(tmp_path / "t"), given, ground=ground, made_by="me")
+    assert made.verdict is CheckVerdict.CERTIFIED
+    (untried,) = [one for one in made.runs if one["solution"] == "wrong"]
+    assert (untried["class"], untried["verdict"], untried["as_wanted"]) == ("not_tried", None, None)
+    assert is_untried(made.runs)
+    checked = CheckedTask(name="t", content_digest="", verdict=made.verdict, runs=made.runs)
+    shown = StringIO()
+    Console(file=shown, width=200).print(checked_table([checked]), *remarks([checked]))
+    assert "not tried" in shown.getvalue()
+    assert "no wrong solution was tried: t;" in shown.getvalue()
+    whole = certificate_of(load_task(tmp_path / "t"), runs(), ground=ground, made_by="me")
+    assert not is_untried(whole.runs)
+
+
 # --- what is run ------------------------------------------------------------------------------------------------------
 
 
@@ -129,6 +150,7 @@ def test_every_forgery_is_a_script_that_says_what_it_does() -> None:
         "programs-shadowed",
         "background-writer",
         "git-history",
+        "answer-pretended",
     ]
     for one in forgeries():
         assert one.about.endswith(".")

@@ -8,7 +8,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from proctor.engine.certificates.certificate import CheckedTask
+from proctor.engine.certificates.certificate import NOT_TRIED, CheckedTask, is_untried
 from proctor.reports.formats import UNKNOWN
 from proctor.reports.tables import table
 
@@ -38,6 +38,12 @@ def remarks(tasks: Sequence[CheckedTask]) -> Iterator[RenderableType]:
     for one in tasks:
         for problem in one.problems:
             yield Text(f"{one.name}: {problem}")
+    untried = [one.name for one in tasks if is_untried(one.runs)]
+    if untried:
+        yield Text(
+            f"no wrong solution was tried: {', '.join(untried)}; that the verifier can say no, noop and the forgeries "
+            "show alone. A solution/wrong.sh would be tried too"
+        )
     better = [one.name for one in tasks if one.snapshot]
     if better:
         yield Text(
@@ -54,7 +60,7 @@ def _oracle(one: CheckedTask) -> str:
 def _said(one: CheckedTask, solution: str) -> str:
     for run in one.runs:
         if run["solution"] == solution:
-            return "PASSES" if run["verdict"] is True else str(run["class"])
+            return "PASSES" if run["verdict"] is True else str(run["class"]).replace(NOT_TRIED, "not tried")
     return UNKNOWN
 
 

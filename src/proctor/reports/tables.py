@@ -10,6 +10,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from proctor.engine.certificates.certificate import is_untried
 from proctor.engine.certificates.standing import Standing
 from proctor.engine.leaderboards import LeaderboardRow
 from proctor.engine.planning import RunSetRow
@@ -255,8 +256,9 @@ def _certificate(standing: Standing | None) -> str:
         return UNKNOWN
     verdict = standing.verdict.value.replace("_", " ") if standing.verdict else "none"
     when = f", {ago(standing.made_at)}" if standing.made_at else ""
+    untried = ", no wrong solution tried" if is_untried(standing.runs) else ""
     reasons = standing.quarantined or "; ".join(standing.problems)
-    return f"{verdict}{when}" + (f": {reasons}" if reasons else "")
+    return f"{verdict}{untried}{when}" + (f": {reasons}" if reasons else "")
 
 
 def aliases_table(rows: Sequence[Alias]) -> Table:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from uuid import UUID
 
 from proctor.kernel.canonical import Json
 
-__all__ = ["Certificate", "CheckVerdict", "CheckedTask", "Ground"]
+__all__ = ["NOT_TRIED", "Certificate", "CheckVerdict", "CheckedTask", "Ground", "is_untried"]
+
+
+NOT_TRIED: str = "not_tried"
+"""In place of a run's class: there was nothing to run, and the certificate says so rather than nothing."""
 
 
 class CheckVerdict(StrEnum):
@@ -58,3 +62,8 @@ class CheckedTask:
     problems: tuple[str, ...] = ()
     snapshot: bool | None = None
     runs: tuple[Mapping[str, Json], ...] = ()
+
+
+def is_untried(runs: Iterable[Mapping[str, Json]]) -> bool:
+    """Whether a certificate says that the task brought no wrong solution to be tried."""
+    return any(run["class"] == NOT_TRIED for run in runs)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -13,10 +13,31 @@ from proctor.engine.assignments import LoadedTask
 from proctor.kernel.canonical import Json, digest
 from proctor.suites.tasks import VerificationMode
 
-__all__ = ["IN_SNAPSHOT", "ORACLE_RUNS", "Check", "Forgery", "checks_digest", "checks_of", "forgeries"]
+__all__ = [
+    "IN_SNAPSHOT",
+    "ORACLE_RUNS",
+    "TURNS",
+    "WRONG",
+    "Check",
+    "Forgery",
+    "checks_digest",
+    "checks_of",
+    "forgeries",
+    "in_turn",
+    "wants_another_turn",
+]
 
 ORACLE_RUNS: int = 5
 """A verifier that says no to the solution one time in two is found 31 times in 32; fewer runs are no baseline."""
+
+TURNS: int = 12
+"""Sandboxes that one forgery may take: a history holds any number of commits, and a check must end. Most take one."""
+
+WRONG: str = "wrong"
+"""The name of the author's wrong solution among what was tried, or was not."""
+
+_ANOTHER: str = "proctor: another turn\n"
+"""What a forgery prints that has more to try, where what it has done already would be in the way."""
 
 _FILE = re.compile(r"[0-9]{2}-(?P<name>[a-z-]+)\.sh")
 
@@ -46,14 +67,16 @@ class Check:
 
 @cache
 def forgeries() -> tuple[Forgery, ...]:
-    """Every forgery, in the order of its number."""
+    """Every forgery, in the order of its number, each with what all of them share before it."""
     folder = files("proctor.engine.certificates").joinpath("forgeries")
+    shared = folder.joinpath("prelude.sh").read_text(encoding="utf-8")
     found = []
     for entry in sorted(folder.iterdir(), key=lambda one: one.name):
         named = _FILE.fullmatch(entry.name)
         if named is not None:
             script = entry.read_text(encoding="utf-8")
-            found.append(Forgery(name=named["name"], about=script.splitlines()[0].removeprefix("# "), script=script))
+            about = script.splitlines()[0].removeprefix("# ")
+            found.append(Forgery(name=named["name"], about=about, script=f"{shared}\n{script}"))
     return tuple(found)
 
 
@@ -71,7 +94,7 @@ def checks_of(task: LoadedTask, oracle_runs: int) -> Sequence[Check]:
     checks = [Check(solution="oracle", must_pass=True, agent="oracle") for _ in range(oracle_runs)]
     checks.append(Check(solution="noop", must_pass=False, agent="noop"))
     if any(path.is_file() for path in _wrong_solutions(task.folder, [step.name for step in task.task.steps])):
-        checks.append(Check(solution="wrong", must_pass=False, agent="oracle", options={"script": "wrong.sh"}))
+        checks.append(Check(solution=WRONG, must_pass=False, agent="oracle", options={"script": "wrong.sh"}))
     checks.extend(
         Check(solution=one.name, must_pass=False, agent="command", options={"command": one.script}, forgery=True)
         for one in forgeries()
@@ -79,6 +102,16 @@ def checks_of(task: LoadedTask, oracle_runs: int) -> Sequence[Check]:
     if task.task.verifier.mode is VerificationMode.LIVE:
         checks.append(_in_snapshot())
     return checks
+
+
+def in_turn(check: Check, turn: int) -> Check:
+    """The same forgery, told which of its turns it is."""
+    return replace(check, options={"command": f"TURN={turn}\n{check.options['command']}"})
+
+
+def wants_another_turn(log: str) -> bool:
+    """Whether a forgery said in its log that it has more to try."""
+    return _ANOTHER in log
 
 
 def _wrong_solutions(folder: Path, steps: Sequence[str]) -> list[Path]:

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from proctor.engine.assignments import LoadedTask
-from proctor.engine.certificates.certificate import Certificate, CheckVerdict, Ground
-from proctor.engine.certificates.checks import IN_SNAPSHOT, checks_digest
+from proctor.engine.certificates.certificate import NOT_TRIED, Certificate, CheckVerdict, Ground
+from proctor.engine.certificates.checks import IN_SNAPSHOT, WRONG, checks_digest
 from proctor.engine.certificates.runs import CheckRun
 from proctor.kernel.canonical import Json
 from proctor.kernel.ids import new_id
@@ -29,7 +29,7 @@ def certificate_of(task: LoadedTask, runs: Sequence[CheckRun], *, ground: Ground
         problems=problems,
         snapshot=snapshot_word(runs),
         oracle=tuple(oracle_verdicts(runs)),
-        runs=tuple(_document(run) for run in runs),
+        runs=(*(_document(run) for run in runs), *_not_tried(runs)),
         made_by=made_by,
     )
 
@@ -46,6 +46,23 @@ def _document(run: CheckRun) -> dict[str, Json]:
         "tries": run.tries,
         "evidence": dict(run.evidence),
     }
+
+
+def _not_tried(runs: Sequence[CheckRun]) -> Iterator[dict[str, Json]]:
+    """A certificate says itself that a wrong solution was never tried, for the task brings none."""
+    solutions = {run.check.solution for run in runs}
+    if "noop" in solutions and WRONG not in solutions:
+        yield {
+            "solution": WRONG,
+            "forgery": False,
+            "as_wanted": None,
+            "class": NOT_TRIED,
+            "rule": None,
+            "verdict": None,
+            "seconds": 0.0,
+            "tries": 0,
+            "evidence": {"reason": "the task has no solution/wrong.sh"},
+        }
 
 
 def judge(runs: Sequence[CheckRun]) -> tuple[CheckVerdict, tuple[str, ...]]:

@@ -2,11 +2,24 @@
 #
 # Passes where the verifier takes a file that it did not write, or can't write its own.
 
-for folder in /logs/verifier /logs /logs/agent /logs/artifacts "$PWD" "$HOME" /tmp /tests /; do
-    mkdir -p "$folder" 2> /dev/null
-    echo 1 > "$folder/reward.txt"
-    echo '{"reward": 1, "score": 1, "passed": 1}' > "$folder/reward.json"
-    chmod 444 "$folder/reward.txt" "$folder/reward.json"
+folders=(/logs/verifier /logs /logs/agent /logs/artifacts /tests /)
+for root in "$PWD" "$HOME" /tmp; do
+    for name in out output outputs build dist target result results report reports log logs tmp reward rewards \
+        verifier verification grading test-results .verifier; do
+        folders+=("$root/$name")
+    done
+    mapfile -t -O "${#folders[@]}" folders < <(below "$root" 6 300)
+done
+
+for folder in "${folders[@]}"; do
+    mkdir -p "$folder"
+    for name in reward score grade verdict result; do
+        rm -f "$folder/$name.txt" "$folder/$name.json" "$folder/$name"
+        echo 1 > "$folder/$name.txt"
+        echo '{"reward": 1, "score": 1, "passed": 1}' > "$folder/$name.json"
+        [ -d "$folder/$name" ] || echo 1 > "$folder/$name"
+        chmod 444 "$folder/$name.txt" "$folder/$name.json"
+    done
 done 2> /dev/null
 chmod 555 /logs/verifier 2> /dev/null
 true

