@@ -76,6 +76,15 @@ async def everybody_is_live(_: Labels) -> bool:
 class SandboxContract:
     """Holds for every backend, the fake included."""
 
+    image: str | None = None
+    """What sandboxes start from; ``None``: the host's userland."""
+    time_unit_ns = 1
+    """How finely times are kept."""
+    unseen = ""
+    """What a backend leaves out without a word, since it never sees it: a pipe (a), a socket (b), a device (c)."""
+    keeps_holes = True
+    """Whether a hole that is put is a hole inside too."""
+
     @pytest.fixture
     def backend(self) -> SandboxBackend:
         raise NotImplementedError
@@ -86,6 +95,7 @@ class SandboxContract:
 
         async def start(**fields: Any) -> Sandbox:
             fields.setdefault("labels", labels())
+            fields.setdefault("image", self.image)
             made.append(await backend.create(SandboxSpec(**fields)))
             return made[-1]
 
@@ -101,7 +111,11 @@ class SandboxContract:
         assert all(check.ok for check in backend.doctor())
 
     async def test_without_an_image_nothing_is_pulled(self, backend):
-        assert await backend.pull(None) == "host"
+        if self.image is not None:
+            with pytest.raises(UnsupportedByBackend):
+                await backend.pull(None)
+        else:
+            assert await backend.pull(None) == "host"
 
     async def test_a_command_that_succeeds(self, start):
         result = await (await start()).exec(ExecRequest(argv=["true"]))
@@ -113,7 +127,7 @@ class SandboxContract:
         assert refused.value.where == "user"
 
     async def test_a_user_that_is_not_declared_is_refused(self, backend, start):
-        for user in {"agent", "root"} - backend.capabilities().users:
+        for user in {"agent", "root"} - (backend.capabilities().users or {"agent", "root"}):
             with pytest.raises(UnsupportedByBackend):
                 await start(user=user)
 
@@ -380,10 +394,10 @@ class RealSandboxContract(SandboxContract):
         lines = seen.stdout.decode().splitlines()
         assert "first 640 2 1000000000 agent" in lines
         assert "second 640 2 1000000000 agent" in lines
-        assert int(lines[-2]) < 1024
+        assert int(lines[-2]) < 1024 or not self.keeps_holes
         assert lines[-1] == "/no/where"
         await sandbox.get("/app/tree", tmp_path / "out")
-        _same_tree(tree, tmp_path / "out")
+        _same_tree(tree, tmp_path / "out", self.time_unit_ns)
 
     async def test_a_snapshot_keeps_modes_links_holes_and_times(self, start, tmp_path):
         tree = _difficult_tree(tmp_path / "in")
@@ -393,7 +407,7 @@ class RealSandboxContract(SandboxContract):
         assert kept.size < 8 * 1024**2
         second = await start(base=kept)
         await second.get("/app/tree", tmp_path / "out")
-        _same_tree(tree, tmp_path / "out")
+        _same_tree(tree, tmp_path / "out", self.time_unit_ns)
         again = await second.snapshot(tmp_path / "again.tar")
         assert again.sha256 == kept.sha256
 
@@ -462,7 +476,7 @@ class RealSandboxContract(SandboxContract):
             "socket.socket(socket.AF_UNIX).bind('/app/b/x')\n"
             "os.mknod('/app/c/x', stat.S_IFCHR, 0)\n",  # the one device number that anybody may make
         )
-        for name in "abc":
+        for name in set("abc") - set(self.unseen):
             with pytest.raises(TransferRefused):
                 await sandbox.get(f"/app/{name}", tmp_path / "out")
             assert not (tmp_path / "out").exists()
@@ -641,11 +655,12 @@ def _difficult_tree(tree: Path) -> Path:
     return tree
 
 
-def _same_tree(one: Path, other: Path) -> None:
+def _same_tree(one: Path, other: Path, time_unit_ns: int) -> None:
     for path in (one, *sorted(one.rglob("*"))):
         twin = other / path.relative_to(one)
         ours, theirs = path.lstat(), twin.lstat()
-        assert (ours.st_mode, ours.st_mtime_ns) == (theirs.st_mode, theirs.st_mtime_ns), path
+        assert ours.st_mode == theirs.st_mode, path
+        assert ours.st_mtime_ns // time_unit_ns == theirs.st_mtime_ns // time_unit_ns, path
         if path.is_symlink():
             assert os.readlink(path) == os.readlink(twin)
         elif path.is_file():

@@ -10,10 +10,10 @@ import tarfile
 import pytest
 
 from proctor.sandboxes.errors import TransferRefused
+from proctor.sandboxes.files.archives import extract, write_snapshot
+from proctor.sandboxes.files.confined import descriptor, open_in_root, parts_of
+from proctor.sandboxes.files.trees import remove_tree, tree_use
 from proctor.sandboxes.interfaces import Snapshot, TransferLimits
-from proctor.sandboxes.local.archives import extract, write_snapshot
-from proctor.sandboxes.local.confined import descriptor, open_in_root, parts_of
-from proctor.sandboxes.local.trees import remove_tree, tree_use
 from proctor.sandboxes.system_paths import belongs_to_system, runs_at_start
 
 

@@ -117,7 +117,7 @@ class FakeBackend:
 
     async def create(self, spec: SandboxSpec) -> Sandbox:
         """Make a sandbox."""
-        if spec.user not in ("agent", "root"):
+        if spec.user not in (None, "agent", "root"):
             raise UnsupportedByBackend(f"no user {spec.user!r}", where="user")
         sandbox = FakeSandbox(self, spec, self._base(spec))
         self.sandboxes[sandbox.id] = sandbox

@@ -104,8 +104,8 @@ class SandboxSpec:
     """``None``: the host's userland (``local`` only); else a path of an unpacked image or a reference."""
     workdir: str = "/app"
     env: Mapping[str, str] = field(default_factory=dict)
-    user: str = "agent"
-    """The default user of execs: ``agent`` (unprivileged) or ``root``."""
+    user: str | None = None
+    """The default user of execs; ``None``: the image's own, or the unprivileged ``agent`` where there is no image."""
     network: Network = Network.NONE
     allowed_hosts: tuple[str, ...] = ()
     limits: Limits = field(default_factory=Limits)
@@ -166,7 +166,8 @@ class Capabilities:
     """What a backend can do here; checked before launch."""
 
     networks: frozenset[Network]
-    users: frozenset[str]
+    users: frozenset[str] | None
+    """``None``: those that the image has."""
     images: bool
     snapshots: bool
     limits: Mapping[LimitKind, Strength]

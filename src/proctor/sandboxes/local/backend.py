@@ -13,6 +13,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from proctor.sandboxes.errors import SandboxError, SandboxStartError, UnsupportedByBackend
+from proctor.sandboxes.files.archives import extract
+from proctor.sandboxes.files.confined import descriptor
+from proctor.sandboxes.files.trees import Copier, remove_tree, remove_tree_but_last
 from proctor.sandboxes.interfaces import (
     Capabilities,
     Check,
@@ -26,9 +29,7 @@ from proctor.sandboxes.interfaces import (
     TransferLimits,
 )
 from proctor.sandboxes.local import doctor, homes, strengths
-from proctor.sandboxes.local.archives import extract
 from proctor.sandboxes.local.cgroups import ControlGroup, control_group
-from proctor.sandboxes.local.confined import descriptor
 from proctor.sandboxes.local.launch import launch_keeper, run_once
 from proctor.sandboxes.local.orphans import kill_orphans
 from proctor.sandboxes.local.records import (
@@ -37,13 +38,11 @@ from proctor.sandboxes.local.records import (
     is_running,
     kill_keeper,
     made_by_owner,
-    owner_is_dead,
     read_record,
     started_at,
     write_record,
 )
 from proctor.sandboxes.local.sandbox import LocalSandbox, Place
-from proctor.sandboxes.local.trees import Copier, remove_tree, remove_tree_but_last
 from proctor.sandboxes.local.userland import (
     AGENT,
     Userland,
@@ -54,6 +53,7 @@ from proctor.sandboxes.local.userland import (
     shared_etc,
     workdir_parts,
 )
+from proctor.sandboxes.owners import owner_is_dead
 from proctor.sandboxes.system_paths import belongs_to_system, runs_at_start
 
 __all__ = ["LocalBackend"]
@@ -150,7 +150,7 @@ class LocalBackend:
         return self._home
 
     def _validate(self, spec: SandboxSpec) -> Userland:
-        if spec.user != AGENT:
+        if spec.user not in (None, AGENT):
             raise UnsupportedByBackend(f"user {spec.user!r}: only {AGENT!r} exists in local sandboxes", where="user")
         if spec.network is Network.ALLOWLIST or spec.allowed_hosts:
             raise UnsupportedByBackend("single hosts can't be allowed; all or none can", where="network")

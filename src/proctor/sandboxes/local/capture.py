@@ -1,12 +1,12 @@
-"""One output stream of an exec: kept up to a limit (the last bytes), shown to a sink as it arrives."""
+"""One output stream of an exec, read from a pipe on the event loop."""
 
 from __future__ import annotations
 
 import asyncio
 import os
-from collections import deque
 
 from proctor.sandboxes.interfaces import OutputSink
+from proctor.sandboxes.output import Kept
 
 __all__ = ["Capture"]
 
@@ -20,10 +20,7 @@ class Capture:
     """Reads a pipe on the event loop until ``finish``."""
 
     def __init__(self, name: str, limit: int, sink: OutputSink | None) -> None:
-        self._name, self._limit, self._sink = name, limit, sink
-        self._pieces: deque[bytes] = deque()
-        self._kept = 0
-        self.seen = 0
+        self._kept = Kept(name, limit, sink)
         self._loop = asyncio.get_running_loop()
         self._read, self.write_end = os.pipe2(os.O_CLOEXEC)
         os.set_blocking(self._read, False)
@@ -38,12 +35,11 @@ class Capture:
 
     def finish(self) -> bytes:
         """Take what is still in the pipe and close it; the last bytes up to the limit."""
-        before = self.seen
-        while self._open and self.seen - before < _LAST_BYTES and self._take():
+        before = self._kept.seen
+        while self._open and self._kept.seen - before < _LAST_BYTES and self._take():
             pass
         self.close()
-        kept = b"".join(self._pieces)
-        return kept[-self._limit :] if self._limit else b""
+        return self._kept.end()
 
     def close(self) -> None:
         """Stop reading. Safe to repeat."""
@@ -56,7 +52,7 @@ class Capture:
     @property
     def truncated(self) -> bool:
         """Whether there was more than is kept."""
-        return self.seen > self._limit
+        return self._kept.truncated
 
     def _take(self) -> bool:
         try:
@@ -66,18 +62,5 @@ class Capture:
         if not piece:
             self._loop.remove_reader(self._read)
             return False
-        self._show(piece)
-        self.seen += len(piece)
-        self._keep(piece)
+        self._kept.feed(piece)
         return True
-
-    def _show(self, piece: bytes) -> None:
-        room = self._limit - self.seen
-        if self._sink is not None and room > 0:
-            self._sink(self._name, piece[:room])
-
-    def _keep(self, piece: bytes) -> None:
-        self._pieces.append(piece)
-        self._kept += len(piece)
-        while self._pieces and self._kept - len(self._pieces[0]) >= self._limit:
-            self._kept -= len(self._pieces.popleft())

@@ -14,9 +14,9 @@ from contextlib import suppress
 from pathlib import Path
 
 from proctor.sandboxes.errors import SandboxStartError
-from proctor.sandboxes.local.confined import descriptor
+from proctor.sandboxes.files.confined import descriptor
+from proctor.sandboxes.files.trees import remove_tree
 from proctor.sandboxes.local.launch import bubblewrap
-from proctor.sandboxes.local.trees import remove_tree
 
 __all__ = ["PREFIX", "home_of", "new_id", "owner_of", "program_for", "reachable_by_others", "spread"]
 

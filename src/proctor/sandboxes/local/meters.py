@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import os
-import stat
 import time
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from proctor.sandboxes.files.trees import tree_use
+from proctor.sandboxes.files.unlinked import unlinked_bytes
 from proctor.sandboxes.interfaces import LimitKind
-from proctor.sandboxes.local.trees import tree_use
 
-__all__ = ["Meter", "descendants", "memory_of", "unlinked_bytes"]
+__all__ = ["Meter", "descendants", "memory_of"]
 
 _WALK_EVERY = 0.5
 """Seconds between two walks of the files at the least; a large tree is walked for 5 % of the time at most,
@@ -54,19 +54,6 @@ def memory_of(pids: list[int]) -> int:
                 if line.startswith(("RssAnon:", "RssShmem:")):
                     total += int(line.split()[1]) * 1024
     return total
-
-
-def unlinked_bytes(pids: list[int], device: int) -> int:
-    """Bytes on disk of files that have no name left but are held open."""
-    sizes: dict[int, int] = {}
-    for pid in pids:
-        with suppress(OSError):
-            for fd in os.listdir(f"/proc/{pid}/fd"):
-                with suppress(OSError):
-                    info = os.stat(f"/proc/{pid}/fd/{fd}")
-                    if info.st_nlink == 0 and info.st_dev == device and stat.S_ISREG(info.st_mode):
-                        sizes[info.st_ino] = info.st_blocks * 512
-    return sum(sizes.values())
 
 
 @dataclass

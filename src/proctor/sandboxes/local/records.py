@@ -22,7 +22,6 @@ __all__ = [
     "is_running",
     "kill_keeper",
     "made_by_owner",
-    "owner_is_dead",
     "read_record",
     "started_at",
     "write_record",
@@ -30,8 +29,6 @@ __all__ = [
 
 RECORD = "labels.json"
 """Its name: the first file of a sandbox's folder to be there and the last to go."""
-_SAME_START_SEC = 2.0
-"""Start times are read in clock ticks and against a boot time that drifts; one process's agree to this."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,22 +96,6 @@ def made_by_owner(record: Record) -> bool:
     set, a living owner's start by the wall clock seems another."""
     host, _, process = record.labels.owner.partition(":")
     return host == socket.gethostname() and process.partition(":")[0] == record.maker.partition(":")[0]
-
-
-def owner_is_dead(labels: Labels) -> bool:
-    """Whether the owner was a process of this machine that is no more; of other machines we can't tell."""
-    host, _, process = labels.owner.partition(":") if labels.owner.count(":") == 2 else ("", "", "")
-    pid_text, _, start = process.partition(":")
-    if host != socket.gethostname() or not pid_text.isdigit():
-        return False
-    try:
-        started = psutil.Process(int(pid_text)).create_time()
-    except psutil.NoSuchProcess:
-        return True
-    try:
-        return abs(started - float(start)) > _SAME_START_SEC
-    except ValueError:
-        return False
 
 
 def kill_keeper(record: Record) -> None:

@@ -22,6 +22,8 @@ from proctor.sandboxes.errors import (
     TransferRefused,
     UnsupportedByBackend,
 )
+from proctor.sandboxes.files.archives import write_snapshot
+from proctor.sandboxes.files.trees import remove_tree_but_last, tree_use
 from proctor.sandboxes.interfaces import (
     ExecRequest,
     ExecResult,
@@ -32,7 +34,6 @@ from proctor.sandboxes.interfaces import (
     TransferLimits,
 )
 from proctor.sandboxes.local import transfers
-from proctor.sandboxes.local.archives import write_snapshot
 from proctor.sandboxes.local.capture import Capture
 from proctor.sandboxes.local.cgroups import ControlGroup
 from proctor.sandboxes.local.channel import Channel
@@ -40,8 +41,8 @@ from proctor.sandboxes.local.launch import Launched, memory_file
 from proctor.sandboxes.local.meters import Meter, descendants
 from proctor.sandboxes.local.orphans import kill_unborn
 from proctor.sandboxes.local.records import RECORD
-from proctor.sandboxes.local.trees import remove_tree_but_last, tree_use
 from proctor.sandboxes.local.userland import AGENT, Userland, agent_environment
+from proctor.sandboxes.requests import refuse_words
 
 __all__ = ["LocalSandbox", "Place"]
 
@@ -137,7 +138,7 @@ class LocalSandbox:
         self._refuse_user(request.user)
         self._refuse_when_gone()
         environment = {**agent_environment(), **self._spec.env, **request.env}
-        _refuse_words(request, environment)
+        refuse_words(request, environment)
         self._refuse_when_host_full()
         if self._watch is None:
             self._watch = asyncio.create_task(self._watch_meters())
@@ -330,16 +331,6 @@ class LocalSandbox:
             return await asyncio.to_thread(work, *args, **kwargs)
         except OSError as error:
             raise TransferRefused(f"{error.strerror or error}", where=str(error.filename or self.id)) from error
-
-
-def _refuse_words(request: ExecRequest, environment: Mapping[str, str]) -> None:
-    """What no system call can carry is the caller's mistake, told before anything runs."""
-    if not request.argv:
-        raise SandboxError("an empty command")
-    if any("=" in name or not name for name in environment):
-        raise SandboxError("an environment variable's name is empty or holds `=`")
-    if any("\0" in text for text in (*request.argv, *environment, *environment.values(), request.cwd or "")):
-        raise SandboxError("a NUL in a command, its environment or its folder")
 
 
 def _handle_of(process: subprocess.Popen[bytes]) -> int | None:

@@ -11,9 +11,9 @@ import stat
 from pathlib import Path
 
 from proctor.sandboxes.errors import NothingThere, TransferRefused, UnsupportedByBackend
+from proctor.sandboxes.files.confined import descriptor, ensure_folder, open_folder, open_in_root, parts_of, reopen
+from proctor.sandboxes.files.trees import Budget, Copier, remove_tree
 from proctor.sandboxes.interfaces import TransferLimits
-from proctor.sandboxes.local.confined import descriptor, ensure_folder, open_folder, open_in_root, parts_of, reopen
-from proctor.sandboxes.local.trees import Budget, Copier, remove_tree
 from proctor.sandboxes.local.userland import Userland
 
 __all__ = ["get", "own_parts", "put", "read"]

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from proctor.sandboxes.errors import TransferRefused, UnsupportedByBackend
-from proctor.sandboxes.local.confined import parts_of
-from proctor.sandboxes.local.trees import remove_tree
+from proctor.sandboxes.files.confined import parts_of
+from proctor.sandboxes.files.trees import remove_tree
 
 __all__ = [
     "AGENT",

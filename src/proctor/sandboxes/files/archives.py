@@ -18,12 +18,12 @@ from pathlib import Path
 from typing import IO
 
 from proctor.sandboxes.errors import TransferRefused
+from proctor.sandboxes.files.confined import descriptor, open_in_root, opened_folder, reopen
+from proctor.sandboxes.files.trees import Budget, data_ranges, remove_entry
 from proctor.sandboxes.interfaces import Snapshot, TransferLimits
-from proctor.sandboxes.local.confined import descriptor, open_in_root, opened_folder, reopen
-from proctor.sandboxes.local.trees import Budget, data_ranges, remove_entry
 from proctor.sandboxes.system_paths import belongs_to_system, runs_at_start
 
-__all__ = ["extract", "write_snapshot"]
+__all__ = ["AGENT_ID", "Digesting", "Held", "extract", "safe_name", "sparse_map", "unpack", "write_snapshot"]
 
 AGENT_ID = 1000
 """Uid and gid that archives carry for the agent's files, whatever the host's number for it was."""
@@ -31,7 +31,11 @@ _PIECE = 1 << 20
 _BLOCK = 512
 
 
-class _Digesting:
+Held = Callable[[tarfile.TarInfo], list[tuple[int, int]]]
+"""The (offset, length) of what a member of an archive really holds; the rest of the file are holes."""
+
+
+class Digesting:
     """A file that remembers the digest and size of what went through it."""
 
     def __init__(self, file: IO[bytes]) -> None:
@@ -40,17 +44,19 @@ class _Digesting:
         self.size = 0
 
     def write(self, piece: bytes) -> int:
+        """Write it, and count it."""
         self._sum.update(piece)
         self.size += len(piece)
         return self._file.write(piece)
 
     def hexdigest(self) -> str:
+        """The sha256 of everything so far."""
         return self._sum.hexdigest()
 
 
 @dataclass
 class _Writer:
-    out: _Digesting
+    out: Digesting
     budget: Budget
     skip: frozenset[str]
     links: dict[int, str] = field(default_factory=dict)
@@ -104,16 +110,8 @@ class _Writer:
 
     def sparse(self, fd: int, path: str, info: os.stat_result) -> None:
         ranges = [*data_ranges(fd, info.st_size), (info.st_size, 0)]
-        lines = [len(ranges), *(number for pair in ranges for number in pair)]
-        table = b"".join(b"%d\n" % number for number in lines)
-        table += bytes(-len(table) % _BLOCK)
+        table, pax = sparse_map(path, ranges, info.st_size)
         held = sum(length for _, length in ranges)
-        pax = {
-            "GNU.sparse.major": "1",
-            "GNU.sparse.minor": "0",
-            "GNU.sparse.name": path,
-            "GNU.sparse.realsize": str(info.st_size),
-        }
         self.header(path, info, tarfile.REGTYPE, size=len(table) + held, pax=pax)
         self.out.write(table)
         self.ranges(fd, ranges, held)
@@ -130,10 +128,18 @@ class _Writer:
         self.out.write(bytes(-total % _BLOCK))
 
 
+def sparse_map(path: str, ranges: list[tuple[int, int]], size: int) -> tuple[bytes, dict[str, str]]:
+    """The map that precedes a sparse file's data, and its headers: the pax sparse format 1.0 of GNU tar."""
+    lines = [len(ranges), *(number for pair in ranges for number in pair)]
+    table = b"".join(b"%d\n" % number for number in lines)
+    headers = {"major": "1", "minor": "0", "name": path, "realsize": str(size)}
+    return table + bytes(-len(table) % _BLOCK), {f"GNU.sparse.{name}": value for name, value in headers.items()}
+
+
 def write_snapshot(root: Path, destination: Path, limits: TransferLimits, skip: frozenset[str]) -> Snapshot:
     """Write all of ``root`` but the entries ``skip`` to a new file at ``destination``."""
     with destination.open("xb") as file:
-        writer = _Writer(_Digesting(file), Budget(limits), skip)
+        writer = _Writer(Digesting(file), Budget(limits), skip)
         with descriptor(os.open(root, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)) as handle:
             writer.folder(handle, "", 0)
         writer.out.write(bytes(2 * _BLOCK))
@@ -145,21 +151,34 @@ def extract(
     snapshot: Snapshot, root: int, *, owner: int | None, limits: TransferLimits, skip: Callable[[str], bool]
 ) -> None:
     """Unpack a snapshot below the open folder ``root``; see the module's refusals."""
-    reader = _Reader(root, owner, Budget(limits))
     with snapshot.path.open("rb") as file:
         if hashlib.file_digest(file, "sha256").hexdigest() != snapshot.sha256:
             raise TransferRefused("not the snapshot that was kept: its digest differs", where=str(snapshot.path))
         file.seek(0)
-        try:
-            with tarfile.open(fileobj=file, mode="r:", errorlevel=2) as archive:
-                for member in archive:
-                    if not skip(member.name):
-                        reader.member(archive, member)
-                reader.finish_folders()
-        except tarfile.TarError as error:
-            raise TransferRefused(f"not a readable tar: {error}", where=str(snapshot.path)) from error
-        except (OSError, ValueError) as error:
-            raise TransferRefused(f"not a tree that can be unpacked: {error}", where=str(snapshot.path)) from error
+        unpack(file, root, owner=owner, limits=limits, skip=skip)
+
+
+def unpack(
+    file: IO[bytes],
+    root: int,
+    *,
+    owner: int | None,
+    limits: TransferLimits,
+    skip: Callable[[str], bool] = lambda _: False,
+    held: Held | None = None,
+) -> None:
+    """Unpack a tar below the open folder ``root``; see the module's refusals."""
+    reader = _Reader(root, owner, Budget(limits), held or _pieces)
+    try:
+        with tarfile.open(fileobj=file, mode="r:", errorlevel=2) as archive:
+            for member in archive:
+                if not skip(member.name):
+                    reader.member(archive, member)
+            reader.finish_folders()
+    except tarfile.TarError as error:
+        raise TransferRefused(f"not a readable tar: {error}") from error
+    except (OSError, ValueError) as error:
+        raise TransferRefused(f"not a tree that can be unpacked: {error}") from error
 
 
 @dataclass
@@ -167,10 +186,11 @@ class _Reader:
     root: int
     owner: int | None
     budget: Budget
+    held: Held
     folders: list[tuple[str, tarfile.TarInfo]] = field(default_factory=list)
 
     def member(self, archive: tarfile.TarFile, member: tarfile.TarInfo) -> None:
-        path = _safe_name(member.name)
+        path = safe_name(member.name)
         if not path:
             return
         self.budget.entry(path, path.count("/"))
@@ -214,15 +234,15 @@ class _Reader:
         self.folders.append((path, member))
 
     def link(self, parent: int, name: str, member: tarfile.TarInfo) -> None:
-        target = _safe_name(member.linkname)
+        target = safe_name(member.linkname)
         with descriptor(open_in_root(self.root, "/" + target, os.O_PATH | os.O_NOFOLLOW, symlinks=False)) as handle:
             if not stat.S_ISREG(os.fstat(handle).st_mode):
                 raise TransferRefused("a hard link to something other than a file", where=member.name)
             os.link(f"/proc/self/fd/{handle}", name, dst_dir_fd=parent, follow_symlinks=True)
 
     def file(self, archive: tarfile.TarFile, member: tarfile.TarInfo, parent: int, name: str) -> None:
-        pieces = _pieces(member)
-        self.budget.file(member.name, member.size, sum(length for _, length in pieces) or member.size)
+        pieces = self.held(member)
+        self.budget.file(member.name, member.size, sum(length for _, length in pieces))
         source = archive.extractfile(member)
         if source is None:
             raise TransferRefused("no content", where=member.name)
@@ -247,7 +267,8 @@ class _Reader:
                 self.finish(parent, os.path.basename(path), member)
 
 
-def _safe_name(name: str) -> str:
+def safe_name(name: str) -> str:
+    """A member's name relative to the root. Raises ``TransferRefused`` for one that leads out of it."""
     parts = [part for part in name.split("/") if part not in ("", ".")]
     if name.startswith("/") or ".." in parts:
         raise TransferRefused("an archive's name that leads out of it", where=name)

@@ -9,8 +9,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 from proctor.sandboxes.errors import TransferRefused
+from proctor.sandboxes.files.confined import descriptor, open_in_root, opened_folder, reopen
 from proctor.sandboxes.interfaces import TransferLimits
-from proctor.sandboxes.local.confined import descriptor, open_in_root, opened_folder, reopen
 
 __all__ = [
     "MAX_DEPTH",

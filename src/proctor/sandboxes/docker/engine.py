@@ -1,0 +1,111 @@
+"""The way to a container engine: requests over its API, and what its refusals mean.
+
+The API is Docker's Engine API (docs.docker.com/reference/api/engine, 1.41 and newer, which Podman serves too).
+``aiodocker`` finds the engine (``DOCKER_HOST``, contexts, sockets, TLS) and agrees on a version; it is imported late,
+since most commands need no engine.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+from proctor.sandboxes.errors import ExecChannelError, SandboxStartError
+
+if TYPE_CHECKING:
+    import aiohttp
+    from aiodocker import Docker
+
+__all__ = ["Engine", "EngineError", "EngineMissing", "connect"]
+
+_REMEDY = "Start Docker or Podman, let this user reach its socket, or name another with DOCKER_HOST."
+
+
+class EngineError(Exception):
+    """What the engine answered instead: an HTTP status and its words."""
+
+    def __init__(self, status: int, words: str) -> None:
+        super().__init__(f"{words} ({status})")
+        self.status, self.words = status, words
+
+
+class EngineMissing(SandboxStartError):
+    """No container engine answers."""
+
+    code = "sandbox-engine-missing"
+    remedy = _REMEDY
+
+
+class Engine:
+    """One connection to an engine, for one event loop."""
+
+    def __init__(self, docker: Docker) -> None:
+        self._docker = docker
+
+    @property
+    def docker(self) -> Docker:
+        """The library's client, for what needs its streams."""
+        return self._docker
+
+    async def close(self) -> None:
+        """Let go of the connection."""
+        await self._docker.close()
+
+    @asynccontextmanager
+    async def send(
+        self, method: str, to: str, *, data: object = None, **params: object
+    ) -> AsyncIterator[aiohttp.ClientResponse]:
+        """A request; ``data`` as it is. Raises ``EngineError`` and ``ExecChannelError``."""
+        import aiohttp
+
+        url = f"{self._docker.docker_host}/{self._docker.api_version}/{to}"
+        query = {name: _text(value) for name, value in params.items() if value is not None}
+        kind = {"Content-Type": "application/x-tar" if not isinstance(data, str) else "application/json"}
+        timeout = aiohttp.ClientTimeout(total=None, sock_connect=10)
+        try:
+            async with self._docker.session.request(
+                method, url, params=query, data=data, headers=kind if data is not None else None, timeout=timeout
+            ) as response:
+                if response.status >= 400:
+                    raise EngineError(response.status, _words(await response.read()))
+                yield response
+        except aiohttp.ClientError as error:
+            raise ExecChannelError(f"the container engine broke off: {error}") from error
+
+    async def ask(self, method: str, to: str, body: Mapping[str, Any] | None = None, **params: object) -> Any:
+        """A request and its JSON answer, ``None`` where there is none."""
+        data = None if body is None else json.dumps(body)
+        async with self.send(method, to, data=data, **params) as response:
+            answer = await response.read()
+        return json.loads(answer) if answer.strip() else None
+
+
+async def connect() -> Engine:
+    """A connection, its version agreed on. Raises ``EngineMissing``."""
+    try:
+        import aiodocker
+    except ModuleNotFoundError as error:
+        raise EngineMissing("The docker extra is not installed.", remedy="pip install 'proctor[docker]'") from error
+    try:
+        docker = aiodocker.Docker()
+    except ValueError as error:
+        raise EngineMissing(str(error)) from error
+    try:
+        await docker.version()
+    except (aiodocker.DockerError, OSError) as error:
+        await docker.close()
+        raise EngineMissing(str(error)) from error
+    return Engine(docker)
+
+
+def _text(value: object) -> str:
+    return str(int(value)) if isinstance(value, bool) else str(value)
+
+
+def _words(answer: bytes) -> str:
+    try:
+        return str(json.loads(answer)["message"]).strip()
+    except (ValueError, KeyError, TypeError):
+        return answer.decode(errors="replace").strip()[:500]

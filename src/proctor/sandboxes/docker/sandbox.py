@@ -1,0 +1,563 @@
+"""One container as a sandbox, seen through its engine's API."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+import os
+import signal
+import tarfile
+import tempfile
+import time
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from io import BytesIO
+from pathlib import Path, PurePosixPath
+from tempfile import TemporaryFile
+from typing import IO, Any
+
+from proctor.sandboxes.docker.defaults import DEFAULTS
+from proctor.sandboxes.docker.engine import Engine, EngineError
+from proctor.sandboxes.docker.scripts import EXEC, KILL_SESSION
+from proctor.sandboxes.docker.states import StateWriter, read_changes
+from proctor.sandboxes.docker.tars import holes_of, pack, spooled
+from proctor.sandboxes.docker.users import User
+from proctor.sandboxes.errors import (
+    ExecChannelError,
+    NothingThere,
+    SandboxError,
+    SandboxGone,
+    SandboxStartError,
+    TransferRefused,
+    UnsupportedByBackend,
+)
+from proctor.sandboxes.files.archives import unpack
+from proctor.sandboxes.files.confined import descriptor, parts_of
+from proctor.sandboxes.files.trees import remove_tree
+from proctor.sandboxes.files.unlinked import unlinked_bytes
+from proctor.sandboxes.interfaces import (
+    ExecRequest,
+    ExecResult,
+    LimitKind,
+    SandboxSpec,
+    Snapshot,
+    Strength,
+    TransferLimits,
+)
+from proctor.sandboxes.output import Kept
+from proctor.sandboxes.requests import refuse_words
+
+__all__ = ["Container", "DockerSandbox"]
+
+_SIGNALLED = 128
+"""An engine tells the end by signal n as exit code 128 + n, as shells do: the one can't be told from the other."""
+_KILL_SECONDS = 15.0
+_END_SECONDS = 30.0
+_OOM_SECONDS = 0.5
+"""How much later than the end of a killed process its engine may say that memory was the reason."""
+_TICK = 0.3
+"""Seconds between two looks at the disk at the least; a large tree is walked for 5 % of the time at most."""
+_WALK_SHARE = 20.0
+_GRACE = 10
+"""After a kill the next commands, a verifier say, may write another tenth of the limit."""
+_SYMLINK, _FOLDER, _SPECIAL = 1 << 27, 1 << 31, (1 << 26) | (1 << 25) | (1 << 24) | (1 << 21) | (1 << 19)
+"""Bits of Go's ``fs.FileMode``, in which an engine describes a path."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Container:
+    """Which one it is, and whom commands run as and files belong to unless somebody else is named."""
+
+    id: str
+    name: str
+    user: User
+    users: Mapping[str, User]
+
+
+class DockerSandbox:
+    """Implements the ``Sandbox`` port; made by ``DockerBackend.create``, bound to its event loop."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        container: Container,
+        spec: SandboxSpec,
+        strengths: Mapping[LimitKind, Strength],
+        on_destroyed: Callable[[str], None],
+    ) -> None:
+        self._engine, self._container, self._spec, self._strengths = engine, container, spec, strengths
+        self._on_destroyed = on_destroyed
+        self._sessions: dict[str, set[int]] = {}
+        self._running: dict[int, LimitKind | None] = {}
+        self._number = 0
+        self._limit = (spec.limits.disk_mb or DEFAULTS.disk_mb or 0) * 1000**2
+        self._ceiling = self._limit
+        self._watch: asyncio.Task[None] | None = None
+        self._stopped = False
+        self._life = asyncio.Lock()
+        """Held while it is stopped or started, so that no command starts in between."""
+        self._ending: asyncio.Task[None] | None = None
+
+    @property
+    def id(self) -> str:
+        """A name unique on this engine, which the reaper also knows."""
+        return self._container.name
+
+    @property
+    def strengths(self) -> Mapping[LimitKind, Strength]:
+        """How far each limit holds for this sandbox; stored on the attempt."""
+        return self._strengths
+
+    # --- commands -----------------------------------------------------------------------------------------------------
+
+    async def exec(self, request: ExecRequest) -> ExecResult:
+        """Run a command to its end, timeout or limit. Raises ``ExecChannelError`` or ``SandboxGone``."""
+        self._refuse_when_gone()
+        refuse_words(request, {**self._spec.env, **request.env})
+        user = self._user(request.user)
+        await self._be_running()
+        if self._watch is None:
+            self._watch = asyncio.create_task(self._watch_disk())
+        self._number += 1
+        command = _Command(self._engine, self._container.id, request, self._body(request, user))
+        try:
+            return await self._run(command, request)
+        except EngineError as error:
+            raise ExecChannelError(str(error), where=self.id) from error
+
+    def _body(self, request: ExecRequest, user: User) -> dict[str, Any]:
+        environment = {**user.environment(), **self._spec.env, **request.env}
+        return {
+            "AttachStdin": bool(request.stdin),
+            "AttachStdout": True,
+            "AttachStderr": True,
+            "User": user.name,
+            "Env": [f"{name}={value}" for name, value in environment.items()],
+            "Cmd": ["/bin/sh", "-c", EXEC, "sh", request.cwd or self._spec.workdir, *request.argv],
+        }
+
+    async def _run(self, command: _Command, request: ExecRequest) -> ExecResult:
+        number, began, wall = self._number, time.monotonic(), time.time()
+        self._running[number] = None
+        reading = asyncio.create_task(command.run())
+        try:
+            waits = [reading, asyncio.create_task(command.session.wait())]
+            done, _ = await asyncio.wait(waits, timeout=request.timeout_sec, return_when=asyncio.FIRST_COMPLETED)
+            waits[1].cancel()
+            if command.session_id is not None:
+                self._sessions.setdefault(request.session, set()).add(command.session_id)
+            left = None if request.timeout_sec is None else began + request.timeout_sec - time.monotonic()
+            done, _ = await asyncio.wait([reading], timeout=None if left is None else max(0.0, left))
+            if not done:
+                self._running[number] = LimitKind.WALL
+                await self._kill(command.session_id)
+                await asyncio.wait_for(reading, _END_SECONDS)
+            code = reading.result()
+            return await self._result(command, code, self._running[number], wall, time.monotonic() - began)
+        except TimeoutError as error:
+            raise ExecChannelError("the end of a killed command was never told", where=self.id) from error
+        except asyncio.CancelledError:
+            with suppress(SandboxError, EngineError):
+                await asyncio.shield(self._kill(command.session_id))
+            raise
+        finally:
+            reading.cancel()
+            with suppress(asyncio.CancelledError, Exception):
+                await reading
+            del self._running[number]
+
+    async def _result(
+        self, command: _Command, code: int, limit: LimitKind | None, wall: float, seconds: float
+    ) -> ExecResult:
+        number = code - _SIGNALLED if _SIGNALLED < code <= _SIGNALLED + signal.NSIG else None
+        oom = False
+        if code and limit is None:
+            oom = await self._ran_out_of_memory(since=wall, patient=number == signal.SIGKILL)
+        if limit is None and number == signal.SIGXFSZ:
+            limit = LimitKind.FILE_SIZE
+        return ExecResult(
+            exit_code=None if number is not None else code,
+            signal=number,
+            oom=oom,
+            limit=LimitKind.MEMORY if oom and limit is None else limit,
+            stdout=command.stdout.end(),
+            stderr=command.stderr.end(),
+            truncated=command.stdout.truncated or command.stderr.truncated,
+            seconds=seconds,
+        )
+
+    async def _ran_out_of_memory(self, *, since: float, patient: bool) -> bool:
+        """Whether the engine told of an ``oom`` of this container; events of the past are still there to be read."""
+        until = time.time() + (_OOM_SECONDS if patient else 0.0)
+        wanted = json.dumps({"container": [self._container.id], "event": ["oom"]})
+        try:
+            async with self._engine.send(
+                "GET", "events", filters=wanted, since=f"{since:.9f}", until=f"{until:.9f}"
+            ) as answer:
+                return bool((await answer.content.readline()).strip())
+        except (EngineError, ExecChannelError):
+            return False
+
+    # --- ends ---------------------------------------------------------------------------------------------------------
+
+    async def kill_session(self, session: str) -> None:
+        """Kill what is left of the execs of that session name. Returns when they are gone."""
+        self._refuse_when_gone()
+        for kernel_session in self._sessions.pop(session, set()):
+            await self._kill(kernel_session)
+
+    async def kill_all(self) -> None:
+        """Kill every process. The container is stopped by its engine, and started again for the next command."""
+        self._refuse_when_gone()
+        await self._stop()
+
+    async def _kill(self, session: int | None) -> None:
+        """From within; where that does not do, the engine ends the whole container."""
+        if session is None or not await self._kill_from_within(session):
+            await self._stop()
+
+    async def _kill_from_within(self, session: int) -> bool:
+        if self._stopped:
+            return True
+        body = {"AttachStdout": True, "AttachStderr": True, "User": "0:0"}
+        cmd = ["/bin/sh", "-c", KILL_SESSION, "sh", str(session)]
+        command = _Command(self._engine, self._container.id, ExecRequest(argv=cmd), {**body, "Cmd": cmd}, told=False)
+        try:
+            return await asyncio.wait_for(command.run(), _KILL_SECONDS) == 0
+        except (TimeoutError, EngineError, ExecChannelError):
+            return False
+
+    async def _stop(self) -> None:
+        async with self._life:
+            self._stopped = True
+            self._sessions.clear()
+            with suppress(EngineError):  # 409: it does not run
+                await self._engine.ask("POST", f"containers/{self._container.id}/kill", signal="SIGKILL")
+            await self._engine.ask("POST", f"containers/{self._container.id}/wait", condition="not-running")
+
+    async def _be_running(self) -> None:
+        """Start it again where it was stopped by us, or died with its first process: its files are what they were."""
+        async with self._life:
+            state = (await self._engine.ask("GET", f"containers/{self._container.id}/json"))["State"]
+            if not state["Running"]:
+                await self._engine.ask("POST", f"containers/{self._container.id}/start")
+            self._stopped = False
+
+    async def destroy(self) -> None:
+        """Kill everything and remove every trace. Safe to repeat."""
+        if self._ending is None:
+            self._ending = asyncio.create_task(self._destroy())
+        await asyncio.shield(self._ending)
+
+    async def _destroy(self) -> None:
+        if self._watch is not None:
+            self._watch.cancel()
+            await asyncio.wait([self._watch])
+        try:
+            await self._engine.ask("DELETE", f"containers/{self._container.id}", force=True, v=True)
+        except EngineError as error:
+            if error.status != 404:
+                raise SandboxError(str(error), where=self.id) from error
+        finally:
+            await self._engine.close()
+            self._on_destroyed(self.id)
+
+    # --- files --------------------------------------------------------------------------------------------------------
+
+    async def put(self, source: Path, destination: str, *, user: str | None = None) -> None:
+        """Copy a host file or tree in: modes, symlinks and hard links kept, owner ``user``."""
+        self._refuse_when_gone()
+        owner = self._user(user)
+        parts = parts_of(destination)
+        if not parts:
+            raise TransferRefused("`/` itself can't be replaced")
+        there = await self._deepest(parts[:-1])
+        name = "/".join(parts[len(there) :])
+        with pack(source, name, (owner.uid, owner.gid)) as tar:
+            await self._extract("/" + "/".join(there), tar)
+
+    async def get(self, source: str, destination: Path, limits: TransferLimits | None = None) -> None:
+        """Copy a file or tree out to a new host path. Raises ``TransferRefused`` for devices or caps."""
+        self._refuse_when_gone()
+        parts = parts_of(source)
+        if not parts:
+            raise TransferRefused("name a path below `/`; a snapshot keeps all of it")
+        if destination.exists() or destination.is_symlink():
+            raise TransferRefused("the destination exists", where=str(destination))
+        with TemporaryFile() as spool:
+            stat = await self._spool("/" + "/".join(parts), spool, limits or TransferLimits())
+            if stat["mode"] & _SYMLINK:
+                raise TransferRefused("a symlink is not followed", where=source)
+            await asyncio.to_thread(_unpack, spool, destination, str(stat["name"]), limits or TransferLimits())
+
+    async def read(self, path: str, max_bytes: int) -> bytes | None:
+        """A regular file's bytes, ``None`` where there is none; symlinks refused, never longer than the cap."""
+        self._refuse_when_gone()
+        parts = parts_of(path)
+        try:
+            async with self._archive("/" + "/".join(parts)) as (stat, pieces):
+                if stat["mode"] & _SYMLINK:
+                    raise TransferRefused("a symlink is not followed", where=path)
+                if stat["mode"] & (_FOLDER | _SPECIAL):
+                    return None
+                return await _first_file(pieces, max_bytes)
+        except NothingThere:
+            return None
+
+    async def snapshot(self, destination: Path, limits: TransferLimits | None = None) -> Snapshot:
+        """Keep the final filesystem as a tar at ``destination``. Every process must be dead."""
+        self._refuse_when_gone()
+        if not self._stopped and await self._processes():
+            raise SandboxError("processes still run; kill them all before keeping the final state", where=self.id)
+        changes = read_changes(await self._engine.ask("GET", f"containers/{self._container.id}/changes"))
+        try:
+            with destination.open("xb") as file:
+                writer = StateWriter(file, limits or TransferLimits())
+                for path in changes.kept:
+                    with TemporaryFile() as spool:
+                        await self._spool(path, spool, limits or TransferLimits())
+                        await asyncio.to_thread(writer.add, spool, str(PurePosixPath(path).parent))
+                for path in changes.gone:
+                    writer.gone(path)
+                return writer.finish(destination)
+        except TransferRefused:
+            destination.unlink(missing_ok=True)
+            raise
+
+    async def disk_used(self) -> int:
+        """Bytes that the container's own files take on the engine's disk."""
+        self._refuse_when_gone()
+        found = await self._engine.ask("GET", f"containers/{self._container.id}/json", size=True)
+        return int(found.get("SizeRw") or 0)
+
+    async def begin(self) -> None:
+        """Start it. Raises ``SandboxStartError``."""
+        try:
+            await self._be_running()
+        except EngineError as error:
+            raise SandboxStartError(str(error), where=self.id) from error
+
+    async def has(self, path: str) -> bool:
+        """Whether there is anything at a path."""
+        try:
+            await self._stat(path)
+        except NothingThere:
+            return False
+        return True
+
+    async def fill(self, tar: IO[bytes]) -> None:
+        """Unpack a tar of ours at ``/``, owners kept."""
+        await self._extract("/", tar)
+
+    async def _deepest(self, parts: tuple[str, ...]) -> tuple[str, ...]:
+        """How much of a folder's path is there; what is missing comes with the tar."""
+        while parts:
+            try:
+                await self._stat("/" + "/".join(parts))
+                return parts
+            except NothingThere:
+                parts = parts[:-1]
+        return parts
+
+    async def _stat(self, path: str) -> Mapping[str, Any]:
+        try:
+            async with self._engine.send("HEAD", f"containers/{self._container.id}/archive", path=path) as answer:
+                return _described(answer.headers)
+        except EngineError as error:
+            raise _transfer_error(error, path) from error
+
+    async def _extract(self, folder: str, tar: IO[bytes]) -> None:
+        try:
+            async with self._engine.send("PUT", f"containers/{self._container.id}/archive", data=tar, path=folder):
+                return
+        except EngineError as error:
+            raise _transfer_error(error, folder) from error
+
+    def _archive(self, path: str) -> _Archive:
+        return _Archive(self._engine, self._container.id, path)
+
+    async def _spool(self, path: str, spool: IO[bytes], limits: TransferLimits) -> Mapping[str, Any]:
+        async with self._archive(path) as (stat, pieces):
+            await spooled(pieces, spool, limits)
+            return stat
+
+    # --- watching -----------------------------------------------------------------------------------------------------
+
+    async def _processes(self) -> int:
+        """How many run beside the container's own, as the engine sees them from outside."""
+        return max(0, len(await self._top("-eo", "pid")) - _OWN_PROCESSES)
+
+    async def _top(self, *options: str) -> Sequence[Sequence[str]]:
+        try:
+            answer = await self._engine.ask("GET", f"containers/{self._container.id}/top", ps_args=" ".join(options))
+        except EngineError as error:
+            if error.status == 409:  # it does not run
+                return []
+            raise SandboxError(str(error), where=self.id) from error
+        rows: Sequence[Sequence[str]] = answer["Processes"]
+        return rows
+
+    async def _watch_disk(self) -> None:
+        """No storage driver that is common limits a container's disk, so it is measured, and killed when it is over."""
+        pause = _TICK
+        while self._ending is None:
+            await asyncio.sleep(pause)
+            if not self._running:
+                continue
+            with suppress(SandboxError, EngineError):
+                began = time.monotonic()
+                used = await self.disk_used() + await self._unlinked()
+                pause = max(_TICK, (time.monotonic() - began) * _WALK_SHARE)
+                if used <= self._ceiling:
+                    continue
+                for number, known in self._running.items():
+                    self._running[number] = known or LimitKind.DISK
+                self._ceiling = max(self._ceiling, used) + self._limit // _GRACE
+                await self._stop()
+
+    async def _unlinked(self) -> int:
+        """Bytes of deleted files that are held open: seen where the engine is on this machine, and we may look."""
+        pids = [int(row[0]) for row in await self._top("-eo", "pid")]
+        try:
+            device = os.stat(f"/proc/{pids[0]}/root").st_dev
+        except (OSError, IndexError):
+            return 0
+        return await asyncio.to_thread(unlinked_bytes, pids, device)
+
+    def _user(self, name: str | None) -> User:
+        if name is None:
+            return self._container.user
+        if name not in self._container.users:
+            raise UnsupportedByBackend(f"the image has no user {name!r}", where="user")
+        return self._container.users[name]
+
+    def _refuse_when_gone(self) -> None:
+        if self._ending is not None:
+            raise SandboxGone(where=self.id)
+
+
+_OWN_PROCESSES = 2
+"""The engine's init and the shell that waits."""
+
+
+class _Command:
+    """One exec of an engine: what it said, and how it ended."""
+
+    def __init__(
+        self, engine: Engine, container: str, request: ExecRequest, body: Mapping[str, Any], *, told: bool = True
+    ) -> None:
+        self._engine, self._container, self._request, self._body = engine, container, request, body
+        self.stdout = Kept("stdout", request.output_limit, request.on_output)
+        self.stderr = Kept("stderr", request.output_limit, request.on_output)
+        self.session = asyncio.Event()
+        """Set when its first line has come."""
+        self.session_id: int | None = None
+        self._head: bytes | None = b"" if told else None
+
+    async def run(self) -> int:
+        """The exit code, when everything it said has been taken. Raises ``EngineError``, ``ExecChannelError``."""
+        made = await self._engine.ask("POST", f"containers/{self._container}/exec", self._body)
+        await self._talk(str(made["Id"]))
+        return await self._code(str(made["Id"]))
+
+    async def _talk(self, exec_id: str) -> None:
+        from aiodocker.execs import Exec
+
+        async with Exec(self._engine.docker, exec_id, tty=False).start() as stream:
+            writing = asyncio.create_task(self._write(stream)) if self._request.stdin else None
+            try:
+                while (message := await stream.read_out()) is not None:
+                    if message.stream == 1:
+                        self.stdout.feed(message.data)
+                    else:
+                        self._take_stderr(message.data)
+            finally:
+                if writing is not None:
+                    writing.cancel()
+                    with suppress(asyncio.CancelledError, Exception):
+                        await writing
+
+    async def _write(self, stream: Any) -> None:
+        for place in range(0, len(self._request.stdin), 1 << 16):
+            await stream.write_in(self._request.stdin[place : place + (1 << 16)])
+        stream._resp.connection.transport.write_eof()  # the library has no half-close of its own
+
+    def _take_stderr(self, piece: bytes) -> None:
+        if self._head is None:
+            self.stderr.feed(piece)
+            return
+        head, line, rest = (self._head + piece).partition(b"\n")
+        if not line:
+            self._head = head
+            return
+        self._head = None
+        if head.strip().isdigit():
+            self.session_id = int(head)
+        else:
+            rest = head + line + rest
+        self.session.set()
+        if rest:
+            self.stderr.feed(rest)
+
+    async def _code(self, exec_id: str) -> int:
+        for pause in (0.0, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 4.0):
+            await asyncio.sleep(pause)
+            found = await self._engine.ask("GET", f"exec/{exec_id}/json")
+            if not found["Running"] and found["ExitCode"] is not None:
+                return int(found["ExitCode"])
+        raise ExecChannelError("the engine closed a command's output and says that it runs")
+
+
+class _Archive:
+    """An engine's tar of one path, as it comes."""
+
+    def __init__(self, engine: Engine, container: str, path: str) -> None:
+        self._path = path
+        self._sent = engine.send("GET", f"containers/{container}/archive", path=path)
+
+    async def __aenter__(self) -> tuple[Mapping[str, Any], AsyncIterator[bytes]]:
+        try:
+            answer = await self._sent.__aenter__()
+        except EngineError as error:
+            raise _transfer_error(error, self._path) from error
+        return _described(answer.headers), answer.content.iter_chunked(1 << 18)
+
+    async def __aexit__(self, *error: Any) -> None:
+        await self._sent.__aexit__(*error)
+
+
+def _described(headers: Mapping[str, str]) -> Mapping[str, Any]:
+    found: Mapping[str, Any] = json.loads(base64.b64decode(headers["X-Docker-Container-Path-Stat"]))
+    return found
+
+
+def _transfer_error(error: EngineError, path: str) -> TransferRefused:
+    if error.status == 404 or "not a directory" in error.words:
+        return NothingThere(error.words, where=path)
+    return TransferRefused(error.words, where=path)
+
+
+def _unpack(spool: IO[bytes], destination: Path, name: str, limits: TransferLimits) -> None:
+    """Unpack beside the destination and rename, so that half a copy is never there."""
+    folder = Path(tempfile.mkdtemp(dir=destination.parent, prefix=".get-"))
+    try:
+        with descriptor(os.open(folder, os.O_PATH | os.O_DIRECTORY)) as root:
+            unpack(spool, root, owner=None, limits=limits, held=holes_of(spool))
+        (folder / name).rename(destination)
+    finally:
+        remove_tree(folder)
+
+
+async def _first_file(pieces: AsyncIterator[bytes], max_bytes: int) -> bytes:
+    """The beginning of the only file of a tar."""
+    text = b""
+    async for piece in pieces:
+        text += piece
+        if len(text) > max_bytes + (1 << 16):
+            break
+    with tarfile.open(fileobj=BytesIO(text), mode="r|") as tar:
+        member = tar.next()
+        content = tar.extractfile(member) if member is not None else None
+        return b"" if content is None else content.read(min(max_bytes, member.size if member else 0))

@@ -1,0 +1,158 @@
+"""What a container has that its image has not, as the tar of a final state; and a container filled from one.
+
+The tar holds paths relative to ``/`` with their owners in the container. What is gone from the image is a whiteout, as
+in an image's layer (OCI image specification, "Layer Filesystem Changeset"): an empty file ``.wh.NAME``.
+"""
+
+from __future__ import annotations
+
+import os
+import tarfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path, PurePosixPath
+from typing import IO, Any
+
+from proctor.sandboxes.docker.tars import holes_of
+from proctor.sandboxes.errors import TransferRefused
+from proctor.sandboxes.files.archives import Digesting, safe_name, sparse_map
+from proctor.sandboxes.files.trees import Budget
+from proctor.sandboxes.interfaces import Snapshot, TransferLimits
+from proctor.sandboxes.system_paths import belongs_to_system, runs_at_start
+
+__all__ = ["Changes", "StateWriter", "filtered", "read_changes"]
+
+WHITEOUT = ".wh."
+_CHANGED, _ADDED, _DELETED = 0, 1, 2
+_ENGINES_OWN = ("/.dockerenv", "/dev", "/proc", "/sys", "/etc/hosts", "/etc/hostname", "/etc/resolv.conf", "/etc/mtab")
+"""Made by the engine for every container; ``/run/.containerenv`` is Podman's."""
+_BLOCK = 512
+
+
+class Changes:
+    """What an engine says of a container's files: the topmost paths that were made or changed, and those gone."""
+
+    def __init__(self, listed: Iterable[Mapping[str, Any]]) -> None:
+        kinds = {str(one["Path"]): int(one["Kind"]) for one in listed if not _engines_own(str(one["Path"]))}
+        parents = {str(PurePosixPath(path).parent) for path in kinds}
+        self.gone = sorted(path for path, kind in kinds.items() if kind == _DELETED)
+        made = {path for path, kind in kinds.items() if kind == _ADDED}
+        # A folder that changed and has changes below it is named for these; its own mode is its image's.
+        changed = {path for path, kind in kinds.items() if kind == _CHANGED and path not in parents}
+        self.kept = sorted(path for path in made | changed if not _below_any(path, made))
+
+
+def read_changes(answer: object) -> Changes:
+    """From the engine's answer; ``null`` where nothing changed."""
+    return Changes(answer if isinstance(answer, list) else [])
+
+
+def _engines_own(path: str) -> bool:
+    return path in (*_ENGINES_OWN, "/run/.containerenv") or path.startswith(("/dev/", "/proc/", "/sys/"))
+
+
+def _below_any(path: str, folders: set[str]) -> bool:
+    return any(str(parent) in folders for parent in PurePosixPath(path).parents)
+
+
+class StateWriter:
+    """Writes a final state's tar from those an engine gives for each path."""
+
+    def __init__(self, file: IO[bytes], limits: TransferLimits) -> None:
+        self._out = Digesting(file)
+        self._budget = Budget(limits)
+        self._changed: list[str] = []
+
+    def add(self, spool: IO[bytes], below: str) -> None:
+        """Every entry of an engine's tar, whose root lies in the folder ``below``. Specials are left out."""
+        held = holes_of(spool)
+        try:
+            with tarfile.open(fileobj=spool, mode="r:", errorlevel=2) as tar:
+                for member in tar:
+                    self._member(spool, member, held(member) if member.isreg() else [], below)
+        except tarfile.TarError as error:
+            raise TransferRefused(f"not a readable tar: {error}") from error
+
+    def gone(self, path: str) -> None:
+        """Note that the image's own ``path`` is no more."""
+        pure = PurePosixPath(path.lstrip("/"))
+        self._note(str(pure))
+        member = tarfile.TarInfo(str(pure.parent / f"{WHITEOUT}{pure.name}"))
+        self._out.write(member.tobuf(tarfile.PAX_FORMAT, "utf-8", "surrogateescape"))
+
+    def finish(self, path: Path) -> Snapshot:
+        """The snapshot that was written."""
+        self._out.write(bytes(2 * _BLOCK))
+        changed = tuple(self._changed)
+        return Snapshot(path=path, sha256=self._out.hexdigest(), size=self._out.size, changed_system_paths=changed)
+
+    def _note(self, path: str) -> None:
+        if belongs_to_system(path) or runs_at_start(path):
+            self._changed.append(path)
+
+    def _member(self, spool: IO[bytes], member: tarfile.TarInfo, held: list[tuple[int, int]], below: str) -> None:
+        if not (member.isreg() or member.isdir() or member.issym() or member.islnk()):
+            return
+        path = _joined(below, member.name)
+        self._budget.entry(path, path.count("/"))
+        self._note(path)
+        kept = tarfile.TarInfo(path)
+        kept.type, kept.mode, kept.uid, kept.gid = member.type, member.mode & 0o1777, member.uid, member.gid
+        kept.mtime = int(member.mtime)
+        kept.linkname = _joined(below, member.linkname) if member.islnk() else member.linkname
+        if member.isreg():
+            self._budget.file(path, member.size, sum(length for _, length in held))
+            self._file(spool, member, held, kept)
+        else:
+            self._out.write(kept.tobuf(tarfile.PAX_FORMAT, "utf-8", "surrogateescape"))
+
+    def _file(
+        self, spool: IO[bytes], member: tarfile.TarInfo, held: list[tuple[int, int]], kept: tarfile.TarInfo
+    ) -> None:
+        table = b""
+        if sum(length for _, length in held) + _BLOCK < member.size:
+            ranges = [*held, (member.size, 0)]
+            table, kept.pax_headers = sparse_map(kept.name, ranges, member.size)
+            kept.size = len(table) + sum(length for _, length in held)
+        else:
+            held, kept.size = [(0, member.size)], member.size
+        self._out.write(kept.tobuf(tarfile.PAX_FORMAT, "utf-8", "surrogateescape"))
+        self._out.write(table)
+        for start, length in held:
+            for piece in _pieces(spool, member.offset_data + start, length):
+                self._out.write(piece)
+        self._out.write(bytes(-kept.size % _BLOCK))
+
+
+def _joined(below: str, name: str) -> str:
+    return safe_name(f"{below.strip('/')}/{name.removeprefix('./')}".lstrip("/"))
+
+
+def _pieces(file: IO[bytes], start: int, length: int) -> Iterator[bytes]:
+    for place in range(start, start + length, 1 << 20):
+        yield os.pread(file.fileno(), min(1 << 20, start + length - place), place)
+
+
+def filtered(state: IO[bytes], out: IO[bytes], *, restore_system: bool) -> Sequence[str]:
+    """Write what a container is to be filled with; the paths that are to be removed from it.
+
+    ``restore_system``: without what was changed of the image's own system.
+    """
+    gone: list[str] = []
+    with (
+        tarfile.open(fileobj=state, mode="r:") as kept,
+        tarfile.open(fileobj=out, mode="w", format=tarfile.PAX_FORMAT) as tar,
+    ):
+        for member in kept:
+            pure = PurePosixPath(safe_name(member.name))
+            whiteout = pure.name.startswith(WHITEOUT)
+            path = str(pure.with_name(pure.name.removeprefix(WHITEOUT))) if whiteout else str(pure)
+            if restore_system and (belongs_to_system(path) or runs_at_start(path)):
+                continue
+            if whiteout:
+                gone.append(f"/{path}")
+            else:
+                member.pax_headers = {}
+                member.type = tarfile.REGTYPE if member.sparse else member.type
+                tar.addfile(member, kept.extractfile(member) if member.isreg() else None)
+    out.seek(0)
+    return gone
