@@ -59,6 +59,10 @@ test-journeys: $(VENV)/dev ## Long journeys of users: certificates, audit, compa
 test-chaos: $(VENV)/dev ## 100 faults at random moments; FAULTS=1000 for more, SEED=n repeats one
 	$(BIN)/pytest tests/chaos -s $(if $(SEED),--seed $(SEED)) $(if $(FAULTS),--faults $(FAULTS))
 
+.PHONY: test-docker
+test-docker: $(VENV)/dev ## The docker backend on a real engine (as root: starts one)
+	$(BIN)/pytest tests/docker
+
 .PHONY: test-foreign
 test-foreign: $(VENV)/dev ## Foreign tools as judges, in environments of their own
 	$(BIN)/pytest tests/foreign

@@ -59,7 +59,7 @@ class BackendUnknown(UsageError):
     """There is no such sandbox backend."""
 
     code = "sandbox-unknown"
-    remedy = "Use sandbox = 'local'; docker and kubernetes come with a later release."
+    remedy = "Use sandbox = 'local' or 'docker'; kubernetes comes with a later release."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,6 +77,10 @@ class Platform:
         """A sandbox backend by name. Raises ``BackendUnknown``."""
         if name == "local":
             return local_backend(self.settings)
+        if name == "docker":
+            from proctor.sandboxes.docker import DockerBackend, mark_of
+
+            return DockerBackend(mark_of(self.settings.home))
         raise BackendUnknown(f"There is no sandbox backend {name!r}.", where="execution.sandbox")
 
     def runner_parts(self, backend: SandboxBackend, owner: str, secrets: Mapping[str, str]) -> RunnerParts:

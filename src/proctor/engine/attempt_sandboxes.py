@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import contextlib
 from datetime import timedelta
+from pathlib import Path
 
 from proctor.engine.assignments import Assignment
 from proctor.engine.parts import RunnerParts
+from proctor.engine.phases import TaskUnsupported
 from proctor.engine.terms import Terms
+from proctor.kernel.canonical import Json
 from proctor.sandboxes.interfaces import Labels, Sandbox, SandboxSpec, Snapshot
-from proctor.suites.tasks import Task
+from proctor.suites.tasks import Environment, Task
 from proctor.suites.variables import resolve_variables
 
 __all__ = ["AttemptSandboxes"]
@@ -25,6 +28,35 @@ class AttemptSandboxes:
         self._assignment = assignment
         self._parts = parts
         self._there: list[Sandbox] = []
+        self._image: str | None = None
+        self._verifier_image: str | None = None
+
+    @property
+    def in_image(self) -> bool:
+        """Whether the task runs in an image, and not on the host's userland."""
+        return self._image is not None
+
+    async def bring_images(self, task: Task, folder: Path | None) -> dict[str, Json]:
+        """Pull or build what the task's sandboxes start from; what that is, as evidence. Raises ``ImagePullFailed``.
+
+        ``folder``: the task's files. A task that can run without an image does so where the backend can too.
+        """
+        backend = self._parts.backend
+        if backend.capabilities().host and not task.needs_image:
+            return {"image": await backend.pull(None)}
+        self._image = self._verifier_image = await self._bring(task.environment, folder, "environment")
+        own = task.verifier.environment
+        if own is not None and own.has_image and (own != task.environment or task.verifier.bundled_tests):
+            place = "tests" if task.verifier.bundled_tests else "environment"
+            self._verifier_image = await self._bring(own, folder, place)
+        return {"image": self._image, "verifier_image": self._verifier_image}
+
+    async def _bring(self, environment: Environment, folder: Path | None, place: str) -> str:
+        if environment.docker_image is not None:
+            return await self._parts.backend.pull(environment.docker_image)
+        if folder is None or not environment.dockerfile:
+            raise TaskUnsupported("it names no image and has no Dockerfile", where="environment")
+        return await self._parts.backend.build(folder / place, environment.build_timeout_sec)
 
     async def create(
         self,
@@ -44,7 +76,8 @@ class AttemptSandboxes:
                 owner=self._parts.owner,
                 expires_at=self._parts.clock.now() + EXPIRY,
             ),
-            workdir=task.workdir,
+            image=self._verifier_image if for_verifier else self._image,
+            workdir=task.environment.workdir,
             env=resolve_variables(task.environment.env, self._parts.secrets),
             network=terms.verifier_network if for_verifier else terms.network,
             limits=terms.limits,

@@ -100,13 +100,13 @@ class AttemptRunner:
         phase = self._kept.recorder.phase
         loaded, task, agent, plans = self._prepare()
         with phase(Phase.IMAGE) as detail:
-            detail["image"] = await self._parts.backend.pull(None)
+            detail.update(await self._kept.sandboxes.bring_images(task, loaded.folder))
         with phase(Phase.START):
             sandbox = await self._start(task, loaded, plans[0])
         if task.environment.healthcheck is not None:
             with phase(Phase.HEALTHCHECK) as detail:
                 if not await becomes_healthy(
-                    sandbox, task.environment.healthcheck, task.workdir, detail, clock=self._parts.clock
+                    sandbox, task.environment.healthcheck, sandbox.workdir, detail, clock=self._parts.clock
                 ):
                     place = f"{task.name}: environment.healthcheck"
                     raise TaskUnsupported("the healthcheck never succeeded", where=place)
@@ -179,7 +179,7 @@ class AttemptRunner:
         """What an image build would have copied; a task without an environment folder has nothing to copy."""
         assert loaded.folder is not None
         environment = loaded.folder / "environment"
-        if task.userland is None or not environment.is_dir():
+        if self._kept.sandboxes.in_image or task.userland is None or not environment.is_dir():
             return
         for source, destination in task.userland.copy.items():
             await sandbox.put(environment / source, destination)

@@ -56,6 +56,8 @@ class StepGrader:
             number=number,
             env=resolve_variables(step.verifier_env, self._parts.secrets),
             timeout_sec=step.terms.verifier_timeout_sec,
+            user=step.verifier_user,
+            clearing_user="root" if self._parts.backend.capabilities().users is None else None,
             on_output=self._sink(),
             of_step=bool(step.name),
         )

@@ -86,7 +86,8 @@ class StepLoop:
             step=step.name,
             instruction=step.instruction,
             sandbox=self._sandbox,
-            workdir=self._task.workdir,
+            workdir=self._sandbox.workdir,
+            user=step.user,
             timeout_sec=step.terms.agent_timeout_sec,
             env=resolve_variables(_strings(options.get("env")), secrets),
             solution=step.solution if is_oracle else None,
@@ -109,14 +110,14 @@ class StepLoop:
         if step.healthcheck is not None:
             with self._kept.recorder.phase(Phase.HEALTHCHECK, step=step.name) as detail:
                 healthy = await becomes_healthy(
-                    self._sandbox, step.healthcheck, self._task.workdir, detail, clock=self._parts.clock
+                    self._sandbox, step.healthcheck, self._sandbox.workdir, detail, clock=self._parts.clock
                 )
                 return self._may_go_on(step, healthy, "the healthcheck of step {}", detail)
         return True
 
     async def _set_up(self, step: StepPlan, detail: dict[str, Json]) -> bool:
         assert step.workdir is not None
-        workdir = self._task.workdir
+        workdir = self._sandbox.workdir
         try:
             await self._sandbox.put(step.workdir, workdir)
         except TransferRefused as error:
@@ -167,7 +168,7 @@ class StepLoop:
     async def _grade(self, step: StepPlan) -> bool:
         """Collect what the step left and grade it; whether the next one is to be run."""
         with self._kept.recorder.phase(Phase.COLLECT, step=step.name) as detail:
-            collected = await self._kept.states.collect(self._sandbox, step, self._task.workdir, detail)
+            collected = await self._kept.states.collect(self._sandbox, step, self._sandbox.workdir, detail)
         with self._kept.recorder.phase(Phase.VERIFY, step=step.name) as detail:
             facts = await self._verify(step, collected, detail)
             self._results.append(facts)

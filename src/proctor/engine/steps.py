@@ -30,6 +30,9 @@ class StepPlan:
     tests: tuple[Path, ...]
     """Folders laid over one another at /tests, the step's own last."""
     solution: Path
+    user: str | None = None
+    """Whom the agent works as; ``None``: the sandbox's own default."""
+    verifier_user: str | None = None
     verifier_env: Mapping[str, str]
     artifacts: tuple[Artifact, ...] = ()
     hooks: tuple[CollectHook, ...] = ()
@@ -75,6 +78,8 @@ def _whole_task(task: Task, folder: Path, configuration: Mapping[str, Json]) -> 
         terms=terms_of(task, configuration),
         tests=(folder / "tests",),
         solution=folder / "solution",
+        user=task.agent.user,
+        verifier_user=task.verifier.user,
         verifier_env=task.verifier.env,
         artifacts=task.artifacts,
         hooks=task.verifier.collect,
@@ -89,6 +94,8 @@ def _plan(task: Task, step: Step, folder: Path, configuration: Mapping[str, Json
         terms=terms_of(task, configuration, step),
         tests=tuple(tests for tests in (folder / "tests", own / "tests") if tests.is_dir()),
         solution=own / "solution" if (own / "solution").is_dir() else folder / "solution",
+        user=step.agent.user or task.agent.user,
+        verifier_user=step.verifier.user or task.verifier.user,
         verifier_env={**task.verifier.env, **step.verifier.env},
         artifacts=(*task.artifacts, *step.artifacts),
         hooks=(*task.verifier.collect, *step.verifier.collect),

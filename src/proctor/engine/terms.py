@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from proctor.engine.phases import TaskUnsupported
 from proctor.kernel.canonical import Json
-from proctor.sandboxes.interfaces import Limits, Network, SandboxBackend
+from proctor.sandboxes.interfaces import Capabilities, Limits, Network, SandboxBackend
 from proctor.suites.tasks import AgentSettings, Artifact, NetworkPolicy, Step, Task, VerificationMode, Verifier
 from proctor.suites.variables import variable_names
 
@@ -139,9 +139,12 @@ def _refusals(
     task: Task, terms: Terms, configuration: Mapping[str, Json], backend: SandboxBackend
 ) -> Iterator[tuple[str, str]]:
     name = backend.name
-    if task.needs_image:
+    capable = backend.capabilities()
+    if task.needs_image and not capable.builds:
         why = f" ({task.environment.image_reason})" if task.environment.image_reason else ""
         yield "environment", f"needs an image{why}, which the {name} sandbox does not have"
+    if not capable.host:
+        yield from _image_refusals(task, name)
     if task.environment.gpus or task.environment.tpu:
         yield "environment.gpus", f"the {name} sandbox has no accelerator"
     if terms.network not in backend.capabilities().networks:
@@ -151,19 +154,27 @@ def _refusals(
             "environment.network_mode",
             f"{_SHARED.format(name)}; policy.network = 'public' allows it",
         )
-    yield from _phase_refusals(task, terms, task.agent, task.verifier)
+    yield from _phase_refusals(task, terms, task.agent, task.verifier, capable)
     yield from _verifier_network(terms, configuration, backend)
-    yield from _verifier_extras(task, task.verifier)
+    yield from _verifier_extras(task, task.verifier, capable)
     yield from _services(task.artifacts)
     for number, step in enumerate(task.steps):
         own = terms_of(task, configuration, step)
         for field, reason in (
-            *_phase_refusals(task, own, step.agent, step.verifier),
+            *_phase_refusals(task, own, step.agent, step.verifier, capable),
             *_verifier_network(own, configuration, backend),
-            *_verifier_extras(task, step.verifier),
+            *_verifier_extras(task, step.verifier, capable),
             *_services(step.artifacts),
         ):
             yield f"steps[{number}].{field}", reason
+
+
+def _image_refusals(task: Task, backend: str) -> Iterator[tuple[str, str]]:
+    """What a backend whose sandboxes are containers can't start from."""
+    if task.environment.compose:
+        yield "environment", f"is a Compose file, which the {backend} sandbox can't start yet"
+    elif not task.environment.has_image:
+        yield "environment", f"names no image and has no Dockerfile, and the {backend} sandbox starts from one"
 
 
 def _allowed(configuration: Mapping[str, Json]) -> bool:
@@ -171,10 +182,12 @@ def _allowed(configuration: Mapping[str, Json]) -> bool:
     return isinstance(policies, Mapping) and policies["network"] == Network.PUBLIC.value
 
 
-def _phase_refusals(task: Task, terms: Terms, agent: AgentSettings, verifier: Verifier) -> Iterator[tuple[str, str]]:
+def _phase_refusals(
+    task: Task, terms: Terms, agent: AgentSettings, verifier: Verifier, capable: Capabilities
+) -> Iterator[tuple[str, str]]:
     """Users, and networks of a phase that shares its sandbox with others."""
     for phase, user in (("agent", agent.user), ("verifier", verifier.user)):
-        if user not in _OURS:
+        if capable.users is not None and user not in _OURS:
             yield f"{phase}.user", f"user {user!r} can't be had in this sandbox"
     if not _same(agent.network, task, terms):
         yield "agent.network_mode", "differs from the environment's, and the agent works in that same sandbox"
@@ -208,12 +221,12 @@ def _services(artifacts: Sequence[Artifact]) -> Iterator[tuple[str, str]]:
             yield f"artifacts[{number}].service", f"there is no service {artifact.service!r} in this sandbox"
 
 
-def _verifier_extras(task: Task, verifier: Verifier) -> Iterator[tuple[str, str]]:
+def _verifier_extras(task: Task, verifier: Verifier, capable: Capabilities) -> Iterator[tuple[str, str]]:
     for number, hook in enumerate(verifier.collect):
         if hook.service != _MAIN:
             yield f"verifier.collect[{number}].service", f"there is no service {hook.service!r} in this sandbox"
-        if hook.user not in _OURS:
+        if capable.users is not None and hook.user not in _OURS:
             yield f"verifier.collect[{number}].user", f"user {hook.user!r} can't be had in this sandbox"
     own = verifier.environment
-    if own is not None and own.has_image and (verifier.bundled_tests or own != task.environment):
+    if not capable.builds and own is not None and own.has_image and (verifier.bundled_tests or own != task.environment):
         yield "verifier.environment", "needs an image, which this sandbox does not have"

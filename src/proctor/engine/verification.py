@@ -50,6 +50,10 @@ class Verification:
     number: int
     env: Mapping[str, str]
     timeout_sec: float
+    user: str | None
+    """Whom the verifier runs as; ``None``: the sandbox's own default."""
+    clearing_user: str | None
+    """Who can remove whatever an agent left where the verifier's files belong."""
     on_output: Callable[[str, bytes], None]
     of_step: bool = False
     """A step may leave the primary reward to others: then it counts 0."""
@@ -57,17 +61,20 @@ class Verification:
 
 async def grade(sandbox: Sandbox, verification: Verification, clock: Clock) -> GradingFacts:
     """Run the verifier in ``sandbox`` and read its reward. Raises only what the sandbox raises."""
-    clear = _CLEAR if verification.task.workdir == "/" else _ABOVE_TESTS + _CLEAR
-    cleared = await sandbox.exec(ExecRequest(argv=["/bin/sh", "-c", clear], cwd="/", timeout_sec=120))
+    clear = _CLEAR if sandbox.workdir == "/" else _ABOVE_TESTS + _CLEAR
+    cleared = await sandbox.exec(
+        ExecRequest(argv=["/bin/sh", "-c", clear], user=verification.clearing_user, cwd="/", timeout_sec=120)
+    )
     if cleared.exit_code != 0:
         return _facts(verification, clock, cleared, VerifierProblem.CRASH, stage="clear")
     for tests in verification.tests:
-        await sandbox.put(tests, _TESTS)
+        await sandbox.put(tests, _TESTS, user=verification.user)
     result = await sandbox.exec(
         ExecRequest(
             argv=["bash", f"{_TESTS}/{verification.task.verifier.script}"],
             env=verification.env,
-            cwd=verification.task.workdir,
+            user=verification.user,
+            cwd=sandbox.workdir,
             timeout_sec=verification.timeout_sec,
             on_output=verification.on_output,
             session="verifier",

@@ -98,7 +98,8 @@ class FakeBackend:
         return Capabilities(
             networks=frozenset(Network),
             users=frozenset({"agent", "root"}),
-            images=True,
+            host=True,
+            builds=False,
             snapshots=True,
             limits=_STRENGTHS,
         )
@@ -114,6 +115,10 @@ class FakeBackend:
     async def pull(self, image: str | None) -> str:
         """Everything is here."""
         return image or "host"
+
+    async def build(self, folder: Path, timeout_sec: float) -> str:
+        """Nothing is built here."""
+        raise UnsupportedByBackend("an image can't be built here", where=str(folder))
 
     async def create(self, spec: SandboxSpec) -> Sandbox:
         """Make a sandbox."""
@@ -190,6 +195,11 @@ class FakeSandbox:
     def strengths(self) -> Mapping[LimitKind, Strength]:
         """No limit is held."""
         return _STRENGTHS
+
+    @property
+    def workdir(self) -> str:
+        """Where its commands start."""
+        return self.spec.workdir or "/app"
 
     async def exec(self, request: ExecRequest) -> ExecResult:
         """Ask the backend's handler."""

@@ -102,7 +102,8 @@ class SandboxSpec:
     labels: Labels
     image: str | None = None
     """``None``: the host's userland (``local`` only); else a path of an unpacked image or a reference."""
-    workdir: str = "/app"
+    workdir: str | None = None
+    """Where commands start; ``None``: where the image says, ``/app`` where there is no image."""
     env: Mapping[str, str] = field(default_factory=dict)
     user: str | None = None
     """The default user of execs; ``None``: the image's own, or the unprivileged ``agent`` where there is no image."""
@@ -168,7 +169,10 @@ class Capabilities:
     networks: frozenset[Network]
     users: frozenset[str] | None
     """``None``: those that the image has."""
-    images: bool
+    host: bool
+    """Whether a sandbox can start without an image, on the host's userland."""
+    builds: bool
+    """Whether images are pulled from registries and built from Dockerfiles."""
     snapshots: bool
     limits: Mapping[LimitKind, Strength]
 
@@ -194,6 +198,11 @@ class Sandbox(Protocol):
     @property
     def strengths(self) -> Mapping[LimitKind, Strength]:
         """How far each limit holds for this sandbox; stored on the attempt."""
+        ...
+
+    @property
+    def workdir(self) -> str:
+        """Where its commands start."""
         ...
 
     async def exec(self, request: ExecRequest) -> ExecResult:
@@ -254,7 +263,14 @@ class SandboxBackend(Protocol):
         ...
 
     async def pull(self, image: str | None) -> str:
-        """Have an image here; says its digest, ``host`` for the host's userland. Raises ``ImagePullFailed``."""
+        """Have an image here; what it is by digest, ``host`` for the host's userland. Raises ``ImagePullFailed``."""
+        ...
+
+    async def build(self, folder: Path, timeout_sec: float) -> str:
+        """The image of a folder with a ``Dockerfile``, built once for the same content; says what it is by digest.
+
+        Raises ``ImagePullFailed``, and ``UnsupportedByBackend`` where nothing can be built.
+        """
         ...
 
     async def create(self, spec: SandboxSpec) -> Sandbox:

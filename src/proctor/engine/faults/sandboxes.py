@@ -63,6 +63,12 @@ class FaultyBackend:
             raise ImagePullFailed("docker pull: unexpected EOF", engine_exit=PULL_DROPPED, where=image)
         return await self._backend.pull(image)
 
+    async def build(self, folder: Path, timeout_sec: float) -> str:
+        """``pull_drop``: as a build ends whose base image does not come."""
+        if self._hit.makes(FaultKind.PULL_DROP):
+            raise ImagePullFailed("docker build: unexpected EOF", engine_exit=PULL_DROPPED, where=str(folder))
+        return await self._backend.build(folder, timeout_sec)
+
     async def create(self, spec: SandboxSpec) -> Sandbox:
         """``full_disk``: the host has no room for the sandbox's files."""
         if self._hit.makes(FaultKind.FULL_DISK):
@@ -94,6 +100,11 @@ class FaultySandbox:
     def strengths(self) -> Mapping[LimitKind, Strength]:
         """The real one's."""
         return self._sandbox.strengths
+
+    @property
+    def workdir(self) -> str:
+        """The real one's."""
+        return self._sandbox.workdir
 
     async def exec(self, request: ExecRequest) -> ExecResult:
         """Run the command, unless its session is the one that a fault ends: then nothing of it runs."""

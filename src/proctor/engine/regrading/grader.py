@@ -74,6 +74,7 @@ class Regrader:
         grader = StepGrader(self._parts, sandboxes, loaded, lambda: _unheard)
         gradings: list[GradingFacts] = []
         results: list[GradingFacts] = []
+        await sandboxes.bring_images(loaded.task, loaded.folder)
         try:
             for plan in plans:
                 with tempfile.TemporaryDirectory(dir=self._parts.scratch) as folder:

@@ -38,7 +38,7 @@ from proctor.sandboxes.interfaces import (
 )
 from proctor.sandboxes.owners import owner_is_dead
 
-__all__ = ["DockerBackend"]
+__all__ = ["DockerBackend", "mark_of"]
 
 _DROPPED = ("NET_RAW", "MKNOD", "AUDIT_WRITE")
 """Of the engine's own set of capabilities: what lets a container forge packets, devices or audit records."""
@@ -65,7 +65,8 @@ class DockerBackend:
         return Capabilities(
             networks=frozenset({Network.NONE, Network.PUBLIC}),
             users=None,
-            images=True,
+            host=False,
+            builds=True,
             snapshots=True,
             limits={
                 LimitKind.MEMORY: Strength.ENFORCED,
@@ -121,10 +122,18 @@ class DockerBackend:
         finally:
             await engine.close()
 
+    async def build(self, folder: Path, timeout_sec: float) -> str:
+        """The image of a folder with a ``Dockerfile``; says its id. Raises ``ImagePullFailed``."""
+        engine = await connect()
+        try:
+            return await images.build(engine, folder, timeout_sec, {OURS: self._mark})
+        finally:
+            await engine.close()
+
     async def create(self, spec: SandboxSpec) -> Sandbox:
         """Start a sandbox. Raises ``UnsupportedByBackend`` before launch or ``SandboxStartError``."""
         image = _named(spec.image)
-        parts_of_workdir(spec.workdir)
+        parts_of_workdir(spec.workdir or "/")
         if spec.network is Network.ALLOWLIST or spec.allowed_hosts:
             raise UnsupportedByBackend("single hosts can't be allowed yet; all or none can", where="network")
         engine = await connect()
@@ -141,9 +150,10 @@ class DockerBackend:
             made = (await engine.ask("POST", "containers/create", self._body(known, spec), name=name))["Id"]
             users = read_users(await _passwd(engine, made))
             user = _chosen(spec.user, known, users)
-            container = Container(id=made, name=name, user=user, users=users)
+            workdir = spec.workdir or known["Config"].get("WorkingDir") or "/"
+            container = Container(id=made, name=name, user=user, users=users, workdir=workdir)
             sandbox = DockerSandbox(engine, container, spec, self._strengths(spec), self._destroyed)
-            await self._fill(sandbox, spec, user)
+            await self._fill(sandbox, spec, user, workdir)
             self._open[name] = sandbox
             return sandbox
         except BaseException:
@@ -152,9 +162,9 @@ class DockerBackend:
             await engine.close()
             raise
 
-    async def _fill(self, sandbox: DockerSandbox, spec: SandboxSpec, user: User) -> None:
+    async def _fill(self, sandbox: DockerSandbox, spec: SandboxSpec, user: User, workdir: str) -> None:
         """The field's folders and the working one, a kept state if there is one; then it is started."""
-        parts = parts_of_workdir(spec.workdir)
+        parts = parts_of_workdir(workdir)
         own = ["/".join(parts[:end]) for end in range(1, len(parts) + 1)]
         missing = [name for name in (*_FOLDERS, *own) if not await sandbox.has(f"/{name}")]
         if missing:

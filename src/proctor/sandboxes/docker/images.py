@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
+import hashlib
 import json
+from collections import deque
 from collections.abc import Mapping
-from typing import Any
+from pathlib import Path
+from typing import IO, Any
 from urllib.parse import quote
 
 from proctor.sandboxes.docker.engine import Engine, EngineError
+from proctor.sandboxes.docker.tars import pack
 from proctor.sandboxes.errors import ExecChannelError, ImagePullFailed
 
-__all__ = ["ensure", "find"]
+__all__ = ["build", "ensure", "find"]
+
+_REPOSITORY = "proctor-environment"
+"""Images that we build are tagged with it and the digest of what they were built from."""
 
 
 async def find(engine: Engine, image: str) -> Mapping[str, Any]:
@@ -23,7 +31,7 @@ async def find(engine: Engine, image: str) -> Mapping[str, Any]:
 
 
 async def ensure(engine: Engine, image: str) -> str:
-    """Pull an image unless it is here; the digest of its content. Raises ``ImagePullFailed``."""
+    """Pull an image unless it is here; its name by digest. Raises ``ImagePullFailed``."""
     try:
         found = await find(engine, image)
     except ImagePullFailed as absent:
@@ -32,7 +40,51 @@ async def ensure(engine: Engine, image: str) -> str:
         await _pull(engine, image, absent)
         found = await find(engine, image)
     digests = found.get("RepoDigests") or []
-    return str(digests[0]).partition("@")[2] if digests else str(found["Id"])
+    return str(digests[0]) if digests else str(found["Id"])
+
+
+async def build(engine: Engine, folder: Path, timeout_sec: float, labels: Mapping[str, str]) -> str:
+    """Build a folder's Dockerfile unless that was done before; the image's id. Raises ``ImagePullFailed``."""
+    if not (folder / "Dockerfile").is_file():
+        raise ImagePullFailed("there is no Dockerfile", where=str(folder))
+    with pack(folder, ".", (0, 0), times=False) as context:
+        digest = await asyncio.to_thread(_digest, context)
+        tag = f"{_REPOSITORY}:{digest[:32]}"
+        try:
+            return str((await find(engine, tag))["Id"])
+        except ImagePullFailed:
+            pass
+        try:
+            async with asyncio.timeout(timeout_sec):
+                await _build(engine, context, tag, labels, folder)
+        except TimeoutError as error:
+            raise ImagePullFailed(f"the build took more than {timeout_sec:.0f} s", where=str(folder)) from error
+    return str((await find(engine, tag))["Id"])
+
+
+def _digest(context: IO[bytes]) -> str:
+    digest = hashlib.sha256()
+    while piece := context.read(1 << 20):
+        digest.update(piece)
+    context.seek(0)
+    return digest.hexdigest()
+
+
+async def _build(engine: Engine, context: IO[bytes], tag: str, labels: Mapping[str, str], folder: Path) -> None:
+    words: deque[str] = deque(maxlen=20)
+    try:
+        async with engine.send(
+            "POST", "build", data=context, t=tag, labels=json.dumps(dict(labels)), rm=True, forcerm=True
+        ) as answer:
+            async for line in answer.content:
+                told = json.loads(line)
+                words.append(str(told.get("stream", "")).strip())
+                if "error" in told:
+                    last = " | ".join(word for word in words if word)[-1000:]
+                    status = _status(str(told["error"]))
+                    raise ImagePullFailed(f"{told['error']}: {last}", http_status=status, where=str(folder))
+    except (EngineError, ExecChannelError, ValueError) as error:
+        raise ImagePullFailed(f"the build broke off: {error}", where=str(folder)) from error
 
 
 async def _pull(engine: Engine, image: str, absent: ImagePullFailed) -> None:

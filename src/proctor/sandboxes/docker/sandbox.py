@@ -74,6 +74,7 @@ class Container:
     name: str
     user: User
     users: Mapping[str, User]
+    workdir: str
 
 
 class DockerSandbox:
@@ -110,6 +111,11 @@ class DockerSandbox:
         """How far each limit holds for this sandbox; stored on the attempt."""
         return self._strengths
 
+    @property
+    def workdir(self) -> str:
+        """Where its commands start."""
+        return self._container.workdir
+
     # --- commands -----------------------------------------------------------------------------------------------------
 
     async def exec(self, request: ExecRequest) -> ExecResult:
@@ -135,7 +141,7 @@ class DockerSandbox:
             "AttachStderr": True,
             "User": user.name,
             "Env": [f"{name}={value}" for name, value in environment.items()],
-            "Cmd": ["/bin/sh", "-c", EXEC, "sh", request.cwd or self._spec.workdir, *request.argv],
+            "Cmd": ["/bin/sh", "-c", EXEC, "sh", request.cwd or self.workdir, *request.argv],
         }
 
     async def _run(self, command: _Command, request: ExecRequest) -> ExecResult:

@@ -31,16 +31,16 @@ _HEADERS = 4096
 
 
 @contextmanager
-def pack(source: Path, name: str, owner: tuple[int, int]) -> Iterator[IO[bytes]]:
-    """A host file or tree as a tar whose one root entry is ``name``."""
+def pack(source: Path, name: str, owner: tuple[int, int], *, times: bool = True) -> Iterator[IO[bytes]]:
+    """A host file or tree as a tar whose one root entry is ``name``; without ``times`` equal trees are equal tars."""
     with TemporaryFile() as file:
         with tarfile.open(fileobj=file, mode="w", format=tarfile.PAX_FORMAT) as tar:
-            _add(tar, source, name, owner)
+            _add(tar, source, name, owner, times=times)
         file.seek(0)
         yield file
 
 
-def _add(tar: tarfile.TarFile, source: Path, name: str, owner: tuple[int, int]) -> None:
+def _add(tar: tarfile.TarFile, source: Path, name: str, owner: tuple[int, int], *, times: bool) -> None:
     info = source.lstat()
     if not (stat.S_ISREG(info.st_mode) or stat.S_ISDIR(info.st_mode) or stat.S_ISLNK(info.st_mode)):
         raise TransferRefused("neither file, folder nor symlink", where=str(source))
@@ -48,8 +48,9 @@ def _add(tar: tarfile.TarFile, source: Path, name: str, owner: tuple[int, int]) 
     member.uid, member.gid = owner
     member.uname = member.gname = ""
     member.mode = info.st_mode & 0o1777
-    member.pax_headers = {"mtime": f"{info.st_mtime_ns // 10**9}.{info.st_mtime_ns % 10**9:09d}"}
-    member.mtime = info.st_mtime_ns // 10**9
+    member.mtime = info.st_mtime_ns // 10**9 if times else 0
+    if times:
+        member.pax_headers = {"mtime": f"{info.st_mtime_ns // 10**9}.{info.st_mtime_ns % 10**9:09d}"}
     if not member.isreg():
         tar.addfile(member)
     else:
@@ -57,7 +58,7 @@ def _add(tar: tarfile.TarFile, source: Path, name: str, owner: tuple[int, int]) 
             tar.addfile(member, file)
     if stat.S_ISDIR(info.st_mode):
         for child in sorted(source.iterdir()):
-            _add(tar, child, f"{name}/{child.name}", owner)
+            _add(tar, child, f"{name}/{child.name}", owner, times=times)
 
 
 def folders_tar(folders: list[tuple[str, int]], owner: tuple[int, int]) -> IO[bytes]:

@@ -45,6 +45,7 @@ from proctor.sandboxes.local.records import (
 from proctor.sandboxes.local.sandbox import LocalSandbox, Place
 from proctor.sandboxes.local.userland import (
     AGENT,
+    WORKDIR,
     Userland,
     host_userland,
     image_userland,
@@ -85,7 +86,8 @@ class LocalBackend:
         return Capabilities(
             networks=frozenset({Network.NONE, Network.PUBLIC}),
             users=frozenset({AGENT}),
-            images=True,
+            host=True,
+            builds=False,
             snapshots=True,
             limits=strengths.strengths(),
         )
@@ -104,6 +106,10 @@ class LocalBackend:
     async def pull(self, image: str | None) -> str:
         """Nothing to pull: the host's userland or an unpacked image's path."""
         return image or "host"
+
+    async def build(self, folder: Path, timeout_sec: float) -> str:
+        """Nothing is built here."""
+        raise UnsupportedByBackend("an image can't be built here", where=str(folder))
 
     async def create(self, spec: SandboxSpec) -> Sandbox:
         """Start a sandbox. Raises ``UnsupportedByBackend`` before launch or ``SandboxStartError``."""
@@ -158,7 +164,7 @@ class LocalBackend:
             changed = [path for path in spec.base.changed_system_paths if belongs_to_system(path)]
             if changed:
                 raise UnsupportedByBackend(f"the system's own /{changed[0]} differs in it", where="base")
-        workdir_parts(spec.workdir)
+        workdir_parts(spec.workdir or WORKDIR)
         if spec.image is None:
             return host_userland(shared_etc(self._place()), network=spec.network is Network.PUBLIC)
         return self._image(Path(spec.image))
@@ -189,7 +195,7 @@ class LocalBackend:
 
     async def _fill(self, place: Place, spec: SandboxSpec) -> None:
         place.root.mkdir(mode=0o755)
-        make_root(place.root, place.userland, place.owner, spec.workdir)
+        make_root(place.root, place.userland, place.owner, spec.workdir or WORKDIR)
         if spec.base is not None:
             await asyncio.to_thread(_unpack, spec.base, place, spec.restore_system)
         elif place.userland.template is not None:

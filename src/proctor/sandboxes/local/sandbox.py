@@ -41,7 +41,7 @@ from proctor.sandboxes.local.launch import Launched, memory_file
 from proctor.sandboxes.local.meters import Meter, descendants
 from proctor.sandboxes.local.orphans import kill_unborn
 from proctor.sandboxes.local.records import RECORD
-from proctor.sandboxes.local.userland import AGENT, Userland, agent_environment
+from proctor.sandboxes.local.userland import AGENT, WORKDIR, Userland, agent_environment
 from proctor.sandboxes.requests import refuse_words
 
 __all__ = ["LocalSandbox", "Place"]
@@ -105,6 +105,11 @@ class LocalSandbox:
         return self._strengths
 
     @property
+    def workdir(self) -> str:
+        """Where its commands start."""
+        return self._spec.workdir or WORKDIR
+
+    @property
     def keeper_pid(self) -> int | None:
         """The host's number of its first process."""
         return self._keeper
@@ -154,7 +159,7 @@ class LocalSandbox:
                 streams.append(captures[-1].write_end)
             killed, began = self._oom_kills(), time.monotonic()
             number, done = await self._channel.start(
-                request.argv, environment, request.cwd or self._spec.workdir, streams, request.session
+                request.argv, environment, request.cwd or self.workdir, streams, request.session
             )
             for capture in captures:
                 capture.release()

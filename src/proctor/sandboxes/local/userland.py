@@ -18,6 +18,7 @@ __all__ = [
     "AGENT",
     "AGENT_ID",
     "HOSTNAME",
+    "WORKDIR",
     "Userland",
     "agent_environment",
     "host_userland",
@@ -29,6 +30,7 @@ __all__ = [
 ]
 
 AGENT = "agent"
+WORKDIR = "/app"
 AGENT_ID = 1000
 HOME = "/home/agent"
 HOSTNAME = "sandbox"

@@ -1,0 +1,90 @@
+"""The docker backend on a real engine: the contract that every backend passes, and what is an engine's own."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import time
+
+import pytest
+
+from proctor.sandboxes.docker import DockerBackend
+from proctor.sandboxes.errors import ImagePullFailed
+from proctor.sandboxes.interfaces import ExecRequest, LimitKind, SandboxSpec
+from tests.contracts.sandboxes import RealSandboxContract, labels, shell
+
+
+def containers() -> list[str]:
+    """Every container of ours that the engine has, running or not."""
+    asked = ["docker", "ps", "--all", "--quiet", "--filter", "label=dev.proctor.sandbox"]
+    return subprocess.run(asked, capture_output=True, text=True, check=True).stdout.split()
+
+
+@pytest.fixture
+def backend() -> DockerBackend:
+    return DockerBackend("tests")
+
+
+@pytest.fixture
+async def image(backend, image_folder) -> str:
+    return await backend.build(image_folder, 120)
+
+
+class TestDocker(RealSandboxContract):
+    time_unit_ns = 10**9
+    keeps_holes = False
+    unseen = "bc"  # the engine skips sockets; to overlayfs that device is a whiteout
+
+    @pytest.fixture
+    def backend(self):
+        return DockerBackend("tests")
+
+    @pytest.fixture(autouse=True)
+    async def _image(self, backend, image_folder):
+        type(self).image = await backend.build(image_folder, 120)
+        yield
+        assert containers() == []
+
+
+async def test_a_build_is_made_once_for_the_same_content(backend, image_folder, tmp_path):
+    first = await backend.build(image_folder, 120)
+    (tmp_path / "Dockerfile").write_text((image_folder / "Dockerfile").read_text())
+    began = time.monotonic()
+    assert await backend.build(tmp_path, 120) == first
+    assert time.monotonic() - began < 2
+
+
+async def test_a_build_that_fails_says_what_was_printed(backend, base, tmp_path):
+    (tmp_path / "Dockerfile").write_text(f"FROM {base}\nRUN echo what-went-wrong && exit 7\n")
+    with pytest.raises(ImagePullFailed, match="what-went-wrong"):
+        await backend.build(tmp_path, 120)
+
+
+async def test_an_image_that_is_nowhere_is_told(backend):
+    with pytest.raises(ImagePullFailed):
+        await backend.pull("127.0.0.1:9/nothing:1")
+
+
+async def test_commands_run_as_whom_they_are_asked_to(backend, image):
+    box = await backend.create(SandboxSpec(labels=labels(), image=image))
+    try:
+        assert (await shell(box, "id -un; echo $HOME; pwd")).stdout == b"agent\n/home/agent\n/app\n"
+        assert (await shell(box, "id -un; echo $HOME", user="root")).stdout == b"root\n/root\n"
+    finally:
+        await box.destroy()
+
+
+async def test_root_that_patches_the_shell_is_still_killed_in_time(backend, image):
+    box = await backend.create(SandboxSpec(labels=labels(), image=image, user="root"))
+    try:
+        lie = "#!/bin/bash\nwhile :; do read -r -t 1000 _ </dev/zero; done\n"
+        plant = f"printf %s {json.dumps(lie)} > /tmp/sh; chmod 755 /tmp/sh; setsid sleep 5000 & cp /tmp/sh /bin/sh"
+        await shell(box, plant)
+        result = await box.exec(ExecRequest(argv=["true"], timeout_sec=1))
+        assert (result.limit, result.signal) == (LimitKind.WALL, 9)
+        assert result.seconds < 30
+        await box.kill_all()
+        top = subprocess.run(["docker", "top", box.id], capture_output=True, text=True)
+        assert "sleep" not in top.stdout
+    finally:
+        await box.destroy()
