@@ -52,7 +52,8 @@ def reclassify(
 def _tell(done: Reclassification) -> None:
     from proctor.reports.tables import moves_table, rates_change_table
 
-    show(moves_table(done.moves) if done.moves else "No cell is in another class.")
+    show(f"{done.run_set.name}: what {done.before} said, and what {done.after} says")
+    show(moves_table(done.moves) if done.moves else "No cell is in another class, or has another verdict or owner.")
     show(rates_change_table(done.rates_before, done.rates_after))
 
 

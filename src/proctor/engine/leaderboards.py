@@ -20,6 +20,9 @@ from proctor.kernel.words import counted
 
 __all__ = ["ClassCount", "LeaderboardRow", "Usage", "counts_document", "leaderboard"]
 
+REWARD_SCALE: float = 2.0**64
+"""What the statement's sums of rewards are divided by, so that no sum of numbers leaves the range of one."""
+
 _run = partial(run_query, "proctor.engine")
 
 
@@ -148,7 +151,7 @@ def _row(
         series=profile.series,
         configuration=profile.configuration,
         rates=rate,
-        mean_reward=sum(tally.reward or 0.0 for tally in mine) / rewarded if rewarded else None,
+        mean_reward=sum(tally.reward or 0.0 for tally in mine) / rewarded * REWARD_SCALE if rewarded else None,
         rank=rank,
         usage=usage.get(profile.position, _NO_USAGE),
         classes=tuple(count for position, count in classes if position == profile.position),

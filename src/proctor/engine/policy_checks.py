@@ -327,7 +327,9 @@ def _check_whole(policy: OutcomePolicy, where: str) -> None:
     for phase, facts in _NOT_THE_MODELS:
         if not any(rule.fits(phase, {"failed": True, "graded": True, **facts}) for rule in owed):
             seen = ", ".join(f"{field} = {value!r}" for field, value in facts.items()) or "failed = true"
-            message = f"No rule is for a phase {phase!r} that ended with {{ {seen} }}: that is not the model's, and owed."
+            message = (
+                f"No rule is for a phase {phase!r} that ended with {{ {seen} }}: that is not the model's, and owed."
+            )
             raise PolicyInvalid(message, where=f"{where}: rules")
 
 

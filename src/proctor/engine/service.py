@@ -68,6 +68,8 @@ class Rehearsal:
     """What opening a run set would do. ``existing``: the one that would be gone on with."""
 
     existing: UUID | None
+    policy_version: str
+    """What it would count by: one that is there may have been reclassified."""
     moved: tuple[str, ...]
     cells: reading.CellCounts
     wanted: Mapping[CellKind, int]
@@ -108,7 +110,13 @@ class EngineService:
                 counts = reading.cell_counts(connection, self.tenant, opened.run_set)
                 taken_back.rollback()
             existing = None if opened.created else opened.run_set.id
-            return Rehearsal(existing=existing, moved=tuple(moved), cells=counts, wanted=opened.wanted)
+            return Rehearsal(
+                existing=existing,
+                policy_version=opened.run_set.policy_version,
+                moved=tuple(moved),
+                cells=counts,
+                wanted=opened.wanted,
+            )
 
         return self.read(work)
 
@@ -221,10 +229,11 @@ class EngineService:
             )
 
     def reasons(self, connection: Connection, row: RunSetRow) -> list[str]:
-        """What makes every row of a run set not comparable: its spec as planned, and what its tasks are worth now."""
+        """What makes every row of a run set not comparable: its policy, its spec, and what its tasks are worth now."""
         spec = RunSetSpec.model_validate(planning.stored_spec(connection, self.tenant, row.id))
         grounds = grounds_of(connection, self.tenant, row.id)
-        return [*override_reasons(spec), *baseline_reasons(connection, self.tenant, row.suite_id, grounds)]
+        baseline = baseline_reasons(connection, self.tenant, row.suite_id, grounds)
+        return [*policy_book.reasons_against(row.policy_version), *override_reasons(spec), *baseline]
 
     def reasons_before(self, resolved: Resolved) -> list[str]:
         """The same before anything is started."""
