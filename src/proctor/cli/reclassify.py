@@ -45,7 +45,7 @@ def reclassify(
         show("Nothing was changed. To let it count: --yes")
     else:
         show(f"{done.run_set.name} counts by {done.after} now; {counted(owed, 'cell')} owed")
-    if owed:
+    if owed and not done.imported:
         show(f"To run them: proctor resume {done.run_set.name}")
 
 

@@ -556,6 +556,15 @@ ON CONFLICT DO NOTHING;
 SELECT id, record FROM proctor.unlinked
 WHERE tenant_id = :tenant AND run_set_id = :run_set AND linked_at IS NULL AND id > :after ORDER BY id LIMIT :page;
 
+-- name: attempts_at
+-- Which of these imported attempts are there, with all that was imported of each.
+SELECT a.id, a.started_at, a.ended_at, a.usage,
+       (SELECT jsonb_agg(jsonb_build_array(v.phase, v.detail) ORDER BY v.seq) FROM proctor.evidence v
+        WHERE v.tenant_id = a.tenant_id AND v.attempt_id = a.id) AS evidence,
+       (SELECT jsonb_build_array(g.rewards, g.detail->'problem') FROM proctor.grading g
+        WHERE g.tenant_id = a.tenant_id AND g.attempt_id = a.id ORDER BY g.number LIMIT 1) AS grading
+FROM proctor.attempt a WHERE a.tenant_id = :tenant AND a.id = ANY(CAST(:ids AS uuid[]));
+
 -- name: unlinked_counts
 -- Cells, not attempts: what of a run set can't be linked, by the names it came under.
 SELECT suite, profile, reason, count(*) AS attempts, count(DISTINCT (profile, task, trial)) AS cells

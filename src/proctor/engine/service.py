@@ -19,6 +19,7 @@ from proctor.engine import leaderboards, planning, policy_book, reading, reclass
 from proctor.engine.certificates.certificate import Ground
 from proctor.engine.certificates.standing import baseline_reasons, grounds_of
 from proctor.engine.errors import NoTaskFits, RunSetEnded, RunSetImported, RunSetMoved, RunSetRuns
+from proctor.engine.imports.bringing import is_imported
 from proctor.engine.outcomes import OutcomePolicy
 from proctor.engine.planning import CellKind, RunSetRow
 from proctor.engine.reclassifying import Reclassifier
@@ -211,6 +212,10 @@ class EngineService:
         own = ("coverage: ", "withdrawn: ")
         return all([one for one in reasons if not one.startswith(own)] == today for reasons in last)
 
+    def publish(self, identity: UUID) -> None:
+        """Append leaderboard revisions where the last ones no longer say what the table says."""
+        self.read(lambda c: self._publish(c, reading.find_run_set(c, self.tenant, str(identity))))
+
     def _publish(self, connection: Connection, row: RunSetRow) -> None:
         for one in leaderboards.leaderboard(connection, self.tenant, row, self.reasons(connection, row)):
             _run(
@@ -254,6 +259,8 @@ class EngineService:
 
         def work(connection: Connection) -> None:
             row = reading.find_run_set(connection, self.tenant, str(identity))
+            if is_imported(self.stored_plan(connection, row).profiles):
+                raise RunSetImported(where=row.name)
             if row.state == "complete" or (row.state == "cancelled" and state == "paused"):
                 remedy = "`proctor run` with --fresh runs it again." if row.state == "complete" else None
                 raise RunSetEnded(f"It is {row.state}.", where=row.name, remedy=remedy)
@@ -269,7 +276,7 @@ class EngineService:
         def work(connection: Connection) -> int:
             row = reading.find_run_set(connection, self.tenant, str(identity))
             plan = self.stored_plan(connection, row)
-            if any(str(profile.document["origin"]).startswith("import:") for profile in plan.profiles):
+            if is_imported(plan.profiles):
                 raise RunSetImported(where=row.name)
             queued = planning.enqueue_undecided(connection, plan, identity, revive=True)
             if queued:
@@ -313,11 +320,17 @@ class EngineService:
         return self.read(work)
 
     def _reopen(self, connection: Connection, row: RunSetRow) -> int:
-        """Queue what a run set owes, but for one that somebody paused or cancelled; returns how many cells."""
-        if row.state in ("paused", "cancelled"):
+        """Queue what a run set owes, but for one that somebody paused or cancelled; returns how many cells.
+
+        Of results that others made nothing is queued, and one whose import was cut off stays that.
+        """
+        plan, imported = self.stored_plan(connection, row), False
+        if row.state in ("paused", "cancelled") or (imported := is_imported(plan.profiles)):
             progress = reading.progress(connection, self.tenant, row)
+            if imported and row.state != "running":
+                planning.set_state(connection, self.tenant, row.id, *_ending(row, progress, None))
             return progress.expected - progress.decided
-        owed = sum(planning.enqueue_undecided(connection, self.stored_plan(connection, row), row.id).values())
+        owed = sum(planning.enqueue_undecided(connection, plan, row.id).values())
         progress = reading.progress(connection, self.tenant, row)
         state, reason = ("running", "reclassified") if owed else _ending(row, progress, None)
         planning.set_state(connection, self.tenant, row.id, state, reason)
