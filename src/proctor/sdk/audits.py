@@ -7,6 +7,7 @@ import json
 import os
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -20,6 +21,7 @@ from proctor.engine.auditing import (
     Cells,
     Denominator,
     Rules,
+    RulesInvalid,
     Unlinked,
     compare_denominator,
     count_cells,
@@ -35,6 +37,7 @@ from proctor.kernel.errors import UsageError
 from proctor.sandboxes.interfaces import Labels
 from proctor.sdk.documents import document
 from proctor.sdk.imports import names_of
+from proctor.suites.errors import AliasInvalid
 
 __all__ = ["AuditReport", "Repair", "RunSetAudit", "audit", "read_profile_list"]
 
@@ -148,6 +151,7 @@ def audit(
     rows = _rows(platform, request.run_set)
     known = {name for row in rows for name in _profile_names(platform, row)} if request.rules.variants else set()
     request.rules.check_profiles(known, where=request.rules_file)
+    _check_suites(platform, rows, request)
     listed = [] if request.profile_list is None else read_profile_list(request.profile_list)
     found = []
     for row in rows:
@@ -160,6 +164,14 @@ def audit(
         leaked_sandboxes=asyncio.run(local_backend(platform.settings).leaked(_dead)),
     )
     return _apply(platform, rows, report, request) if request.apply else report
+
+
+def _check_suites(platform: Platform, rows: Sequence[RunSetRow], request: AuditRequest) -> None:
+    """Raises ``RulesInvalid`` where a name of before is the label of another suite now: it can't mean both."""
+    audited = {row.suite_id for row in rows}
+    for alias in platform.suites.aliases(platform.tenant) if request.rules.suites else ():
+        if alias.valid_to is None and alias.name in request.rules.suites and alias.target not in audited:
+            raise RulesInvalid(f"{alias.name!r} is a label of another suite.", where=f"{request.rules_file}: suites")
 
 
 async def _dead(_: Labels) -> bool:
@@ -307,10 +319,14 @@ def _repair(platform: Platform, row: RunSetRow, found: RunSetAudit, rules: Rules
 
 
 def _keep_names(platform: Platform, row: RunSetRow, names: Names, rules: Rules) -> None:
-    """The suite's earlier names become labels of it, so that whatever else came under them resolves as well."""
+    """The suite's earlier names become labels of it, so that whatever else came under them resolves as well.
+
+    One that can't be a label stays with the rules file.
+    """
     for name in rules.suites:
         if name not in names.suites:
-            platform.suites.set_alias(platform.tenant, name, row.suite_id, source="audit")
+            with suppress(AliasInvalid):
+                platform.suites.set_alias(platform.tenant, name, row.suite_id, source="audit")
 
 
 def _mend_list(platform: Platform, path: Path, row: RunSetRow) -> None:
