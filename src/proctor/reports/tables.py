@@ -170,23 +170,24 @@ def _cell_texts(cell: CellRow, profiles: Mapping[int, str], tasks: Mapping[str, 
 
 def history_table(rows: Sequence[Mapping[str, Any]]) -> RenderableType:
     """A series over time; policies are named where a revision was judged by one that does not go unsaid."""
-    names = ("strict", "coverage", "comparable")
+    numbers, ids = ("strict", "coverage", "comparable"), ("when", "suite", "configuration")
     policies = ["policy"] if any(policy_words(row["policy_version"]) for row in rows) else []
-    ids = ("when", "suite", "configuration", *policies)
-    stood = "\n".join(("suite", "configuration", *policies))
-    wide = table("when", "run set", "profile", *ids[1:], *names, right=_OVER, whole=ids)
-    narrow = table("when", "run set\nprofile", stood, *names, right=_OVER, whole=("when", stood))
+    wide = table("when", "run set", "profile", *ids[1:], *policies, *numbers, right=_OVER, whole=ids)
+    named = "\n".join(("run set", "profile", *policies))
+    narrow = table("when", named, _STOOD, *numbers, right=_OVER, whole=("when", _STOOD))
     for row in rows:
-        by = [row["suite_id"][:8], row["configuration"][:8], *(row["policy_version"] for _ in policies)]
+        suite, configuration = row["suite_id"][:8], row["configuration"][:8]
         comparable = "yes" if row["comparable"] else f"no: {row['reasons'][0]}"
         day, time = row["created_at"].strftime("%Y-%m-%d"), row["created_at"].strftime("%H:%M")
-        of = (row["run_set"], row["profile"])
-        wide.add_row(f"{day} {time}", *of, *by, *_over(row["counts"], " "), comparable)
-        narrow.add_row(f"{day}\n{time}", "\n".join(of), "\n".join(by), *_over(row["counts"], "\n"), comparable)
+        names, by = (row["run_set"], row["profile"]), [row["policy_version"] for _ in policies]
+        wide.add_row(f"{day} {time}", *names, suite, configuration, *by, *_over(row["counts"], " "), comparable)
+        stacked = (f"{day}\n{time}", "\n".join((*names, *by)), f"{suite}\n{configuration}")
+        narrow.add_row(*stacked, *_over(row["counts"], "\n"), comparable)
     return Fitting([wide], [narrow])
 
 
 _OVER = ("strict", "coverage")
+_STOOD: str = "suite\nconfiguration"
 
 
 def _over(counts: Mapping[str, Any], gap: str) -> list[str]:
