@@ -21,15 +21,17 @@ Every command ends with one of these:
 | code | meaning |
 |---|---|
 | 0 | done, and the gate (if there is one) is met |
-| 1 | the gate is missed; `task try`: a solution is not as it should be; `suite check`: a task is refused |
+| 1 | the gate is missed; `task try`: a solution is not as it should be; `suite check`: a task is refused; \
+`audit`: something is not as it should be |
 | 2 | usage: the command or a file says something that can't be done |
-| 3 | gaps remain: cells without a verdict, malformed tasks, tasks not decided by `suite check`; or an open gate |
+| 3 | gaps remain: cells without a verdict, malformed tasks, tasks not decided by `suite check`, \
+imported attempts that are not linked; or an open gate |
 | 4 | the run set is paused, by hand or because a budget is used up |
 | 5 | our own fault, or the machine's |
 | 130 | interrupted; what to type to go on is printed |
 
-With `--json` an error is `{"error": {"code", "message", "where", "remedy"}}` on standard output. Codes are stable and
-never reused.
+With `--json` every error, a fault of our own too, is `{"error": {"code", "message", "where", "remedy"}}` on standard
+output. Codes are stable and never reused.
 
 | code | exit | what happened | what to do |
 |---|---|---|---|

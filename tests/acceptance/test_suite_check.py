@@ -28,6 +28,20 @@ elif [ "$(cat /app/answer.txt)" = 42 ]; then echo 1
 else echo 0
 fi > /logs/verifier/reward.txt
 """
+TERMINAL_BENCH = """
+instruction: Write 42 into /app/answer.txt.
+difficulty: easy
+parser_name: pytest
+proctor:
+  verification: live
+  local:
+    tools: [bash]
+"""
+RUN_TESTS = """
+sleep 0.2
+echo "=== short test summary info ==="
+if [ "$(cat /app/answer.txt)" = 42 ]; then echo "PASSED a::b"; else echo "FAILED a::b"; fi
+"""
 pytestmark = [pytest.mark.journey, pytest.mark.slow, pytest.mark.timeout(300)]
 
 FILE = 'name = "f"\nsuite = "tasks"\n[[profiles]]\nname = "p"\nagent = "noop"\n'
@@ -53,11 +67,11 @@ def test_sound_tasks_are_certified_once_and_can_be_compared(cli: Cli) -> None:
     assert [task["verdict"] for task in report["tasks"]] == ["certified", "certified"]
     solutions = [run["solution"] for run in report["tasks"][0]["runs"]]
     assert solutions[:7] == ["oracle"] * 5 + ["noop", "wrong"]
-    assert len(solutions) == 15
+    assert len(solutions) == 16
     assert all(run["as_wanted"] for task in report["tasks"] for run in task["runs"])
     again = cli("suite", "check", "tasks")
     assert again.stderr.count("certified already") == 2
-    assert "8 of 8 caught" in again.stdout
+    assert "9 of 9 caught" in again.stdout
     more = cli.json("suite", "check", "tasks", "--task", "access*", "--oracle-runs", "6")
     assert [(task["name"], task["skipped"]) for task in more["tasks"]] == [("proctor/access-report", False)]
     assert [run["solution"] for run in more["tasks"][0]["runs"]].count("oracle") == 6
@@ -89,6 +103,33 @@ def test_a_forgeable_task_is_refused_quarantined_and_released_when_it_is_mended(
     again = cli.json("suite", "check", "tasks", "--again")["tasks"][0]
     assert (again["verdict"], again["skipped"]) == ("certified", False)
     assert cli.json("run", "f.toml", "--dry-run")["comparable"] is True
+
+
+def test_a_live_task_of_terminal_bench_is_refused_as_harbors_are(cli: Cli) -> None:
+    """Its verifier is another script, and its verdict is what that prints: what outlives the agent has both."""
+    cli.write("tasks/hello/task.yaml", TERMINAL_BENCH)
+    cli.write("tasks/hello/Dockerfile", "FROM debian:12\nWORKDIR /app\n")
+    cli.write("tasks/hello/solution.sh", "echo 42 > /app/answer.txt\n")
+    cli.write("tasks/hello/run-tests.sh", RUN_TESTS)
+    cli.write("tasks/hello/tests/test_outputs.py", "def test_answer(): pass\n")
+    told = cli("suite", "check", "tasks", code=1)
+    assert "hello: the forgery background-writer passes" in told.stdout
+    live = TERMINAL_BENCH.replace("verification: live", "verification: snapshot")
+    cli.write("tasks/hello/task.yaml", live)
+    told = cli("suite", "check", "tasks")
+    assert "9 of 9 caught" in told.stdout
+    assert "not tried" in told.stdout
+    assert "no wrong solution was tried: hello;" in told.stdout
+    (task,) = cli.json("suite", "check", "tasks")["tasks"]
+    assert [run["class"] for run in task["runs"] if run["solution"] == "wrong"] == ["not_tried"]
+    suite = next(one["suite_id"] for one in cli.json("suite", "list")["suites"] if shown(cli, one["suite_id"]))
+    (standing,) = cli.json("suite", "show", suite)["certificates"].values()
+    assert standing["runs"] == task["runs"]
+
+
+def shown(cli: Cli, suite: str) -> bool:
+    """Whether the suite's one task is shown as certified without a wrong solution."""
+    return "certified, no wrong solution tried, " in " ".join(cli("suite", "show", suite).stdout.split())
 
 
 def test_what_can_t_be_decided_is_exit_code_3(cli: Cli) -> None:

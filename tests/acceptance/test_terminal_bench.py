@@ -73,6 +73,9 @@ def test_the_authors_loop_tells_their_solutions_apart(cli: Cli) -> None:
         }
 
 
-def test_they_can_be_certified(cli: Cli) -> None:
+def test_they_can_be_certified_where_nothing_of_the_agent_is_beside_the_verifier(cli: Cli) -> None:
+    text = (TASKS / "word-count/task.yaml").read_text()
     shutil.copytree(TASKS / "word-count", cli.folder / "word-count")
+    assert "the forgery background-writer passes" in cli("suite", "check", "word-count", code=1).stdout
+    cli.write("word-count/task.yaml", text.replace("\nproctor:\n", "\nproctor:\n  verification: snapshot\n"))
     assert "certified" in cli("suite", "check", "word-count").stdout

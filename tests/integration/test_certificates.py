@@ -211,7 +211,7 @@ def test_a_sound_task_is_certified_and_stored(bench: Bench) -> None:
     made, seen = check(bench)
     assert verdicts(made) == ["certified", "certified"]
     assert (seen.count("oracle"), seen.count("noop"), seen.count("git-history")) == (10, 2, 2)
-    assert bench.sql("SELECT verdict, jsonb_array_length(runs) FROM proctor.certificate") == [("certified", 14)] * 2
+    assert bench.sql("SELECT verdict, jsonb_array_length(runs) FROM proctor.certificate") == [("certified", 16)] * 2
     assert bench.sql("SELECT count(*) FROM proctor.flake WHERE verdict") == [(10,)]
     assert reasons(bench) == []
     assert not list(bench.folder.glob("*.objects"))
@@ -222,7 +222,7 @@ def test_a_verifier_that_always_says_yes_is_refused(bench: Bench) -> None:
     ((made,), _) = check(bench)
     assert made is not None
     assert made.verdict is CheckVerdict.REFUSED
-    assert len(made.problems) == 9
+    assert len(made.problems) == 10
     assert "the forgery git-history passes" in made.problems
 
 

@@ -15,9 +15,8 @@ from pathlib import Path
 import pytest
 
 from proctor.engine.attempts import RunnerParts
-from proctor.engine.certificates.checks import TURNS, Check, checks_of, forgeries
+from proctor.engine.certificates.checks import TURNS, checks_of, forgeries
 from proctor.engine.certificates.runs import CheckRun, OneTask, run_check
-from proctor.kernel.canonical import Json
 from proctor.kernel.clock import SystemClock
 from proctor.objects.store import ObjectStore
 from proctor.queue.workers import WorkerIdentity
@@ -373,7 +372,8 @@ def terminal_bench(folder: Path, pause: str) -> LoadedTask:
     (folder / "tests").mkdir(parents=True)
     (folder / "Dockerfile").write_text("FROM debian:12\nWORKDIR /app\n")
     (folder / "task.yaml").write_text(
-        "instruction: Write 42 into /app/answer.txt.\ndifficulty: easy\nparser_name: pytest\nproctor:\n  verification: live\n  local:\n    tools: [bash]\n"
+        "instruction: Write 42 into /app/answer.txt.\ndifficulty: easy\nparser_name: pytest\n"
+        "proctor:\n  verification: live\n  local:\n    tools: [bash]\n"
     )
     (folder / "solution.sh").write_text("echo 42 > /app/answer.txt\n")
     (folder / "tests/test_outputs.py").write_text("def test_answer(): pass\n")
@@ -382,12 +382,6 @@ def terminal_bench(folder: Path, pause: str) -> LoadedTask:
         '[ "$(cat /app/answer.txt)" = 42 ] && echo "PASSED a::b" || echo "FAILED a::b"\n'
     )
     return load_task(folder)
-
-
-def background_writer() -> Check:
-    forgery = next(one for one in forgeries() if one.name == "background-writer")
-    options: dict[str, Json] = {"command": forgery.script}
-    return Check(solution=forgery.name, must_pass=False, agent="command", options=options, forgery=True)
 
 
 @pytest.mark.parametrize("script", ["test.sh", "run-tests.sh"])
@@ -399,5 +393,7 @@ async def test_a_writer_that_lives_on_wins_in_every_format(
     if script == "test.sh":
         run = await forged(parts, folder, "background-writer", mode="live", tests=f"{pause}\n{HONEST}")
     else:
-        run = await run_check(terminal_bench(tmp_path / "tb", pause), background_writer(), parts)
+        task = terminal_bench(tmp_path / "tb", pause)
+        (check,) = [one for one in checks_of(task, 1) if one.solution == "background-writer"]
+        run = await run_check(task, check, parts)
     assert run.passed, run

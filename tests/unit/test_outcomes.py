@@ -182,7 +182,7 @@ def test_a_policy_that_is_not_toml_is_refused() -> None:
 
 
 def test_a_policy_with_an_unknown_class_is_refused() -> None:
-    with pytest.raises(PolicyInvalid, match="OutcomeClass"):
+    with pytest.raises(PolicyInvalid, match="rule 'task-invalid': class: 'tsak_invalid'"):
         parse_policy(replaced('class = "task_invalid"', 'class = "tsak_invalid"'), where="x.toml")
 
 

@@ -14,7 +14,7 @@ from proctor.engine.gates import Against, judge_gate
 from proctor.engine.pairs import Side, Tally
 from proctor.engine.spec import Gate
 from proctor.reports.comparison import comparison_parts
-from proctor.reports.formats import cost_difference, one_line, points
+from proctor.reports.formats import cost_difference, one_line, points, policy_words, reward
 from proctor.reports.junit import junit
 from proctor.reports.markdown import escaped, markdown
 from proctor.reports.summary import summary
@@ -162,6 +162,40 @@ def test_a_report_is_tried_before_the_work_and_leaves_nothing_behind(tmp_path: P
     assert (tmp_path / "kept.xml").read_text(encoding="utf-8") == "kept"
     with pytest.raises(ReportUnwritable):
         check_writable(tmp_path / "kept.xml" / "junit.xml")
+
+
+def test_what_is_not_judged_by_the_usual_policy_says_so() -> None:
+    run_set, sides = made()
+    own = replace(run_set, run_set=replace(run_set.run_set, policy_version="team@0123456789ab"))
+    words = "judged by policy team@0123456789ab"
+    assert words in str(summary(own)[0])
+    assert words.replace("@", "&#64;") in markdown(own)
+    assert '"policy" value="team@0123456789ab"' in junit(own, sides)
+    assert '"policy" value="outcomes-1"' in junit(run_set, sides)
+    assert "judged by" not in str(summary(run_set)[0]) + markdown(run_set)
+    team = [[replace(one, policy_version="team@0123456789ab")] for one in (of("a", "pf"), of("b", "fp"))]
+    told = "\n".join(str(part) for part in comparison_parts(compare_groups(team, alpha=0.05)))
+    assert f"both sides {words}" in told
+    assert policy_words("outcomes-1") == ""
+
+
+@pytest.mark.parametrize(
+    ("mean", "told"),
+    [
+        (None, "—"),
+        (0.0, "0.00"),
+        (0.625, "0.62"),
+        (-1.5, "-1.50"),
+        (0.004, "0.004"),
+        (1e-9, "1e-09"),
+        (99_999.5, "99999.50"),
+        (123_456.7, "1.235e+05"),
+        (1e300, "1e+300"),
+        (-1e300, "-1e+300"),
+    ],
+)
+def test_a_mean_reward_fits_its_column(mean: float | None, told: str) -> None:
+    assert reward(mean) == told
 
 
 def test_numbers_for_a_reader() -> None:

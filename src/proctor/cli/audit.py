@@ -33,18 +33,25 @@ def audit(
 ) -> None:
     """Reconcile what is stored with the table of expected cells. Repairs only with --apply, and says what it changed.
 
-    Exit codes: 0 nothing to repair (or repaired), 1 something is not as it should be.
+    Exit codes: 0 all is as it should be (with --apply: now), 1 something is not: it can be repaired with --apply, or it
+    stands until a person mends it, such as a name that nothing explains.
     """
     from proctor.engine.auditing import read_rules
     from proctor.sdk.audits import AuditRequest
 
     with client(as_json=as_json) as opened:
         request = AuditRequest(
-            run_set=run_set, rules=read_rules(rules), profile_list=profiles, apply=apply, checksums=checksums
+            run_set=run_set,
+            rules=read_rules(rules),
+            rules_file=str(rules),
+            profile_list=profiles,
+            apply=apply,
+            checksums=checksums,
         )
         report = opened.audit(request)
-        print_json({"findings": report.findings, "audit": report}) if as_json else _tell(report)
-    if report.findings and not apply:
+        numbers = {"findings": report.findings, "repairable": report.repairable, "standing": report.standing}
+        print_json({**numbers, "audit": report}) if as_json else _tell(report)
+    if report.standing if apply else report.findings:
         raise typer.Exit(ExitCode.GATE_MISSED)
 
 

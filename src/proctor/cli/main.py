@@ -84,14 +84,15 @@ def main() -> None:
     from proctor.cli.faults import own_fault
 
     gc.set_threshold(COLLECT_AFTER)
+    as_json = "--json" in sys.argv
     try:
-        if "--json" in sys.argv:
+        if as_json:
             sys.exit(_told_as_json())
         app(prog_name="proctor")
     except KeyboardInterrupt:  # before a command began, or after it ended
         sys.exit(130)
     except Exception as error:  # noqa: BLE001  the last line of defence: a report instead of a traceback
-        sys.exit(own_fault(error))
+        sys.exit(own_fault(error, as_json=as_json))
 
 
 def _told_as_json() -> int:

@@ -45,14 +45,15 @@ def reclassify(
         show("Nothing was changed. To let it count: --yes")
     else:
         show(f"{done.run_set.name} counts by {done.after} now; {counted(owed, 'cell')} owed")
-    if owed:
+    if owed and not done.imported:
         show(f"To run them: proctor resume {done.run_set.name}")
 
 
 def _tell(done: Reclassification) -> None:
     from proctor.reports.tables import moves_table, rates_change_table
 
-    show(moves_table(done.moves) if done.moves else "No cell is in another class.")
+    show(f"{done.run_set.name}: what {done.before} said, and what {done.after} says")
+    show(moves_table(done.moves) if done.moves else "No cell is in another class, or has another verdict or owner.")
     show(rates_change_table(done.rates_before, done.rates_after))
 
 

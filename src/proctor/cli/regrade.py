@@ -86,16 +86,18 @@ def _tell_passed_over(passed_over: Sequence[PassedOver]) -> None:
 
 def _tell(report: RegradeReport, *, recheck: bool) -> None:
     from proctor.kernel.words import counted
+    from proctor.reports.formats import policy_words
     from proctor.reports.tables import regraded_table
 
     show(regraded_table(report.tasks))
     _tell_passed_over(report.passed_over)
     for cell, reason in report.failed.items():
         err().print(f"cell {cell}: {reason}", style="yellow", soft_wrap=True)
+    by = policy_words(report.policy_version)
     earlier = f", {report.decided_earlier:,} decided earlier" if report.decided_earlier else ""
     show(
         f"{report.run_set}: {counted(report.regraded, 'cell')} graded again{earlier}; "
-        "agents were not run, nothing was paid"
+        f"agents were not run, nothing was paid{by and f'; {by}'}"
     )
     if not recheck and report.regraded:
         show(f"`proctor run` over suite {report.suite_id[:8]} takes these verdicts for nothing.")

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 import tomllib
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from typing import Annotated, NamedTuple
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 from sqlalchemy import Connection
 
 from proctor.database.queries import run_query
-from proctor.engine.imports.bringing import Names, bring
+from proctor.engine.imports.bringing import Content, Names, attempt_of, bring, content_of
 from proctor.engine.imports.records import AttemptRecord
 from proctor.engine.outcomes import OutcomeClass, OutcomePolicy
 from proctor.engine.planning import RunSetRow
@@ -47,25 +48,66 @@ class RulesInvalid(UsageError):
     remedy = "docs/how-to/audit.md has an example."
 
 
+_Name = Annotated[str, Field(min_length=1, max_length=200)]
+
+
 class _Variant(BaseModel):
     model_config = ConfigDict(extra="forbid")
-    pattern: str
-    profile: str
+    pattern: Annotated[str, Field(min_length=1, max_length=1000)]
+    profile: _Name
+
+    @field_validator("pattern")
+    @classmethod
+    def _compiles(cls, pattern: str) -> str:
+        try:
+            re.compile(pattern)
+        except (re.error, OverflowError, RecursionError) as error:
+            raise ValueError(f"it is no regular expression: {error}") from error
+        return pattern
+
+    @model_validator(mode="after")
+    def _expands(self) -> _Variant:
+        try:
+            re.sub(self.pattern, self.profile, "")  # reads all of the template, whether or not anything fits
+        except (re.error, IndexError, OverflowError) as error:
+            raise ValueError(f"profile: {error}") from error
+        return self
+
+    def profile_of(self, name: str) -> str | None:
+        """The profile that a name stands for, if the pattern fits all of it."""
+        match = re.fullmatch(self.pattern, name)
+        return match.expand(self.profile) if match else None
+
+    @property
+    def is_one_profile(self) -> bool:
+        """Whether it names one profile, whatever fits."""
+        return "\\" not in self.profile
 
 
 class Rules(BaseModel):
     """What people declare of names: nothing is guessed. ``suites``: names that the run set's suite had before."""
 
     model_config = ConfigDict(extra="forbid")
-    suites: list[str] = Field(default_factory=list)
+    suites: list[_Name] = Field(default_factory=list)
     variants: list[_Variant] = Field(default_factory=list)
 
-    def variant(self, name: str) -> tuple[str, str] | None:
-        """The profile that a name stands for by the first pattern that fits all of it, and that pattern."""
+    def variants_of(self, name: str) -> dict[str, str]:
+        """The profiles that a name stands for, each with the first pattern that says so: one, if the rules agree."""
+        found: dict[str, str] = {}
         for rule in self.variants:
-            if match := re.fullmatch(rule.pattern, name):
-                return match.expand(rule.profile), rule.pattern
-        return None
+            profile = rule.profile_of(name)
+            if profile is not None:
+                found.setdefault(profile, rule.pattern)
+        return found
+
+    def check_profiles(self, known: Collection[str], *, where: str) -> None:
+        """Raises ``RulesInvalid`` where a rule names a profile that no run set has."""
+        for place, rule in enumerate(self.variants):
+            if rule.is_one_profile and rule.profile not in known:
+                near = difflib.get_close_matches(rule.profile, known, n=1)
+                hint = f" Did you mean {near[0]!r}?" if near else ""
+                message = f"No run set that is audited has a profile {rule.profile!r}.{hint}"
+                raise RulesInvalid(message, where=f"{where}: variants.{place}.profile")
 
 
 def read_rules(path: Path | None) -> Rules:
@@ -74,13 +116,14 @@ def read_rules(path: Path | None) -> Rules:
         return Rules()
     try:
         rules = Rules.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
-        for rule in rules.variants:
-            re.compile(rule.pattern)
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, re.error) as error:
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
         raise RulesInvalid(f"{error}.", where=str(path)) from error
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        raise RulesInvalid(f"{first['msg']}.", where=f"{path}: {'.'.join(map(str, first['loc']))}") from error
+        message = first["msg"].removeprefix("Value error, ")
+        raise RulesInvalid(f"{message}.", where=f"{path}: {'.'.join(map(str, first['loc']))}") from error
+    if not rules.suites and not rules.variants:
+        raise RulesInvalid("It declares nothing: neither suites nor [[variants]].", where=str(path))
     return rules
 
 
@@ -156,16 +199,59 @@ def find_unlinked(connection: Connection, tenant: UUID, row: RunSetRow, names: N
     """What of a run set's unlinked attempts the rules would link, and how."""
     recoverable: dict[str, _Tally] = {}
     unexplained: dict[str, _Tally] = {}
-    for _, record in _records(connection, tenant, row):
-        resolved, how, reason = _resolve(record, names, rules)
-        if reason is None:
-            recoverable.setdefault(how, _Tally()).add(resolved.profile, record)
-        else:
-            unexplained.setdefault(f"{reason} is not known", _Tally()).add(record.profile, record)
+    taken: _Taken = {}
+    after: UUID | None = UUID(int=0)
+    while after is not None:
+        page, after = _read_page(connection, tenant, row, names, rules, after, taken)
+        for one in page:
+            if one.reason is None:
+                recoverable.setdefault(one.how, _Tally()).add(one.record.profile, one.record)
+            else:
+                unexplained.setdefault(one.reason, _Tally()).add(one.came_as, one.record)
     return Unlinked(
         recoverable=tuple(tally.group(how) for how, tally in sorted(recoverable.items())),
         unexplained=tuple(tally.group(how) for how, tally in sorted(unexplained.items())),
     )
+
+
+_Taken = dict[UUID, Content]
+"""Attempts that are on record or about to be, with what they hold."""
+
+
+class _Resolved(NamedTuple):
+    """An unlinked attempt under the names it stands for, by which rules, or why it can't be linked."""
+
+    id: UUID
+    came_as: str
+    record: AttemptRecord
+    how: str
+    reason: str | None
+
+
+def _read_page(
+    connection: Connection, tenant: UUID, row: RunSetRow, names: Names, rules: Rules, after: UUID, taken: _Taken
+) -> tuple[list[_Resolved], UUID | None]:
+    """The unlinked attempts after an id, and the last id (none: the end). What they would be is added to ``taken``."""
+    rows = _run(connection, "unlinked_page", tenant=tenant, run_set=row.id, after=after, page=PAGE).all()
+    records = [AttemptRecord.model_validate(one.record) for one in rows]
+    found = [
+        _Resolved(one.id, record.profile, *_resolve(record, names, rules))
+        for one, record in zip(rows, records, strict=True)
+    ]
+    ids = {one.id: attempt_of(tenant, names, one.record) for one in found if one.reason is None}
+    there = _run(connection, "attempts_at", tenant=tenant, ids=list(ids.values()))
+    taken.update({one.id: Content._make(one[1:]) for one in there})
+    settled = [_settled(one, ids[one.id], names, taken) if one.id in ids else one for one in found]
+    return settled, rows[-1].id if rows else None
+
+
+def _settled(one: _Resolved, attempt: UUID, names: Names, taken: _Taken) -> _Resolved:
+    """Two attempts can't be one: what resolves to another's cell and number is not linked over it."""
+    content = content_of(names, one.record)
+    if taken.setdefault(attempt, content) == content:
+        return one
+    message = f"attempt {one.record.attempt} of its cell is another one already (by {one.how})"
+    return one._replace(reason=message)
 
 
 def _resolve(record: AttemptRecord, names: Names, rules: Rules) -> tuple[AttemptRecord, str, str | None]:
@@ -174,38 +260,31 @@ def _resolve(record: AttemptRecord, names: Names, rules: Rules) -> tuple[Attempt
     if record.suite not in names.suites and record.suite in rules.suites:
         how.append(f"suite name {record.suite!r}")
         record = record.model_copy(update={"suite": min(names.suites)})
-    found = None if record.profile in names.profiles else rules.variant(record.profile)
-    if found is not None:
-        how.append(f"variant name {found[1]!r}")
-        record = record.model_copy(update={"profile": found[0]})
-    return record, " and ".join(how) or "its names are known now", names.unknown(record)
-
-
-def _records(connection: Connection, tenant: UUID, row: RunSetRow) -> Iterator[tuple[UUID, AttemptRecord]]:
-    after = UUID(int=0)
-    while page := _run(connection, "unlinked_page", tenant=tenant, run_set=row.id, after=after, page=PAGE).all():
-        yield from ((one.id, AttemptRecord.model_validate(one.record)) for one in page)
-        after = page[-1].id
+    found = {} if record.profile in names.profiles else rules.variants_of(record.profile)
+    if len(found) > 1:
+        stands_for = " and for ".join(repr(profile) for profile in sorted(found))
+        return record, "", f"profile {record.profile!r} stands for {stands_for} by the rules"
+    for profile, pattern in found.items():
+        how.append(f"variant name {pattern!r}")
+        record = record.model_copy(update={"profile": profile})
+    reason = names.unknown(record.names)
+    told = " and ".join(how)
+    return record, told or "its names are known now", reason and f"{reason} is not known{told and f' (by {told})'}"
 
 
 def link_unlinked(
     connection: Connection, tenant: UUID, row: RunSetRow, names: Names, rules: Rules, policy: OutcomePolicy, after: UUID
 ) -> tuple[Mapping[str, int], UUID | None]:
     """Link a page of what the rules explain, after an id; returns attempts by rule, and the last id (none: the end)."""
-    page = _run(connection, "unlinked_page", tenant=tenant, run_set=row.id, after=after, page=PAGE).all()
-    linked: Counter[str] = Counter()
+    page, last = _read_page(connection, tenant, row, names, rules, after, {})
     by_rule: dict[str, list[UUID]] = {}
-    records: list[AttemptRecord] = []
     for one in page:
-        record, how, reason = _resolve(AttemptRecord.model_validate(one.record), names, rules)
-        if reason is None:
-            records.append(record)
-            by_rule.setdefault(how, []).append(one.id)
-            linked[how] += 1
-    bring(connection, tenant, row.id, names, policy, records)
+        if one.reason is None:
+            by_rule.setdefault(one.how, []).append(one.id)
+    bring(connection, tenant, row.id, names, policy, [one.record for one in page if one.reason is None])
     for how, ids in by_rule.items():
         _run(connection, "link", tenant=tenant, ids=ids, how=how)
-    return linked, page[-1].id if page else None
+    return {how: len(ids) for how, ids in by_rule.items()}, last
 
 
 def stale_revisions(connection: Connection, tenant: UUID, row: RunSetRow) -> int:

@@ -140,6 +140,7 @@ def _summary(side: Side, paired: Sequence[TaskKey], means: Sequence[Fraction]) -
         run_set=side.run_set,
         profile=side.profile,
         configuration=side.configuration,
+        policy_version=side.policy_version,
         mean=float(sum(means, Fraction()) / len(means)) if means else None,
         decided=sum(side.tasks[key].decided for key in paired),
     )

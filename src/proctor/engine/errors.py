@@ -59,7 +59,7 @@ class PolicyInvalid(UsageError):
     """The outcome policy file is not right."""
 
     code = "outcome-policy"
-    remedy = "Correct the place that is named; docs/explanation/outcomes.md says what a policy holds."
+    remedy = "Correct the place that is named; docs/how-to/reclassify.md says what a policy may say."
 
 
 class RunSetUnknown(UsageError):

@@ -20,6 +20,9 @@ from proctor.kernel.words import counted
 
 __all__ = ["ClassCount", "LeaderboardRow", "Usage", "counts_document", "leaderboard"]
 
+REWARD_SCALE: float = 2.0**64
+"""What the statement's sums of rewards are divided by, so that no sum of numbers leaves the range of one."""
+
 _run = partial(run_query, "proctor.engine")
 
 
@@ -137,7 +140,7 @@ def _row(
 ) -> LeaderboardRow:
     mine = [tally for tally in tallies if tally.profile == profile.position]
     rate = rates(list(tasks.values()), withdrawn=sum(tally.withdrawn for tally in mine))
-    rewarded = sum(tally.rewarded for tally in mine)
+    rewarded, rewards = sum(tally.rewarded for tally in mine), sum(tally.reward or 0.0 for tally in mine)
     missing = rate.counts.expected - rate.counts.decided
     own = [*reasons, *([f"coverage: {missing} of {rate.counts.expected} cells have no verdict"] if missing else [])]
     if rate.counts.withdrawn:
@@ -149,7 +152,7 @@ def _row(
         series=profile.series,
         configuration=profile.configuration,
         rates=rate,
-        mean_reward=sum(tally.reward or 0.0 for tally in mine) / rate.counts.decided if rewarded else None,
+        mean_reward=rewards / rate.counts.decided * REWARD_SCALE if rewarded else None,
         rank=rank,
         usage=usage.get(profile.position, _NO_USAGE),
         classes=tuple(count for position, count in classes if position == profile.position),

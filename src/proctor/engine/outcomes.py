@@ -1,19 +1,19 @@
-"""Outcomes: which class an attempt's evidence makes, whose it is, and what follows. Policy as data, pure functions."""
+"""Outcomes: which class an attempt's evidence makes, whose it is, and what follows. Pure functions over a policy."""
 
 from __future__ import annotations
 
-import hashlib
-import re
-import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from enum import StrEnum
-from functools import cache
-from importlib.resources import files
-from typing import Any
+from dataclasses import dataclass
 
-from proctor.engine.errors import PolicyInvalid
 from proctor.engine.evidence import Evidence, GradingFacts, Phase
+from proctor.engine.policy_files import (
+    CURRENT_POLICY,
+    is_shipped,
+    load_policy,
+    parse_policy,
+    remember_policy,
+)
+from proctor.engine.policy_terms import OutcomeClass, OutcomePolicy, Owner, Retry
 from proctor.kernel.canonical import Json
 
 __all__ = [
@@ -27,98 +27,17 @@ __all__ = [
     "classify",
     "dispose",
     "final_classes",
+    "is_shipped",
     "load_policy",
     "parse_policy",
     "remember_policy",
 ]
 
-CURRENT_POLICY: str = "outcomes-1"
-"""The policy that new run sets are pinned to."""
-
 BACKOFF_SEC: tuple[float, ...] = (1.0, 4.0, 16.0)
 """Waits between tries after a fault of one attempt; a fourth fault goes to the dead letters."""
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,59}")
 
 JITTER: float = 0.2
 """Of each wait, so that cells which failed together do not come back together."""
-
-
-class OutcomeClass(StrEnum):
-    """What became of an attempt."""
-
-    PASSED = "passed"
-    FAILED = "failed"
-    AGENT_LIMIT = "agent_limit"
-    AGENT_REFUSED = "agent_refused"
-    AGENT_ERROR = "agent_error"
-    VERIFIER_ERROR = "verifier_error"
-    TASK_INVALID = "task_invalid"
-    PROFILE_INVALID = "profile_invalid"
-    PROVIDER_AUTH = "provider_auth"
-    PROVIDER_RATE_LIMIT = "provider_rate_limit"
-    PROVIDER_ERROR = "provider_error"
-    AGENT_SETUP_ERROR = "agent_setup_error"
-    IMAGE_ERROR = "image_error"
-    SANDBOX_ERROR = "sandbox_error"
-    NODE_LOST = "node_lost"
-    LEASE_LOST = "lease_lost"
-    HARNESS_ERROR = "harness_error"
-    OUT_OF_MEMORY = "out_of_memory"
-    BUDGET_EXHAUSTED = "budget_exhausted"
-    CANCELLED = "cancelled"
-    UNCLASSIFIED = "unclassified"
-
-
-class Owner(StrEnum):
-    """Whose an outcome is. Only the model's count as its verdicts."""
-
-    MODEL = "model"
-    TASK = "task"
-    USER = "user"
-    PROVIDER = "provider"
-    INFRASTRUCTURE = "infrastructure"
-    NOBODY = "nobody"
-    POLICY = "policy"
-
-
-class Retry(StrEnum):
-    """What follows an outcome without a verdict."""
-
-    NEVER = "never"
-    BACKOFF = "backoff"
-    AT_ONCE = "at_once"
-    ONCE = "once"
-    LANE = "lane"
-    RESUME = "resume"
-
-
-@dataclass(frozen=True, kw_only=True)
-class ClassRule:
-    """What a policy says of one class."""
-
-    owner: Owner
-    verdict: str
-    retry: Retry
-    tries: int
-
-
-@dataclass(frozen=True, kw_only=True)
-class Rule:
-    """One matcher: a phase and what its fields must be."""
-
-    id: str
-    outcome: OutcomeClass
-    phase: str
-    when: Mapping[str, object]
-
-
-@dataclass(frozen=True, kw_only=True)
-class OutcomePolicy:
-    """One version of the policy."""
-
-    version: str
-    classes: Mapping[OutcomeClass, ClassRule]
-    rules: tuple[Rule, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -158,7 +77,7 @@ def classify(
     """
     phases = _facts(evidence, grading)
     for rule in policy.rules:
-        if _matches(rule, phases):
+        if any(rule.fits(phase, facts) for phase, facts in phases):
             return _outcome(policy, rule.outcome, rule.id, evidence, grading, out_of_memory)
     return _outcome(policy, OutcomeClass.UNCLASSIFIED, "none", evidence, grading, out_of_memory)
 
@@ -195,23 +114,6 @@ def _facts(evidence: Sequence[Evidence], grading: GradingFacts | None) -> list[t
     return phases
 
 
-def _matches(rule: Rule, phases: Sequence[tuple[str, Mapping[str, Json]]]) -> bool:
-    return any(
-        rule.phase in ("any", phase) and all(_holds(facts.get(key), wanted) for key, wanted in rule.when.items())
-        for phase, facts in phases
-    )
-
-
-def _holds(value: Json, wanted: object) -> bool:
-    if isinstance(wanted, Mapping):
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            return False
-        return bool(wanted.get("ge", value) <= value <= wanted.get("le", value))
-    if isinstance(wanted, list):
-        return any(_holds(value, one) for one in wanted)
-    return type(value) is type(wanted) and value == wanted
-
-
 def _outcome(
     policy: OutcomePolicy,
     outcome: OutcomeClass,
@@ -240,91 +142,3 @@ def _limit(evidence: Sequence[Evidence]) -> str:
         if item.phase is Phase.AGENT and isinstance(item.detail.get("limit"), str):
             return str(item.detail["limit"])
     return ""
-
-
-_own: dict[str, OutcomePolicy] = {}
-"""Policies of tenants' own that this process has read; their versions hold their digest, so none is another's."""
-
-
-def load_policy(version: str) -> OutcomePolicy:
-    """A policy that ships with Proctor, or was remembered. Raises ``PolicyInvalid`` for an unknown version."""
-    return _own[version] if version in _own else _shipped(version)
-
-
-@cache
-def _shipped(version: str) -> OutcomePolicy:
-    path = files("proctor.engine").joinpath(f"policies/{version}.toml")
-    if not path.is_file():
-        raise PolicyInvalid(f"There is no outcome policy {version!r}.")
-    return parse_policy(path.read_text(encoding="utf-8"), where=version)
-
-
-def remember_policy(source: str, *, where: str) -> OutcomePolicy:
-    """A file of a tenant's own as a policy: its version is its name and the beginning of its digest.
-
-    Raises ``PolicyInvalid``, also for a name that cannot be one.
-    """
-    read = parse_policy(source, where=where)
-    if _NAME.fullmatch(read.version) is None:
-        raise PolicyInvalid("A version is letters, digits and . _ - (at most 60).", where=f"{where}: version")
-    policy = replace(read, version=f"{read.version}@{hashlib.sha256(source.encode()).hexdigest()[:12]}")
-    return _own.setdefault(policy.version, policy)
-
-
-def parse_policy(source: str, *, where: str) -> OutcomePolicy:
-    """Read a policy file and check that it keeps the precedence. Raises ``PolicyInvalid`` naming the place."""
-    try:
-        document = tomllib.loads(source)
-        policy = OutcomePolicy(
-            version=document["version"],
-            classes={OutcomeClass(name): _class_rule(fields) for name, fields in document["classes"].items()},
-            rules=tuple(_rule(fields) for fields in document["rules"]),
-        )
-    except tomllib.TOMLDecodeError as error:
-        raise PolicyInvalid(str(error), where=where) from error
-    except (KeyError, ValueError, TypeError) as error:
-        raise PolicyInvalid(f"A field is missing or has a value that is not known: {error}.", where=where) from error
-    _check_order(policy, where)
-    return policy
-
-
-def _class_rule(fields: Mapping[str, Any]) -> ClassRule:
-    return ClassRule(
-        owner=Owner(fields["owner"]),
-        verdict=fields["verdict"],
-        retry=Retry(fields["retry"]),
-        tries=fields.get("tries", 1),
-    )
-
-
-def _rule(fields: Mapping[str, Any]) -> Rule:
-    if fields["phase"] not in {*Phase, "any", "grading"}:
-        raise ValueError(f"phase {fields['phase']!r}")
-    if "fault" in fields["when"]:
-        raise ValueError("no rule may look at 'fault'")
-    return Rule(
-        id=fields["id"], outcome=OutcomeClass(fields["class"]), phase=fields["phase"], when=dict(fields["when"])
-    )
-
-
-def _check_order(policy: OutcomePolicy, where: str) -> None:
-    """A pass first, then what was not the model's, then the verifier's word; every class has its row."""
-    missing = [name for name in OutcomeClass if name not in policy.classes]
-    if missing:
-        raise PolicyInvalid(f"No row for class {missing[0]!r}.", where=where)
-    ranks = [_rank(policy, rule) for rule in policy.rules]
-    for rule, before, rank in zip(policy.rules[1:], ranks, ranks[1:], strict=False):
-        if rank < before:
-            raise PolicyInvalid(
-                f"Rule {rule.id!r} stands too late: a pass comes first, then infrastructure, provider and user, "
-                "then the verifier's word.",
-                where=where,
-            )
-
-
-def _rank(policy: OutcomePolicy, rule: Rule) -> int:
-    if policy.classes[rule.outcome].verdict == "pass":
-        return 0
-    verdict_words = {OutcomeClass.VERIFIER_ERROR}
-    model = policy.classes[rule.outcome].owner is Owner.MODEL
-    return 2 if model or rule.outcome in verdict_words else 1

@@ -93,6 +93,7 @@ class SideSummary:
     run_set: UUID
     profile: str
     configuration: str
+    policy_version: str
     mean: float | None
     decided: int
     """Cells with a verdict on the paired tasks."""

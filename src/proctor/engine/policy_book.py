@@ -9,9 +9,9 @@ from sqlalchemy.dialects.postgresql import insert
 
 from proctor.engine.errors import PolicyInvalid
 from proctor.engine.models import outcome_policy
-from proctor.engine.outcomes import OutcomePolicy, load_policy, remember_policy
+from proctor.engine.outcomes import OutcomePolicy, is_shipped, load_policy, remember_policy
 
-__all__ = ["keep", "recall"]
+__all__ = ["keep", "reasons_against", "recall"]
 
 
 def keep(connection: Connection, tenant: UUID, source: str, *, where: str) -> OutcomePolicy:
@@ -33,3 +33,8 @@ def recall(connection: Connection, tenant: UUID, version: str) -> OutcomePolicy:
         if source is None:
             raise
         return remember_policy(source, where=version)
+
+
+def reasons_against(version: str) -> list[str]:
+    """What a policy makes not comparable: two run sets are judged alike by what ships with Proctor, and else not."""
+    return [] if is_shipped(version) else [f"judged by policy {version}, not one that ships with Proctor"]

@@ -183,11 +183,12 @@ SELECT set_config('work_mem', '256MB', true), set_config('max_parallel_workers_p
 
 -- name: tallies
 -- Expected, decided and passed cells by profile, task and the class of their verdict: the one source of every rate.
+-- Rewards may be as large as a float can be, and their sum is not one then: it is taken over 2^64, which is exact.
 SELECT e.profile, e.content_digest, r.class, count(*) FILTER (WHERE e.withdrawn_at IS NULL) AS expected,
        count(r.cell_id) FILTER (WHERE e.withdrawn_at IS NULL) AS decided,
        count(*) FILTER (WHERE e.withdrawn_at IS NULL AND r.verdict) AS passed,
        count(*) FILTER (WHERE e.withdrawn_at IS NOT NULL) AS withdrawn,
-       sum(r.reward) FILTER (WHERE e.withdrawn_at IS NULL) AS reward,
+       sum(r.reward / 18446744073709551616.0::float) FILTER (WHERE e.withdrawn_at IS NULL) AS reward,
        count(r.reward) FILTER (WHERE e.withdrawn_at IS NULL) AS rewarded
 FROM proctor.expected_cell e
 LEFT JOIN proctor.result r ON r.tenant_id = e.tenant_id AND r.cell_id = e.cell_id AND r.policy_version = :policy
@@ -418,8 +419,8 @@ JOIN proctor.task t ON t.tenant_id = c.tenant_id AND t.content_digest = st.conte
 WHERE c.tenant_id = :tenant AND c.configuration = ANY(CAST(:configurations AS text[]));
 
 -- name: history
-SELECT e.created_at, e.profile, e.series, e.suite_id, e.configuration, e.revision, e.counts, e.comparable, e.reasons,
-       e.run_set_id, s.name AS run_set
+SELECT e.created_at, e.profile, e.series, e.suite_id, e.configuration, e.revision, e.policy_version, e.counts,
+       e.comparable, e.reasons, e.run_set_id, s.name AS run_set
 FROM proctor.leaderboard_entry e JOIN proctor.run_set s ON s.tenant_id = e.tenant_id AND s.id = e.run_set_id
 WHERE e.tenant_id = :tenant AND e.series = :series ORDER BY e.created_at, e.revision;
 
@@ -505,26 +506,35 @@ CROSS JOIN LATERAL (
 ORDER BY p.cell_id, a.number;
 
 -- name: class_moves
--- Cells that stand in another class under one policy than under another: the result's, else the last attempt's.
-SELECT p.name AS profile, m.before, m.after, count(*) AS cells
+-- Cells that stand elsewhere under one policy than under another: in another class, or with another verdict or owner. It
+-- is the result's, else the last attempt's.
+SELECT p.name AS profile, b.class AS before, b.owner AS before_owner, b.verdict AS before_verdict,
+       a.class AS after, a.owner AS after_owner, a.verdict AS after_verdict, count(*) AS cells
 FROM proctor.expected_cell e
 JOIN proctor.run_set_profile p ON p.tenant_id = e.tenant_id AND p.run_set_id = e.run_set_id AND p.position = e.profile
 LEFT JOIN proctor.result rb ON rb.tenant_id = e.tenant_id AND rb.cell_id = e.cell_id AND rb.policy_version = :before
+LEFT JOIN proctor.outcome ob ON ob.tenant_id = rb.tenant_id AND ob.attempt_id = rb.attempt_id
+     AND ob.grading = rb.grading AND ob.policy_version = rb.policy_version
 LEFT JOIN proctor.result ra ON ra.tenant_id = e.tenant_id AND ra.cell_id = e.cell_id AND ra.policy_version = :after
-CROSS JOIN LATERAL (
-    SELECT coalesce(rb.class, (
-               SELECT o.class FROM proctor.own_outcome o
-               WHERE o.tenant_id = e.tenant_id AND o.cell_id = e.cell_id AND o.policy_version = :before
-                 AND rb.cell_id IS NULL
-               ORDER BY o.number DESC, o.grading DESC LIMIT 1), 'not_started') AS before,
-           coalesce(ra.class, (
-               SELECT o.class FROM proctor.own_outcome o
-               WHERE o.tenant_id = e.tenant_id AND o.cell_id = e.cell_id AND o.policy_version = :after
-                 AND ra.cell_id IS NULL
-               ORDER BY o.number DESC, o.grading DESC LIMIT 1), 'not_started') AS after
-) m
-WHERE e.tenant_id = :tenant AND e.run_set_id = :run_set AND e.withdrawn_at IS NULL AND m.before <> m.after
-GROUP BY 1, 2, 3 ORDER BY 1, 4 DESC, 2, 3;
+LEFT JOIN proctor.outcome oa ON oa.tenant_id = ra.tenant_id AND oa.attempt_id = ra.attempt_id
+     AND oa.grading = ra.grading AND oa.policy_version = ra.policy_version
+LEFT JOIN LATERAL (
+    SELECT o.class, o.owner FROM proctor.own_outcome o
+    WHERE rb.cell_id IS NULL AND o.tenant_id = e.tenant_id AND o.cell_id = e.cell_id AND o.policy_version = :before
+    ORDER BY o.number DESC, o.grading DESC LIMIT 1
+) lb ON true
+LEFT JOIN LATERAL (
+    SELECT o.class, o.owner FROM proctor.own_outcome o
+    WHERE ra.cell_id IS NULL AND o.tenant_id = e.tenant_id AND o.cell_id = e.cell_id AND o.policy_version = :after
+    ORDER BY o.number DESC, o.grading DESC LIMIT 1
+) la ON true
+CROSS JOIN LATERAL (SELECT coalesce(rb.class, lb.class, 'not_started') AS class,
+                           coalesce(ob.owner, lb.owner, 'nobody') AS owner, rb.verdict) b
+CROSS JOIN LATERAL (SELECT coalesce(ra.class, la.class, 'not_started') AS class,
+                           coalesce(oa.owner, la.owner, 'nobody') AS owner, ra.verdict) a
+WHERE e.tenant_id = :tenant AND e.run_set_id = :run_set AND e.withdrawn_at IS NULL
+  AND (b.class, b.owner, b.verdict) IS DISTINCT FROM (a.class, a.owner, a.verdict)
+GROUP BY 1, 2, 3, 4, 5, 6, 7 ORDER BY 1, 8 DESC, 2, 5, 3, 6, 4, 7;
 
 -- name: task_classes
 -- Cells by profile and task, those that ended alike together; withdrawn ones with their reason.
@@ -587,6 +597,15 @@ ON CONFLICT DO NOTHING;
 -- name: unlinked_page
 SELECT id, record FROM proctor.unlinked
 WHERE tenant_id = :tenant AND run_set_id = :run_set AND linked_at IS NULL AND id > :after ORDER BY id LIMIT :page;
+
+-- name: attempts_at
+-- Which of these imported attempts are there, with all that was imported of each.
+SELECT a.id, a.started_at, a.ended_at, a.usage,
+       (SELECT jsonb_agg(jsonb_build_array(v.phase, v.detail) ORDER BY v.seq) FROM proctor.evidence v
+        WHERE v.tenant_id = a.tenant_id AND v.attempt_id = a.id) AS evidence,
+       (SELECT jsonb_build_array(g.rewards, g.detail->'problem') FROM proctor.grading g
+        WHERE g.tenant_id = a.tenant_id AND g.attempt_id = a.id ORDER BY g.number LIMIT 1) AS grading
+FROM proctor.attempt a WHERE a.tenant_id = :tenant AND a.id = ANY(CAST(:ids AS uuid[]));
 
 -- name: unlinked_counts
 -- Cells, not attempts: what of a run set can't be linked, by the names it came under.

@@ -36,11 +36,15 @@ _NO_TIME = datetime(1970, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True, kw_only=True)
 class ClassMove:
-    """Cells of one profile that are in another class now."""
+    """Cells of one profile that are in another class now, or in the same with another verdict or owner."""
 
     profile: str
     before: str
+    before_owner: str
+    before_verdict: bool | None
     after: str
+    after_owner: str
+    after_verdict: bool | None
     cells: int
 
 
@@ -117,7 +121,7 @@ def _grading(fields: Mapping[str, Any]) -> GradingFacts:
 
 
 def moves(connection: Connection, tenant: UUID, row: RunSetRow, version: str) -> list[ClassMove]:
-    """Which cells stand in another class under a policy than under the run set's own."""
+    """Which cells stand elsewhere under a policy than under the run set's own: class, verdict or owner."""
     rows = _run(
         connection, "class_moves", tenant=tenant, run_set=row.id, before=row.policy_version, after=version
     ).all()

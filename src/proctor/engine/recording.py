@@ -33,6 +33,7 @@ __all__ = [
     "Imported",
     "Regrading",
     "decide",
+    "jsonb_text",
     "link_results",
     "memory_owner",
     "record_batch",
@@ -471,10 +472,10 @@ def _lost_event(tenant: UUID, row: Any) -> dict[str, Any]:
 
 
 def _write(connection: Connection, name: str, tenant: UUID, rows: Sequence[Mapping[str, Any]]) -> CursorResult[Any]:
-    return _run(connection, name, tenant=tenant, rows=_document(rows))
+    return _run(connection, name, tenant=tenant, rows=jsonb_text(rows))
 
 
-def _document(rows: Sequence[Mapping[str, Any]]) -> str:
+def jsonb_text(rows: Sequence[Mapping[str, Any]]) -> str:
     """Rows as JSON that jsonb takes: no NUL and no half of a surrogate pair, whatever a program printed."""
     text = json.dumps(rows, default=_as_text, ensure_ascii=False)
     return text.encode("utf-8", "replace").decode().replace("\\u0000", "\ufffd")

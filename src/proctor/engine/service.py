@@ -19,6 +19,7 @@ from proctor.engine import leaderboards, planning, policy_book, reading, reclass
 from proctor.engine.certificates.certificate import Ground
 from proctor.engine.certificates.standing import baseline_reasons, grounds_of
 from proctor.engine.errors import NoTaskFits, RunSetEnded, RunSetImported, RunSetMoved, RunSetRuns
+from proctor.engine.imports.bringing import is_imported
 from proctor.engine.outcomes import OutcomePolicy
 from proctor.engine.planning import CellKind, RunSetRow
 from proctor.engine.reclassifying import Reclassifier
@@ -68,6 +69,8 @@ class Rehearsal:
     """What opening a run set would do. ``existing``: the one that would be gone on with."""
 
     existing: UUID | None
+    policy_version: str
+    """What it would count by: one that is there may have been reclassified."""
     moved: tuple[str, ...]
     cells: reading.CellCounts
     wanted: Mapping[CellKind, int]
@@ -108,7 +111,13 @@ class EngineService:
                 counts = reading.cell_counts(connection, self.tenant, opened.run_set)
                 taken_back.rollback()
             existing = None if opened.created else opened.run_set.id
-            return Rehearsal(existing=existing, moved=tuple(moved), cells=counts, wanted=opened.wanted)
+            return Rehearsal(
+                existing=existing,
+                policy_version=opened.run_set.policy_version,
+                moved=tuple(moved),
+                cells=counts,
+                wanted=opened.wanted,
+            )
 
         return self.read(work)
 
@@ -203,6 +212,10 @@ class EngineService:
         own = ("coverage: ", "withdrawn: ")
         return all([one for one in reasons if not one.startswith(own)] == today for reasons in last)
 
+    def publish(self, identity: UUID) -> None:
+        """Append leaderboard revisions where the last ones no longer say what the table says."""
+        self.read(lambda c: self._publish(c, reading.find_run_set(c, self.tenant, str(identity))))
+
     def _publish(self, connection: Connection, row: RunSetRow) -> None:
         for one in leaderboards.leaderboard(connection, self.tenant, row, self.reasons(connection, row)):
             _run(
@@ -221,10 +234,11 @@ class EngineService:
             )
 
     def reasons(self, connection: Connection, row: RunSetRow) -> list[str]:
-        """What makes every row of a run set not comparable: its spec as planned, and what its tasks are worth now."""
+        """What makes every row of a run set not comparable: its policy, its spec, and what its tasks are worth now."""
         spec = RunSetSpec.model_validate(planning.stored_spec(connection, self.tenant, row.id))
         grounds = grounds_of(connection, self.tenant, row.id)
-        return [*override_reasons(spec), *baseline_reasons(connection, self.tenant, row.suite_id, grounds)]
+        baseline = baseline_reasons(connection, self.tenant, row.suite_id, grounds)
+        return [*policy_book.reasons_against(row.policy_version), *override_reasons(spec), *baseline]
 
     def reasons_before(self, resolved: Resolved) -> list[str]:
         """The same before anything is started."""
@@ -245,6 +259,8 @@ class EngineService:
 
         def work(connection: Connection) -> None:
             row = reading.find_run_set(connection, self.tenant, str(identity))
+            if is_imported(self.stored_plan(connection, row).profiles):
+                raise RunSetImported(where=row.name)
             if row.state == "complete" or (row.state == "cancelled" and state == "paused"):
                 remedy = "`proctor run` with --fresh runs it again." if row.state == "complete" else None
                 raise RunSetEnded(f"It is {row.state}.", where=row.name, remedy=remedy)
@@ -260,7 +276,7 @@ class EngineService:
         def work(connection: Connection) -> int:
             row = reading.find_run_set(connection, self.tenant, str(identity))
             plan = self.stored_plan(connection, row)
-            if any(str(profile.document["origin"]).startswith("import:") for profile in plan.profiles):
+            if is_imported(plan.profiles):
                 raise RunSetImported(where=row.name)
             queued = planning.enqueue_undecided(connection, plan, identity, revive=True)
             if queued:
@@ -304,11 +320,17 @@ class EngineService:
         return self.read(work)
 
     def _reopen(self, connection: Connection, row: RunSetRow) -> int:
-        """Queue what a run set owes, but for one that somebody paused or cancelled; returns how many cells."""
-        if row.state in ("paused", "cancelled"):
+        """Queue what a run set owes, but for one that somebody paused or cancelled; returns how many cells.
+
+        Of results that others made nothing is queued, and one whose import was cut off stays that.
+        """
+        plan, imported = self.stored_plan(connection, row), False
+        if row.state in ("paused", "cancelled") or (imported := is_imported(plan.profiles)):
             progress = reading.progress(connection, self.tenant, row)
+            if imported and row.state != "running":
+                planning.set_state(connection, self.tenant, row.id, *_ending(row, progress, None))
             return progress.expected - progress.decided
-        owed = sum(planning.enqueue_undecided(connection, self.stored_plan(connection, row), row.id).values())
+        owed = sum(planning.enqueue_undecided(connection, plan, row.id).values())
         progress = reading.progress(connection, self.tenant, row)
         state, reason = ("running", "reclassified") if owed else _ending(row, progress, None)
         planning.set_state(connection, self.tenant, row.id, state, reason)

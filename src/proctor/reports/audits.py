@@ -8,6 +8,8 @@ from typing import Protocol
 from rich.console import RenderableType
 
 from proctor.engine.auditing import Cells, Denominator, Unlinked
+from proctor.engine.imports.bringing import UNDER_WAY
+from proctor.kernel.words import counted
 
 __all__ = ["audit_lines"]
 
@@ -26,7 +28,7 @@ class _RunSet(Protocol):
     @property
     def stale_revisions(self) -> int: ...
     @property
-    def findings(self) -> int: ...
+    def unfinished_import(self) -> bool: ...
 
 
 class _Stored(Protocol):
@@ -65,7 +67,9 @@ class _Report(Protocol):
     @property
     def written(self) -> str | None: ...
     @property
-    def findings(self) -> int: ...
+    def repairable(self) -> int: ...
+    @property
+    def standing(self) -> int: ...
 
 
 def audit_lines(report: _Report) -> list[RenderableType]:
@@ -80,11 +84,27 @@ def audit_lines(report: _Report) -> list[RenderableType]:
     lines.extend(line for one in report.repairs for line in _repair(one))
     if report.written:
         lines.append(f"written to {report.written}")
-    if not report.findings:
-        lines.append("Nothing to repair.")
-    elif not report.repairs:
-        lines.append("Nothing was changed. To repair it: --apply")
+    lines.extend(_end(report))
     return lines
+
+
+def _end(report: _Report) -> Iterator[str]:
+    """What can be done about it, and what stays whatever is done here."""
+    if report.repairable and not report.written:
+        yield "Nothing was changed. To repair it: --apply"
+    if report.standing:
+        names = sum(group.attempts for one in report.run_sets for group in one.unlinked.unexplained)
+        imports = sum(one.unfinished_import for one in report.run_sets)
+        objects = len(report.stored.missing) + len(report.stored.damaged)
+        said = [
+            f"{counted(names, 'attempt')} under names that nothing explains (--rules declares what they mean)",
+            f"{counted(imports, 'import')} under way or cut off (the same `proctor import` again completes it)",
+            f"{counted(objects, 'object')} missing or damaged (restore them from a backup)",
+        ]
+        standing = [line for line, count in zip(said, (names, imports, objects), strict=True) if count]
+        yield f"What stands, and --apply can't repair: {'; '.join(standing)}"
+    elif not report.repairable:
+        yield "Nothing to repair."
 
 
 def _run_set(one: _RunSet) -> Iterator[str]:
@@ -100,6 +120,8 @@ def _run_set(one: _RunSet) -> Iterator[str]:
         yield f"  owed {sum(cells.owed.values()):,}: {_classes(cells.owed)}"
     if cells.never_attempted:
         yield f"  never attempted {cells.never_attempted:,}"
+    if one.unfinished_import:
+        yield f"  {UNDER_WAY}"
     if one.stale_revisions:
         yield f"  {one.stale_revisions:,} leaderboard revisions expect another number of cells"
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from proctor.reports.formats import UNKNOWN, cost, cost_difference, one_line, p_value, percent, points
+from proctor.reports.formats import UNKNOWN, cost, cost_difference, one_line, p_value, percent, points, policy_words
 from proctor.reports.tables import table
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from proctor.engine.pairs import Comparison, FieldDifference, Pair
 
-__all__ = ["comparison_parts", "cost_line", "difference_line", "flip_lines", "test_line"]
+__all__ = ["comparison_parts", "cost_line", "difference_line", "flip_lines", "policy_lines", "test_line"]
 
 SHOWN: int = 20
 """Tasks and cells listed of each kind; the rest is counted, and --json has all."""
@@ -38,7 +38,7 @@ def _pair(pair: Pair, comparison: Comparison) -> Iterator[RenderableType]:
     yield Text(f"  {difference_line(pair)}")
     yield Text(f"  {test_line(pair, comparison.tests, comparison.alpha)}")
     yield Text(f"  {pair.finding}", style="bold")
-    for line in (*_bounds(pair), *flip_lines(pair), cost_line(pair)):
+    for line in (*_bounds(pair), *flip_lines(pair), cost_line(pair), *policy_lines(pair)):
         yield Text(f"  {line}")
     for field in pair.fields:
         yield Text(f"  differs: {_field(field)}")
@@ -90,6 +90,13 @@ def cost_line(pair: Pair) -> str:
     of = pair.cost
     sides = f"{cost(of.a_nano, None)} for {of.a_cells} cells and {cost(of.b_nano, None)} for {of.b_cells} cells"
     return f"cost {sides}, difference {cost_difference(of.difference_nano)}"
+
+
+def policy_lines(pair: Pair) -> list[str]:
+    """What both sides are judged by, where that is not what goes unsaid; where it is not the same, it differs."""
+    ours, theirs = pair.a.policy_version, pair.b.policy_version
+    words = policy_words(ours)
+    return [f"both sides {words}"] if words and ours == theirs else []
 
 
 def _field(field: FieldDifference) -> str:

@@ -6,6 +6,7 @@ import unicodedata
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 
+from proctor.engine.outcomes import CURRENT_POLICY
 from proctor.kernel.money import NANO, format_usd
 from proctor.kernel.words import counted
 
@@ -20,6 +21,8 @@ __all__ = [
     "p_value",
     "percent",
     "points",
+    "policy_words",
+    "reward",
     "spend",
     "tokens",
 ]
@@ -35,6 +38,17 @@ def percent(value: float | None) -> str:
 def interval(low: float | None, high: float | None) -> str:
     """``55.4–69.7``, in percent."""
     return UNKNOWN if low is None or high is None else f"{low * 100:.1f}–{high * 100:.1f}"
+
+
+def reward(mean: float | None) -> str:
+    """``0.62``; what two decimals would hide or a table can't hold has four digits: ``0.00124``, ``1.25e+12``."""
+    if mean is None:
+        return UNKNOWN
+    return f"{mean:.2f}" if mean == 0 or 0.01 <= abs(mean) < PLAIN else f"{mean:.4g}"
+
+
+PLAIN: float = 100_000.0
+"""Below it a mean reward is written out; rewards are mostly shares of 1, and a column is no wider than they need."""
 
 
 def cost(nano: int | None, coverage: float | None) -> str:
@@ -106,6 +120,11 @@ def duration(seconds: float | None) -> str:
     if minutes < 60:
         return f"{minutes}m {rest:02d}s"
     return f"{minutes // 60}h {minutes % 60:02d}m"
+
+
+def policy_words(version: str) -> str:
+    """``judged by policy team@0123456789ab``; empty for the one that new run sets are judged by, which goes unsaid."""
+    return "" if version == CURRENT_POLICY else f"judged by policy {version}"
 
 
 def age(then: datetime, now: datetime | None = None) -> str:

@@ -70,6 +70,7 @@ def _properties(board: Board, row: LeaderboardRow) -> dict[str, str]:
         "withdrawn": counts.withdrawn,
         "run_set": str(board.run_set.id),
         "configuration": row.configuration,
+        "policy": board.run_set.policy_version,
         "gate": board.gate.state.value if board.gate.checks else "none",
     }
     known = {key: _number(value) for key, value in found.items() if value is not None}

@@ -11,8 +11,8 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from proctor.reports.comparison import SHOWN, cost_line, difference_line, test_line
-from proctor.reports.formats import UNKNOWN, cost, interval, one_line, percent
+from proctor.reports.comparison import SHOWN, cost_line, difference_line, policy_lines, test_line
+from proctor.reports.formats import UNKNOWN, cost, interval, one_line, percent, policy_words
 
 if TYPE_CHECKING:
     from proctor.engine.leaderboards import LeaderboardRow
@@ -38,10 +38,11 @@ def markdown(board: Board) -> str:
     row, progress = board.run_set, board.progress
     gate = f": gate {board.gate.state.value}" if board.gate.checks else ""
     state = row.state.replace("_", " ") + (f" ({escaped(row.reason)})" if row.reason else "")
+    verdicts = f"{progress.decided:,} of {progress.expected:,} cells have a verdict"
     lines = [
         f"## {escaped(row.name)}{gate}",
         "",
-        f"{state}; {progress.decided:,} of {progress.expected:,} cells have a verdict.",
+        f"{'; '.join(filter(None, (state, verdicts, escaped(policy_words(row.policy_version)))))}.",
         "",
         *_rates(board.rows),
         "",
@@ -90,7 +91,8 @@ def _comparison(comparison: Comparison) -> Iterator[str]:
     for pair in comparison.pairs:
         yield f"**{escaped(pair.a.title)}** against **{escaped(pair.b.title)}**: {escaped(pair.finding)}"
         yield ""
-        lines = (difference_line(pair), test_line(pair, comparison.tests, comparison.alpha), cost_line(pair))
+        test = test_line(pair, comparison.tests, comparison.alpha)
+        lines = (difference_line(pair), test, cost_line(pair), *policy_lines(pair))
         yield from (f"- {escaped(line, at_most=500)}" for line in (*lines, pair.claim))
         if pair.unpaired:
             yield f"- {pair.unpaired_cells} cells are unpaired"

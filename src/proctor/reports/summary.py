@@ -9,7 +9,7 @@ from rich.text import Text
 
 from proctor.engine.numbers import compare
 from proctor.kernel.words import counted
-from proctor.reports.formats import ago, percent, spend
+from proctor.reports.formats import ago, percent, policy_words, spend
 from proctor.reports.tables import classes_line, leaderboard_table
 
 if TYPE_CHECKING:
@@ -67,8 +67,9 @@ def summary(board: Board) -> list[RenderableType]:
     """Everything, in the order a reader asks for it."""
     row, progress = board.run_set, board.progress
     state = f"{row.name} {row.state.replace('_', ' ')}" + (f": {row.reason}" if row.reason else "")
+    verdicts = f"{progress.decided:,} of {counted(progress.expected, 'cell')} have a verdict"
     return [
-        Text(f"{state} · {progress.decided:,} of {counted(progress.expected, 'cell')} have a verdict"),
+        Text(" · ".join(filter(None, (state, verdicts, policy_words(row.policy_version))))),
         leaderboard_table(board.rows),
         classes_line(board.rows),
         *_spend(board),

@@ -17,7 +17,7 @@ from proctor.engine.planning import RunSetRow
 from proctor.engine.reading import CellRow, RunSetStatus
 from proctor.kernel.words import counted
 from proctor.reports.fitting import Fitting
-from proctor.reports.formats import UNKNOWN, ago, cost, duration, interval, percent, tokens
+from proctor.reports.formats import UNKNOWN, ago, cost, duration, interval, percent, policy_words, reward, tokens
 from proctor.suites.service import Alias, SuiteDetail, SuiteRow
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def _rate_texts(row: LeaderboardRow, gap: str) -> list[str]:
 def _rest_texts(row: LeaderboardRow) -> list[str]:
     usage = row.usage
     return [
-        UNKNOWN if row.mean_reward is None else f"{row.mean_reward:.2f}",
+        reward(row.mean_reward),
         cost(usage.cost_nano, usage.coverage),
         f"{tokens(usage.input_tokens)} / {tokens(usage.output_tokens)}",
         percent(usage.coverage),
@@ -171,24 +171,25 @@ def _cell_texts(cell: CellRow, profiles: Mapping[int, str], tasks: Mapping[str, 
 
 
 def history_table(rows: Sequence[Mapping[str, Any]]) -> RenderableType:
-    """A series over time."""
-    ids = ("when", "suite", "configuration")
-    wide = table("when", "run set", "profile", *ids[1:], "strict", "coverage", "comparable", right=_OVER, whole=ids)
-    narrow = table("when", "run set\nprofile", _STOOD, "strict", "coverage", "comparable", right=_OVER, whole=_STOODS)
+    """A series over time; policies are named where a revision was judged by one that does not go unsaid."""
+    numbers, ids = ("strict", "coverage", "comparable"), ("when", "suite", "configuration")
+    policies = ["policy"] if any(policy_words(row["policy_version"]) for row in rows) else []
+    wide = table("when", "run set", "profile", *ids[1:], *policies, *numbers, right=_OVER, whole=ids)
+    named = "\n".join(("run set", "profile", *policies))
+    narrow = table("when", named, _STOOD, *numbers, right=_OVER, whole=("when", _STOOD))
     for row in rows:
         suite, configuration = row["suite_id"][:8], row["configuration"][:8]
         comparable = "yes" if row["comparable"] else f"no: {row['reasons'][0]}"
         day, time = row["created_at"].strftime("%Y-%m-%d"), row["created_at"].strftime("%H:%M")
-        names = (row["run_set"], row["profile"])
-        wide.add_row(f"{day} {time}", *names, suite, configuration, *_over(row["counts"], " "), comparable)
-        stacked = (f"{day}\n{time}", "\n".join(names), f"{suite}\n{configuration}")
+        names, by = (row["run_set"], row["profile"]), [row["policy_version"] for _ in policies]
+        wide.add_row(f"{day} {time}", *names, suite, configuration, *by, *_over(row["counts"], " "), comparable)
+        stacked = (f"{day}\n{time}", "\n".join((*names, *by)), f"{suite}\n{configuration}")
         narrow.add_row(*stacked, *_over(row["counts"], "\n"), comparable)
     return Fitting([wide], [narrow])
 
 
 _OVER = ("strict", "coverage")
 _STOOD: str = "suite\nconfiguration"
-_STOODS = ("when", _STOOD)
 
 
 def _over(counts: Mapping[str, Any], gap: str) -> list[str]:
@@ -202,9 +203,12 @@ def status_lines(
     """A run set's progress, what runs now, and which lanes are closed until when."""
     row, progress = seen.run_set, seen.progress
     state = row.state.replace("_", " ") + (f": {row.reason}" if row.reason else "")
+    verdicts = (
+        f"{progress.decided:,} of {counted(progress.expected, 'cell')} have a verdict, {progress.passed:,} passed"
+    )
     lines: list[RenderableType] = [
         f"{row.name} ({row.id}) {state}",
-        f"{progress.decided:,} of {counted(progress.expected, 'cell')} have a verdict, {progress.passed:,} passed",
+        " · ".join(filter(None, (verdicts, policy_words(row.policy_version)))),
         f"queued {progress.queued:,} · running {progress.running:,} · waiting {progress.waiting:,} · "
         f"dead letters {progress.dead:,}",
     ]
@@ -324,11 +328,17 @@ def passed_over_table(cells: Sequence[PassedOver]) -> Table:
 
 
 def moves_table(moves: Sequence[ClassMove]) -> Table:
-    """Cells that are in another class under another policy."""
+    """Cells that another policy puts elsewhere: into another class, or gives another verdict or owner."""
     made = table("profile", "was", "is", "cells", right=("cells",))
     for one in moves:
-        made.add_row(one.profile, one.before, one.after, f"{one.cells:,}")
+        was = _stands(one.before, one.before_owner, one.before_verdict)
+        made.add_row(one.profile, was, _stands(one.after, one.after_owner, one.after_verdict), f"{one.cells:,}")
     return made
+
+
+def _stands(outcome: str, owner: str, verdict: bool | None) -> str:
+    """``agent_limit (model, fail)``."""
+    return f"{outcome} ({owner}, {'no verdict' if verdict is None else _word(verdict)})"
 
 
 def rates_change_table(before: Mapping[str, Rates], after: Mapping[str, Rates]) -> RenderableType:

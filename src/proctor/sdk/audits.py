@@ -7,10 +7,12 @@ import json
 import os
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
+from typing import Any
 from uuid import UUID
 
 from proctor.app import Platform, local_backend
@@ -19,6 +21,7 @@ from proctor.engine.auditing import (
     Cells,
     Denominator,
     Rules,
+    RulesInvalid,
     Unlinked,
     compare_denominator,
     count_cells,
@@ -26,7 +29,7 @@ from proctor.engine.auditing import (
     link_unlinked,
     stale_revisions,
 )
-from proctor.engine.imports.bringing import Names
+from proctor.engine.imports.bringing import Names, is_imported
 from proctor.engine.planning import PlannedProfile, RunSetRow
 from proctor.engine.policy_book import recall
 from proctor.engine.recording import link_results
@@ -34,6 +37,7 @@ from proctor.kernel.errors import UsageError
 from proctor.sandboxes.interfaces import Labels
 from proctor.sdk.documents import document
 from proctor.sdk.imports import names_of
+from proctor.suites.errors import AliasInvalid
 
 __all__ = ["AuditReport", "Repair", "RunSetAudit", "audit", "read_profile_list"]
 
@@ -56,11 +60,25 @@ class RunSetAudit:
     unlinked: Unlinked
     stale_revisions: int
     """Leaderboard revisions, the last of each profile, that expect another number of cells."""
+    unfinished_import: bool
+    """Its results are still coming in, or never all did: what its cells lack may yet come."""
+
+    @property
+    def repairable(self) -> int:
+        """Cells that ``--apply`` would repair, and revisions that it would follow up."""
+        if self.unfinished_import:
+            return 0
+        return self.cells.linkable + sum(one.cells for one in self.unlinked.recoverable) + self.stale_revisions
+
+    @property
+    def standing(self) -> int:
+        """What only a person can mend: cells under names that nothing explains, an import that was cut off."""
+        return sum(one.cells for one in self.unlinked.unexplained) + self.unfinished_import
 
     @property
     def findings(self) -> int:
-        """Cells that ``--apply`` would repair."""
-        return self.cells.linkable + sum(one.cells for one in self.unlinked.recoverable)
+        """What is not as it should be."""
+        return self.repairable + self.standing
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,11 +114,21 @@ class AuditReport:
     """The file that the report was written to, where something was changed."""
 
     @property
-    def findings(self) -> int:
-        """What is not as it should be: cells to repair, lists that disagree, objects that are gone or damaged."""
+    def repairable(self) -> int:
+        """What ``--apply`` would repair: cells, revisions, lists that disagree, sandboxes that nobody holds."""
         lists = sum(not one.agrees for one in self.denominators)
+        return sum(one.repairable for one in self.run_sets) + lists + self.leaked_sandboxes
+
+    @property
+    def standing(self) -> int:
+        """What stands until a person mends it: names without an explanation, and objects that are gone or damaged."""
         objects = len(self.stored.missing) + len(self.stored.damaged)
-        return sum(one.findings for one in self.run_sets) + lists + objects + self.leaked_sandboxes
+        return sum(one.standing for one in self.run_sets) + objects
+
+    @property
+    def findings(self) -> int:
+        """What is not as it should be."""
+        return self.repairable + self.standing
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,6 +137,8 @@ class AuditRequest:
 
     run_set: str | None = None
     rules: Rules = field(default_factory=Rules)
+    rules_file: str = "--rules"
+    """What an error about them names."""
     profile_list: Path | None = None
     apply: bool = False
     checksums: bool = False
@@ -119,17 +149,29 @@ def audit(
 ) -> AuditReport:
     """Audit, and repair where the request says so."""
     rows = _rows(platform, request.run_set)
+    known = {name for row in rows for name in _profile_names(platform, row)} if request.rules.variants else set()
+    request.rules.check_profiles(known, where=request.rules_file)
+    _check_suites(platform, rows, request)
+    listed = [] if request.profile_list is None else read_profile_list(request.profile_list)
     found = []
     for row in rows:
         on_run_set(row.name)
         found.append(_look(platform, row, request.rules))
     report = AuditReport(
         run_sets=tuple(found),
-        denominators=tuple(_denominators(platform, rows, request.profile_list)),
+        denominators=tuple(_denominators(platform, rows, request.profile_list, listed)),
         stored=_stored(platform, checksums=request.checksums),
         leaked_sandboxes=asyncio.run(local_backend(platform.settings).leaked(_dead)),
     )
     return _apply(platform, rows, report, request) if request.apply else report
+
+
+def _check_suites(platform: Platform, rows: Sequence[RunSetRow], request: AuditRequest) -> None:
+    """Raises ``RulesInvalid`` where a name of before is the label of another suite now: it can't mean both."""
+    audited = {row.suite_id for row in rows}
+    for alias in platform.suites.aliases(platform.tenant) if request.rules.suites else ():
+        if alias.valid_to is None and alias.name in request.rules.suites and alias.target not in audited:
+            raise RulesInvalid(f"{alias.name!r} is a label of another suite.", where=f"{request.rules_file}: suites")
 
 
 async def _dead(_: Labels) -> bool:
@@ -156,7 +198,13 @@ def _look(platform: Platform, row: RunSetRow, rules: Rules) -> RunSetAudit:
         cells=replace(cells, never_attempted=max(0, cells.never_attempted - recoverable)),
         unlinked=unlinked,
         stale_revisions=platform.engine.read(lambda c: stale_revisions(c, tenant, row)),
+        unfinished_import=row.state == "running" and is_imported(names.profiles.values()),
     )
+
+
+def _profile_names(platform: Platform, row: RunSetRow) -> list[str]:
+    rows = platform.engine.read(lambda c: reading.profiles_of(c, platform.tenant, row.id))
+    return [one["name"] for one in rows]
 
 
 def _names(platform: Platform, row: RunSetRow) -> Names:
@@ -173,28 +221,41 @@ def _names(platform: Platform, row: RunSetRow) -> Names:
         for one in rows
     ]
     tasks = platform.suites.tasks(platform.tenant, row.suite_id)
-    return names_of(platform, row, spec.suite, profiles, tasks, spec.trials)
+    return names_of(platform, row.suite_id, spec.suite, profiles, tasks, spec.trials)
 
 
 def read_profile_list(path: Path) -> list[str]:
     """The names of a list of profiles kept elsewhere. Raises ``ProfileListInvalid``."""
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise ProfileListInvalid(f"{error}.", where=str(path)) from error
-    entries = found.get("profiles") if isinstance(found, dict) else found
-    if not isinstance(entries, list):
-        raise ProfileListInvalid("It holds no list of profiles.", where=str(path))
-    names = [entry.get("name") if isinstance(entry, dict) else entry for entry in entries]
+    entries = _entries(_read_list(path), path)
+    names = [_name_of(entry) for entry in entries]
     if not all(isinstance(name, str) for name in names):
         raise ProfileListInvalid("An entry has no name.", where=str(path))
     return [str(name) for name in names]
 
 
-def _denominators(platform: Platform, rows: Sequence[RunSetRow], path: Path | None) -> list[Denominator]:
+def _read_list(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise ProfileListInvalid(f"{error}.", where=str(path)) from error
+
+
+def _entries(found: Any, path: Path) -> list[Any]:
+    entries = found.get("profiles") if isinstance(found, dict) else found
+    if not isinstance(entries, list):
+        raise ProfileListInvalid("It holds no list of profiles.", where=str(path))
+    return entries
+
+
+def _name_of(entry: Any) -> Any:
+    return entry.get("name") if isinstance(entry, dict) else entry
+
+
+def _denominators(
+    platform: Platform, rows: Sequence[RunSetRow], path: Path | None, listed: Sequence[str]
+) -> list[Denominator]:
     if path is None:
         return []
-    listed = read_profile_list(path)
     if len(rows) != 1:
         raise ProfileListInvalid("A list of profiles is of one run set.", where="RUN_SET", remedy="Name the run set.")
     names = _names(platform, rows[0])
@@ -228,7 +289,7 @@ def _apply(platform: Platform, rows: Sequence[RunSetRow], report: AuditReport, r
     repairs = tuple(
         _repair(platform, row, found, request.rules)
         for row, found in zip(rows, report.run_sets, strict=True)
-        if found.findings
+        if found.repairable
     )
     stale = [one for one in report.denominators if not one.agrees]
     for one in stale:
@@ -253,23 +314,38 @@ def _repair(platform: Platform, row: RunSetRow, found: RunSetAudit, rules: Rules
     if found.unlinked.recoverable:
         _keep_names(platform, row, names, rules)
     platform.engine.finish(row.id)
+    platform.engine.publish(row.id)
     return Repair(run_set=row.name, linked=dict(linked), verdicts=verdicts)
 
 
 def _keep_names(platform: Platform, row: RunSetRow, names: Names, rules: Rules) -> None:
-    """The suite's earlier names become labels of it, so that whatever else came under them resolves as well."""
+    """The suite's earlier names become labels of it, so that whatever else came under them resolves as well.
+
+    One that can't be a label stays with the rules file.
+    """
     for name in rules.suites:
         if name not in names.suites:
-            platform.suites.set_alias(platform.tenant, name, row.suite_id, source="audit")
+            with suppress(AliasInvalid):
+                platform.suites.set_alias(platform.tenant, name, row.suite_id, source="audit")
 
 
 def _mend_list(platform: Platform, path: Path, row: RunSetRow) -> None:
-    """Write the table's profiles where the list was; what was there is kept beside it."""
-    names = sorted(_names(platform, row).profiles)
+    """Bring the list to the table's profiles, in the shape that it has; what was there is kept beside it."""
+    found = _read_list(path)
+    mended = _mended(_entries(found, path), sorted(_profile_names(platform, row)))
+    if isinstance(found, dict):
+        mended = {**found, "profiles": mended}
     path.with_name(f"{path.name}.before-audit").write_bytes(path.read_bytes())
     fresh = path.with_name(f"{path.name}.new")
-    fresh.write_text(json.dumps({"profiles": names}, indent=2) + "\n", encoding="utf-8")
+    fresh.write_text(json.dumps(mended, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     os.replace(fresh, path)
+
+
+def _mended(entries: Sequence[Any], names: Sequence[str]) -> Any:
+    """An entry for each name: the one that there is, else one like the others."""
+    known = {_name_of(entry): entry for entry in reversed(entries)}
+    objects = any(isinstance(entry, dict) for entry in entries)
+    return [known.get(name, {"name": name} if objects else name) for name in names]
 
 
 def _written(platform: Platform, report: AuditReport) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
@@ -13,8 +13,9 @@ from sqlalchemy import Connection
 from proctor.app import Platform
 from proctor.engine import planning
 from proctor.engine.identity import ConfigurationParts, configuration_document
-from proctor.engine.imports.bringing import BACKEND, Names, bring, store_unlinked
+from proctor.engine.imports.bringing import BACKEND, UNDER_WAY, Names, bring, store_unlinked
 from proctor.engine.imports.records import (
+    AttemptNames,
     AttemptRecord,
     ImportedProfile,
     ImportInvalid,
@@ -22,8 +23,9 @@ from proctor.engine.imports.records import (
     read_attempts,
     read_manifest,
 )
-from proctor.engine.outcomes import CURRENT_POLICY, load_policy
+from proctor.engine.outcomes import CURRENT_POLICY, OutcomePolicy
 from proctor.engine.planning import Plan, PlannedProfile, PlannedTask, RunSetRow
+from proctor.engine.policy_book import recall
 from proctor.engine.recording import link_results
 from proctor.engine.resolving import resolve_suite
 from proctor.engine.spec import Policy, check_spec, spec_document
@@ -55,19 +57,22 @@ def import_results(
     Raises ``ImportInvalid`` naming file, line and field, before anything of the attempts is written.
     """
     manifest, digest = read_manifest(folder)
-    attempts = _checked(folder)
+    places = _checked(folder)
     suite_id = resolve_suite(manifest.suite, platform.tenant, folder, platform.suites)
     tasks = platform.suites.tasks(platform.tenant, suite_id)
     plan = _plan(platform, manifest, digest, suite_id, tasks)
-    row = platform.engine.read(lambda connection: _run_set(connection, plan))
-    names = names_of(platform, row, manifest.suite, plan.profiles, tasks, manifest.trials)
+    names = names_of(platform, suite_id, manifest.suite, plan.profiles, tasks, manifest.trials)
+    _refuse_twins(names, places)
+    row, policy = platform.engine.read(lambda connection: _run_set(connection, plan))
     unlinked = 0
-    for page in _pages(read_attempts(folder)):
-        unlinked += platform.engine.read(partial(_page, platform=platform, row=row, names=names, page=page))
+    for page in _pages(record for _, record in read_attempts(folder)):
+        write = partial(_page, platform=platform, row=row, policy=policy, names=names, page=page)
+        unlinked += platform.engine.read(write)
         on_page(len(page))
     platform.engine.read(lambda connection: link_results(connection, platform.tenant, row.id, row.policy_version))
     platform.engine.finish(row.id)
     expected = len(plan.profiles) * len(tasks) * manifest.trials
+    attempts = len(places)
     return ImportReport(
         run_set=row.name, expected=expected, attempts=attempts, linked=attempts - unlinked, unlinked=unlinked
     )
@@ -75,31 +80,43 @@ def import_results(
 
 def names_of(
     platform: Platform,
-    row: RunSetRow,
+    suite_id: str,
     suite: str,
     profiles: Iterable[PlannedProfile],
     tasks: Iterable[StoredTask],
     trials: int,
 ) -> Names:
     """The names that a run set's results may come under: what its manifest said, and every label of its suite."""
-    labels = {alias.name for alias in platform.suites.aliases(platform.tenant) if alias.target == row.suite_id}
+    labels = {alias.name for alias in platform.suites.aliases(platform.tenant) if alias.target == suite_id}
     return Names(
-        suites=frozenset({suite, row.suite_id, *labels}),
+        suites=frozenset({suite, suite_id, *labels}),
         profiles={profile.name: profile for profile in profiles},
         tasks={task.name: task for task in tasks},
         trials=trials,
     )
 
 
-def _checked(folder: Path) -> int:
-    """Read every line before one is written; returns how many."""
-    seen: set[tuple[str, str, str, int, int]] = set()
-    for number, one in enumerate(read_attempts(folder), start=1):
-        key = (one.suite, one.profile, one.task, one.trial, one.attempt)
-        if key in seen:
-            raise ImportInvalid(f"attempt {number} has the names and numbers of an earlier one.", where=str(folder))
-        seen.add(key)
-    return len(seen)
+def _checked(folder: Path) -> dict[AttemptNames, str]:
+    """Read every line before one is written; returns the place of each attempt."""
+    seen: dict[AttemptNames, str] = {}
+    for place, record in read_attempts(folder):
+        _refuse_twin(seen, record.names, place)
+    return seen
+
+
+def _refuse_twins(names: Names, places: Mapping[AttemptNames, str]) -> None:
+    """Names that differ may mean the same: a suite by its id and by its label."""
+    seen: dict[AttemptNames, str] = {}
+    for one, place in places.items():
+        profile = names.profile(one)
+        if profile is not None and names.unknown(one) is None:
+            _refuse_twin(seen, one._replace(suite="", profile=profile.name), place)
+
+
+def _refuse_twin(seen: dict[AttemptNames, str], one: AttemptNames, place: str) -> None:
+    if one in seen:
+        raise ImportInvalid(f"attempt: it has the names and numbers of {seen[one].rpartition(': ')[2]}.", where=place)
+    seen[one] = place
 
 
 def _pages(records: Iterator[AttemptRecord]) -> Iterator[list[AttemptRecord]]:
@@ -107,23 +124,32 @@ def _pages(records: Iterator[AttemptRecord]) -> Iterator[list[AttemptRecord]]:
         yield page
 
 
-def _page(connection: Connection, platform: Platform, row: RunSetRow, names: Names, page: list[AttemptRecord]) -> int:
-    reasons = [(record, names.unknown(record)) for record in page]
+def _page(
+    connection: Connection,
+    platform: Platform,
+    row: RunSetRow,
+    policy: OutcomePolicy,
+    names: Names,
+    page: list[AttemptRecord],
+) -> int:
+    reasons = [(record, names.unknown(record.names)) for record in page]
     known = [record for record, reason in reasons if reason is None]
-    bring(connection, platform.tenant, row.id, names, load_policy(row.policy_version), known)
+    bring(connection, platform.tenant, row.id, names, policy, known)
     rest = [(record, reason) for record, reason in reasons if reason is not None]
     store_unlinked(connection, platform.tenant, row.id, rest)
     return len(rest)
 
 
-def _run_set(connection: Connection, plan: Plan) -> RunSetRow:
+def _run_set(connection: Connection, plan: Plan) -> tuple[RunSetRow, OutcomePolicy]:
+    """The folder's run set, which says until the end that its import is under way, and what it counts by by now."""
     planning.lock(connection, plan.tenant)
     found = planning.find(connection, plan)
     if found is None:
-        planning.create(connection, plan)
+        identity = planning.create(connection, plan)
+        planning.set_state(connection, plan.tenant, identity, "running", UNDER_WAY)
         found = planning.find(connection, plan)
     assert found is not None
-    return found
+    return found, recall(connection, plan.tenant, found.policy_version)
 
 
 def _plan(platform: Platform, manifest: Manifest, digest: str, suite_id: str, tasks: list[StoredTask]) -> Plan:

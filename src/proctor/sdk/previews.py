@@ -8,6 +8,7 @@ from math import ceil
 
 from proctor.engine.attempts import SETUP_TIMEOUT_SEC
 from proctor.engine.planning import CellKind, PlannedProfile
+from proctor.engine.policy_book import reasons_against
 from proctor.engine.step_grading import GRADINGS
 from proctor.engine.terms import obstacles, terms_of
 from proctor.kernel.canonical import Json
@@ -49,7 +50,8 @@ def dry_run(client: Client, prepared: Prepared, request: RunRequest) -> DryRun:
     rehearsal = client.rehearse(prepared, request)
     plan, wanted = prepared.resolved.plan, rehearsal.wanted
     slots, queued = prepared.spec.execution.concurrency, sum(wanted.values())
-    reasons = (*client.reasons_before(prepared), *_gaps(prepared))
+    judged = reasons_against(rehearsal.policy_version)
+    reasons = (*judged, *client.reasons_before(prepared), *_gaps(prepared))
     mean = client.mean_seconds([profile.configuration for profile in plan.profiles])
     return DryRun(
         run_set=plan.name,

@@ -9,6 +9,7 @@ from pathlib import Path
 from proctor.app import Platform
 from proctor.engine import leaderboards, reclassifying
 from proctor.engine.errors import PolicyInvalid
+from proctor.engine.imports.bringing import is_imported
 from proctor.engine.numbers import Rates
 from proctor.engine.planning import RunSetRow
 from proctor.engine.reclassifying import ClassMove
@@ -27,6 +28,8 @@ class Reclassification:
     rates_before: Mapping[str, Rates]
     """By profile."""
     rates_after: Mapping[str, Rates]
+    imported: bool
+    """Results that others made: what they owe can't be run here."""
 
 
 def reclassify(
@@ -49,6 +52,7 @@ def reclassify(
         moves=tuple(moves),
         rates_before=_rates(platform, row),
         rates_after=_rates(platform, replace(row, policy_version=policy.version)),
+        imported=is_imported(platform.engine.read(lambda c: platform.engine.stored_plan(c, row)).profiles),
     )
 
 

@@ -48,6 +48,7 @@ class RegradeReport:
 
     run_set: str
     suite_id: str
+    policy_version: str
     regraded: int
     decided_earlier: int
     tasks: tuple[RegradedTask, ...]
@@ -110,6 +111,7 @@ def run_regrade(
     return RegradeReport(
         run_set=plan.run_set.name,
         suite_id=plan.suite_id,
+        policy_version=plan.run_set.policy_version,
         regraded=len(done),
         decided_earlier=plan.regrade.decided,
         tasks=tuple(by_task(done)),

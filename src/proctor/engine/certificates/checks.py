@@ -95,13 +95,15 @@ def checks_of(task: LoadedTask, oracle_runs: int) -> Sequence[Check]:
     checks.append(Check(solution="noop", must_pass=False, agent="noop"))
     if any(path.is_file() for path in _wrong_solutions(task.folder, [step.name for step in task.task.steps])):
         checks.append(Check(solution=WRONG, must_pass=False, agent="oracle", options={"script": "wrong.sh"}))
-    checks.extend(
-        Check(solution=one.name, must_pass=False, agent="command", options={"command": one.script}, forgery=True)
-        for one in forgeries()
-    )
+    checks.extend(_forged(one, task.task.verifier.mode) for one in forgeries())
     if task.task.verifier.mode is VerificationMode.LIVE:
         checks.append(_in_snapshot())
     return checks
+
+
+def _forged(one: Forgery, mode: VerificationMode) -> Check:
+    command = f"MODE={mode.value}\n{one.script}"
+    return Check(solution=one.name, must_pass=False, agent="command", options={"command": command}, forgery=True)
 
 
 def in_turn(check: Check, turn: int) -> Check:

@@ -6,29 +6,42 @@ its names known.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from sqlalchemy import Connection
 
 from proctor.database.queries import run_query
-from proctor.engine.evidence import Evidence, GradingFacts
+from proctor.engine.evidence import Evidence, GradingFacts, VerifierProblem
 from proctor.engine.identity import attempt_id, cell_id
-from proctor.engine.imports.records import AttemptRecord
+from proctor.engine.imports.records import AttemptNames, AttemptRecord
 from proctor.engine.outcomes import OutcomePolicy, classify
 from proctor.engine.planning import PlannedProfile
-from proctor.engine.recording import Imported, record_imported
+from proctor.engine.recording import Imported, jsonb_text, record_imported
 from proctor.kernel.ids import derived_id
 from proctor.suites.service import StoredTask
 
-__all__ = ["BACKEND", "Names", "bring", "store_unlinked"]
+__all__ = [
+    "BACKEND",
+    "UNDER_WAY",
+    "Content",
+    "Names",
+    "attempt_of",
+    "bring",
+    "content_of",
+    "is_imported",
+    "store_unlinked",
+]
 
 BACKEND: str = "import"
 """Where imported attempts ran: nowhere that we know."""
+
+UNDER_WAY: str = "the import is under way or was cut off: the same `proctor import` again completes it"
+"""Why a run set of imported results is still said to be running."""
 
 _run = partial(run_query, "proctor.engine")
 
@@ -45,7 +58,7 @@ class Names:
     tasks: Mapping[str, StoredTask]
     trials: int
 
-    def unknown(self, record: AttemptRecord) -> str | None:
+    def unknown(self, record: AttemptNames) -> str | None:
         """Which of a record's names does not resolve, ``None`` where all do."""
         if record.suite not in self.suites:
             return f"suite {record.suite!r}"
@@ -55,9 +68,14 @@ class Names:
             return f"task {record.task!r}"
         return None if record.trial <= self.trials else f"trial {record.trial}"
 
-    def profile(self, record: AttemptRecord) -> PlannedProfile | None:
+    def profile(self, record: AttemptNames) -> PlannedProfile | None:
         """The profile a record is of."""
         return self.profiles.get(self.variants.get(record.profile, record.profile))
+
+
+def is_imported(profiles: Iterable[PlannedProfile]) -> bool:
+    """Whether a run set's profiles are others' results, which can't be gone on with here."""
+    return any(str(profile.document["origin"]).startswith("import:") for profile in profiles)
 
 
 def bring(
@@ -73,10 +91,41 @@ def bring(
     record_imported(connection, tenant, imported)
 
 
-def _imported(tenant: UUID, run_set: UUID, names: Names, policy: OutcomePolicy, record: AttemptRecord) -> Imported:
-    profile, task = names.profile(record), names.tasks[record.task]
+class Content(NamedTuple):
+    """All that is imported of an attempt but for its names: what tells whether two are one."""
+
+    started_at: datetime
+    ended_at: datetime
+    usage: Any
+    evidence: Any
+    grading: Any
+
+
+def content_of(names: Names, record: AttemptRecord) -> Content:
+    """What a record whose names all resolve holds, as the statement ``attempts_at`` reads it of one that is there."""
+    grading = _grading(record, names.tasks[record.task])
+    return Content(
+        started_at=record.started_at,
+        ended_at=record.ended_at,
+        usage=_usage(record),
+        evidence=[[piece.phase.value, piece.detail] for piece in record.evidence] or None,
+        grading=None if grading is None else [grading.rewards, grading.problem],
+    )
+
+
+def attempt_of(tenant: UUID, names: Names, record: AttemptRecord) -> UUID:
+    """The id that a record whose names all resolve has as an attempt."""
+    return attempt_id(tenant, _cell_of(tenant, names, record), record.attempt)
+
+
+def _cell_of(tenant: UUID, names: Names, record: AttemptRecord) -> UUID:
+    profile, task = names.profile(record.names), names.tasks[record.task]
     assert profile is not None
-    cell = cell_id(tenant, profile.configuration, task.agent_digest, task.verifier_digest, record.trial)
+    return cell_id(tenant, profile.configuration, task.agent_digest, task.verifier_digest, record.trial)
+
+
+def _imported(tenant: UUID, run_set: UUID, names: Names, policy: OutcomePolicy, record: AttemptRecord) -> Imported:
+    task, cell = names.tasks[record.task], _cell_of(tenant, names, record)
     evidence = _evidence(record)
     grading = _grading(record, task)
     outcome = classify(policy, evidence, grading)
@@ -88,13 +137,19 @@ def _imported(tenant: UUID, run_set: UUID, names: Names, policy: OutcomePolicy, 
         content_digest=task.content_digest,
         started_at=record.started_at,
         ended_at=record.ended_at,
-        usage=record.usage,
+        usage=_usage(record),
         evidence=evidence,
         grading=grading,
         outcome=replace(outcome, grading=0 if grading is None else 1),
         policy_version=policy.version,
         backend=BACKEND,
     )
+
+
+def _usage(record: AttemptRecord) -> dict[str, int | None] | None:
+    """What an attempt says it used; of one that knows nothing, nothing: it did not report."""
+    used = None if record.usage is None else record.usage.model_dump()
+    return used if used and any(amount is not None for amount in used.values()) else None
 
 
 def _evidence(record: AttemptRecord) -> list[Evidence]:
@@ -109,9 +164,10 @@ def _evidence(record: AttemptRecord) -> list[Evidence]:
 def _grading(record: AttemptRecord, task: StoredTask) -> GradingFacts | None:
     if record.rewards is None and record.problem is None:
         return None
-    primary = None
+    primary, problem = None, record.problem
     if record.rewards is not None and task.task is not None:
         primary = record.rewards.get(task.task.primary_reward)
+        problem = VerifierProblem.MISSING if primary is None else None
     threshold = task.task.pass_threshold if task.task is not None else 1.0
     return GradingFacts(
         number=1,
@@ -120,10 +176,11 @@ def _grading(record: AttemptRecord, task: StoredTask) -> GradingFacts | None:
         backend=BACKEND,
         forgeable=True,
         rewards=record.rewards,
-        passed=None if primary is None or record.problem else primary >= threshold,
-        problem=record.problem,
+        passed=None if primary is None else primary >= threshold,
+        problem=problem,
         primary=primary,
         graded_at=record.ended_at,
+        detail={"problem": problem.value if problem else None},
     )
 
 
@@ -133,7 +190,7 @@ def store_unlinked(
     """Keep attempts with a name that does not resolve, and why. A repeat changes nothing."""
     rows = [_unlinked_row(tenant, run_set, record, reason) for record, reason in records]
     if rows:
-        _run(connection, "insert_unlinked", tenant=tenant, run_set=run_set, rows=json.dumps(rows))
+        _run(connection, "insert_unlinked", tenant=tenant, run_set=run_set, rows=jsonb_text(rows))
 
 
 def _unlinked_row(tenant: UUID, run_set: UUID, record: AttemptRecord, reason: str) -> dict[str, Any]:

@@ -7,25 +7,88 @@ what happened, in the shapes of our own evidence: classes are derived from it by
 from __future__ import annotations
 
 import hashlib
+import math
+import re
 import tomllib
+from collections import Counter
 from collections.abc import Iterator
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from proctor.engine.evidence import Phase, VerifierProblem
 from proctor.kernel.errors import UsageError
 
-__all__ = ["ATTEMPTS", "MANIFEST", "AttemptRecord", "ImportInvalid", "Manifest", "read_attempts", "read_manifest"]
+__all__ = [
+    "ATTEMPTS",
+    "MANIFEST",
+    "AttemptNames",
+    "AttemptRecord",
+    "ImportInvalid",
+    "Manifest",
+    "read_attempts",
+    "read_manifest",
+]
 
 MANIFEST: str = "results.toml"
 ATTEMPTS: str = "attempts.jsonl"
 MAX_LINE: int = 1024 * 1024
 """Bytes of one attempt's line: evidence is facts, and logs are files."""
 
-_Name = Annotated[str, Field(min_length=1, max_length=200)]
+MAX_NUMBER: int = 1_000_000
+"""Of a trial or an attempt: nobody tries one cell a million times, and a larger one is a mistake."""
+
+MAX_AMOUNT: int = 2**53
+"""Of tokens, and of nano-dollars (nine million dollars an attempt): what every JSON reader keeps whole."""
+
+_RFC_3339 = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d{1,9})?([Zz]|[+-]\d\d:\d\d)", re.ASCII)
+_CONTROL = re.compile("[\x00-\x1f\x7f]")
+
+
+def _one_line(text: str) -> str:
+    if _CONTROL.search(text):
+        raise ValueError("it has control characters")
+    return text
+
+
+def _instant(value: object) -> object:
+    if not isinstance(value, str) or _RFC_3339.fullmatch(value) is None:
+        raise ValueError("it is not a time as RFC 3339 has it, with its zone: 2026-06-01T12:00:00Z")
+    return value
+
+
+def _in_utc(moment: datetime) -> datetime:
+    try:
+        return moment.astimezone(UTC)
+    except OverflowError:
+        raise ValueError("it is outside the years 1 to 9999 in UTC") from None
+
+
+def _number(value: object) -> object:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ValueError("it is not a number")
+    return value
+
+
+def _storable(detail: dict[str, Any]) -> dict[str, Any]:
+    """No NaN and no infinity, anywhere: JSON has no word for them."""
+    left: list[Any] = [detail]
+    while left:
+        one = left.pop()
+        if isinstance(one, float) and not math.isfinite(one):
+            raise ValueError(f"it holds {one}, which is not a number of JSON")
+        left.extend(one.values() if isinstance(one, dict) else one if isinstance(one, list) else ())
+    return detail
+
+
+_Text = Annotated[str, Field(max_length=200), AfterValidator(_one_line)]
+_Name = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_one_line)]
+_Count = Annotated[int, BeforeValidator(_number), Field(ge=1, le=MAX_NUMBER)]
+_Amount = Annotated[int, BeforeValidator(_number), Field(ge=0, le=MAX_AMOUNT)]
+_Reward = Annotated[float, BeforeValidator(_number), Field(allow_inf_nan=False)]
+_Instant = Annotated[datetime, BeforeValidator(_instant), AfterValidator(_in_utc)]
 
 
 class ImportInvalid(UsageError):
@@ -43,12 +106,12 @@ class ImportedProfile(_Strict):
     """A setting as its results say it was."""
 
     name: _Name
-    series: str | None = None
+    series: _Name | None = None
     agent: _Name
-    agent_version: str = "unknown"
-    model: str | None = None
-    thinking: str | None = None
-    variant: str | None = None
+    agent_version: _Text = "unknown"
+    model: _Text | None = None
+    thinking: _Text | None = None
+    variant: _Text | None = None
 
 
 class Manifest(_Strict):
@@ -65,7 +128,27 @@ class EvidencePiece(_Strict):
     """One phase of an attempt."""
 
     phase: Phase
-    detail: dict[str, Any] = Field(default_factory=dict)
+    detail: Annotated[dict[str, Any], AfterValidator(_storable)] = Field(default_factory=dict)
+
+
+class UsageRecord(_Strict):
+    """What an attempt says it used; what is left out or ``None`` is unknown."""
+
+    input_tokens: _Amount | None = None
+    cache_read_tokens: _Amount | None = None
+    cache_write_tokens: _Amount | None = None
+    output_tokens: _Amount | None = None
+    cost_nano: _Amount | None = None
+
+
+class AttemptNames(NamedTuple):
+    """The names and numbers that an attempt was recorded under."""
+
+    suite: str
+    profile: str
+    task: str
+    trial: int
+    attempt: int
 
 
 class AttemptRecord(_Strict):
@@ -74,14 +157,27 @@ class AttemptRecord(_Strict):
     suite: _Name
     profile: _Name
     task: _Name
-    trial: Annotated[int, Field(ge=1)] = 1
-    attempt: Annotated[int, Field(ge=1)] = 1
-    started_at: datetime
-    ended_at: datetime
+    trial: _Count = 1
+    attempt: _Count = 1
+    started_at: _Instant
+    ended_at: _Instant
     evidence: Annotated[list[EvidencePiece], Field(max_length=1000)] = Field(default_factory=list)
-    rewards: dict[str, float] | None = None
+    rewards: Annotated[dict[_Name, _Reward], Field(min_length=1)] | None = None
     problem: VerifierProblem | None = None
-    usage: dict[str, int | None] | None = None
+    usage: UsageRecord | None = None
+
+    @property
+    def names(self) -> AttemptNames:
+        """What tells it from other attempts."""
+        return AttemptNames(self.suite, self.profile, self.task, self.trial, self.attempt)
+
+    @model_validator(mode="after")
+    def _agrees(self) -> AttemptRecord:
+        if self.ended_at < self.started_at:
+            raise ValueError("ended_at: it is before started_at")
+        if self.rewards is not None and self.problem is not None:
+            raise ValueError("problem: it stands in the place of rewards, and there are rewards")
+        return self
 
 
 def read_manifest(folder: Path) -> tuple[Manifest, str]:
@@ -94,34 +190,36 @@ def read_manifest(folder: Path) -> tuple[Manifest, str]:
             digest.update(hashlib.file_digest(file, "sha256").digest())
     except OSError as error:
         raise ImportInvalid(f"The file can't be read: {error.strerror}.", where=str(error.filename)) from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ImportInvalid(f"It is not TOML: {error}.", where=str(path)) from error
     except ValidationError as error:
         raise ImportInvalid(_first(error), where=str(path)) from error
-    names = [profile.name for profile in manifest.profiles]
-    if twice := next((name for name in names if names.count(name) > 1), None):
-        raise ImportInvalid(f"profile {twice!r} stands twice.", where=str(path))
+    names = Counter(profile.name for profile in manifest.profiles)
+    if twice := next((name for name, count in names.items() if count > 1), None):
+        raise ImportInvalid(f"profiles: {twice!r} stands twice.", where=str(path))
     return manifest, digest.hexdigest()
 
 
-def read_attempts(folder: Path) -> Iterator[AttemptRecord]:
-    """Every attempt, line by line. Raises ``ImportInvalid`` naming the line and the field."""
+def read_attempts(folder: Path) -> Iterator[tuple[str, AttemptRecord]]:
+    """Every attempt with its place, line by line. Raises ``ImportInvalid`` naming the line and the field."""
     path = folder / ATTEMPTS
     with path.open("rb") as file:
         number = 0
         while line := file.readline(MAX_LINE + 1):
             number += 1
+            place = f"{path}: line {number}"
             if len(line) > MAX_LINE:
-                raise ImportInvalid(f"The line is longer than {MAX_LINE} bytes.", where=f"{path}: line {number}")
+                raise ImportInvalid(f"The line is longer than {MAX_LINE} bytes.", where=place)
             if not line.strip():
                 continue
             try:
-                yield AttemptRecord.model_validate_json(line)
+                yield place, AttemptRecord.model_validate_json(line)
             except ValidationError as error:
-                raise ImportInvalid(_first(error), where=f"{path}: line {number}") from error
+                raise ImportInvalid(_first(error), where=place) from error
 
 
 def _first(error: ValidationError) -> str:
     first = error.errors(include_url=False, include_input=False)[0]
     place = ".".join(str(part) for part in first["loc"])
-    return f"{place}: {first['msg']}." if place else f"{first['msg']}."
+    told = first["msg"].removeprefix("Value error, ")
+    return f"{place}: {told}." if place else f"{told}."

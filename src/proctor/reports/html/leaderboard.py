@@ -10,7 +10,7 @@ from itertools import combinations, pairwise
 from proctor.engine.leaderboards import LeaderboardRow, Usage
 from proctor.engine.numbers import Rates, TaskTally, compare
 from proctor.kernel.words import counted
-from proctor.reports.formats import UNKNOWN, cost, duration, interval, percent, tokens
+from proctor.reports.formats import UNKNOWN, cost, duration, interval, percent, reward, tokens
 from proctor.reports.html.charts import axis, rates_plot
 from proctor.reports.html.markup import count, isolated, points, scrollable, text, unknown
 from proctor.reports.html.view import ProfileView, View
@@ -147,7 +147,7 @@ def _numbers(view: View, profile: ProfileView, rates: Rates) -> Iterator[str]:
 
 
 def _reward(mean: float | None) -> str:
-    return unknown("no cell has a reward") if mean is None else f"{mean:.2f}"
+    return unknown("no cell has a reward") if mean is None else reward(mean)
 
 
 def _spend(usage: Usage) -> Iterator[str]:

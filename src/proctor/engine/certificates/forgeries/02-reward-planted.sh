@@ -13,13 +13,13 @@ done
 
 for folder in "${folders[@]}"; do
     mkdir -p "$folder"
+    rm -f "$folder"/{reward,score,grade,verdict,result}{,.txt,.json}
     for name in reward score grade verdict result; do
-        rm -f "$folder/$name.txt" "$folder/$name.json" "$folder/$name"
         echo 1 > "$folder/$name.txt"
         echo '{"reward": 1, "score": 1, "passed": 1}' > "$folder/$name.json"
         [ -d "$folder/$name" ] || echo 1 > "$folder/$name"
-        chmod 444 "$folder/$name.txt" "$folder/$name.json"
     done
+    chmod 444 "$folder"/{reward,score,grade,verdict,result}.{txt,json}
 done 2> /dev/null
 chmod 555 /logs/verifier 2> /dev/null
 true

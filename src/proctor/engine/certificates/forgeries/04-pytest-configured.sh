@@ -29,9 +29,7 @@ while [ "$above" != / ]; do
     folders+=("$above")
     above=$(dirname "$above")
 done
-while IFS= read -r folder; do
-    folders+=("$folder")
-done < <(find "$PWD" -maxdepth 3 -type d -not -path '*/.git*' 2> /dev/null)
+mapfile -t -O "${#folders[@]}" folders < <(below "$PWD" 4 300)
 
 for folder in "${folders[@]}"; do
     mkdir -p "$folder"

