@@ -376,6 +376,15 @@ class RealSandboxContract(SandboxContract):
         with tarfile.open(kept.path) as archive:
             assert archive.getmember("app/log").size == size
 
+    async def test_what_runs_is_counted_from_outside(self, start):
+        sandbox = await start()
+        await shell(sandbox, "true")
+        assert await sandbox.processes() == 0
+        await shell(sandbox, "setsid sleep 1000 & exit 0")
+        assert await sandbox.processes() == 1
+        await sandbox.kill_all()
+        assert await sandbox.processes() == 0
+
     async def test_a_snapshot_is_refused_while_something_runs(self, start, tmp_path):
         sandbox = await start()
         await shell(sandbox, "sleep 1000 & exit 0")

@@ -99,6 +99,8 @@ async def graded(result: ExecResult, mode: VerificationMode = VerificationMode.L
         number=1,
         env={},
         timeout_sec=1.0,
+        user=None,
+        clearing_user=None,
         on_output=lambda name, piece: None,
     )
     sandbox = await FakeBackend(answer).create(SandboxSpec(labels=labels))

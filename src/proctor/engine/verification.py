@@ -83,9 +83,10 @@ async def grade(sandbox: Sandbox, verification: Verification, clock: Clock) -> G
     await sandbox.kill_session("verifier")
     if result.limit is LimitKind.WALL:
         return _facts(verification, clock, result, VerifierProblem.TIMEOUT, stage="test")
-    if verification.task.verifier.verdict is VerdictSource.PYTEST_SUMMARY:
-        return _facts(verification, clock, result, _read_summary(result), stage="test")
-    return _facts(verification, clock, result, await _read_rewards(sandbox), stage="test")
+    by_output = verification.task.verifier.verdict is VerdictSource.PYTEST_SUMMARY
+    read = _read_summary(result) if by_output else await _read_rewards(sandbox)
+    left = 0 if verification.mode is VerificationMode.LIVE else await sandbox.processes()
+    return _facts(verification, clock, result, read, stage="test", left_running=left)
 
 
 def without_secrets(facts: GradingFacts, secrets: Sequence[str]) -> GradingFacts:
@@ -115,7 +116,9 @@ def _facts(
     read: Mapping[str, float] | VerifierProblem,
     *,
     stage: str,
+    left_running: int = 0,
 ) -> GradingFacts:
+    """``left_running``: processes that left the verifier's session and outlived it; they could write what it writes."""
     task = verification.task
     problem = read if isinstance(read, VerifierProblem) else None
     rewards = None if isinstance(read, VerifierProblem) else read
@@ -126,12 +129,15 @@ def _facts(
     absent = 0.0 if verification.of_step else None
     primary = rewards.get(task.primary_reward, absent) if rewards is not None else None
     detail: dict[str, Json] = {**exec_detail(result), "stage": stage, "problem": problem.value if problem else None}
+    if left_running:
+        detail["left_running"] = left_running
+    by_output = task.verifier.verdict is VerdictSource.PYTEST_SUMMARY
     return GradingFacts(
         number=verification.number,
         verifier_digest=verification.verifier_digest,
         mode=verification.mode.value,
         backend=verification.backend,
-        forgeable=verification.mode is VerificationMode.LIVE or task.verifier.verdict is VerdictSource.PYTEST_SUMMARY,
+        forgeable=verification.mode is VerificationMode.LIVE or by_output or left_running > 0,
         rewards=rewards,
         passed=None if problem or primary is None else primary >= task.pass_threshold,
         problem=problem,

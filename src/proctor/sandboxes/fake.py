@@ -259,6 +259,11 @@ class FakeSandbox:
         """Nothing runs."""
         self._refuse_when_gone()
 
+    async def processes(self) -> int:
+        """Nothing runs."""
+        self._refuse_when_gone()
+        return 0
+
     async def disk_used(self) -> int:
         """Bytes of all files."""
         self._refuse_when_gone()

@@ -233,6 +233,10 @@ class Sandbox(Protocol):
         """Kill every process of the sandbox but its keeper. Returns when they are gone."""
         ...
 
+    async def processes(self) -> int:
+        """How many processes run, its own keeper not counted; seen from outside, so that nobody inside can hide."""
+        ...
+
     async def disk_used(self) -> int:
         """Bytes that the sandbox's own files take on the host's disk."""
         ...

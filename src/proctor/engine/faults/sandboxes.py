@@ -142,6 +142,10 @@ class FaultySandbox:
         """The real one's."""
         await self._sandbox.kill_all()
 
+    async def processes(self) -> int:
+        """As the sandbox."""
+        return await self._sandbox.processes()
+
     async def disk_used(self) -> int:
         """The real one's."""
         return await self._sandbox.disk_used()

@@ -315,7 +315,7 @@ class DockerSandbox:
     async def snapshot(self, destination: Path, limits: TransferLimits | None = None) -> Snapshot:
         """Keep the final filesystem as a tar at ``destination``. Every process must be dead."""
         self._refuse_when_gone()
-        if not self._stopped and await self._processes():
+        if await self.processes():
             raise SandboxError("processes still run; kill them all before keeping the final state", where=self.id)
         changes = read_changes(await self._engine.ask("GET", f"containers/{self._container.id}/changes"))
         try:
@@ -331,6 +331,11 @@ class DockerSandbox:
         except TransferRefused:
             destination.unlink(missing_ok=True)
             raise
+
+    async def processes(self) -> int:
+        """How many run beside the container's own, as the engine sees them from outside."""
+        self._refuse_when_gone()
+        return 0 if self._stopped else max(0, len(await self._top("-eo", "pid")) - _OWN_PROCESSES)
 
     async def disk_used(self) -> int:
         """Bytes that the container's own files take on the engine's disk."""
@@ -390,10 +395,6 @@ class DockerSandbox:
             return stat
 
     # --- watching -----------------------------------------------------------------------------------------------------
-
-    async def _processes(self) -> int:
-        """How many run beside the container's own, as the engine sees them from outside."""
-        return max(0, len(await self._top("-eo", "pid")) - _OWN_PROCESSES)
 
     async def _top(self, *options: str) -> Sequence[Sequence[str]]:
         try:

@@ -189,7 +189,7 @@ class LocalSandbox:
     async def snapshot(self, destination: Path, limits: TransferLimits | None = None) -> Snapshot:
         """Keep the final filesystem as a tar at ``destination``. Every process must be dead."""
         self._refuse_when_gone()
-        if self._keeper is not None and descendants(self._keeper):
+        if await self.processes():
             raise SandboxError("processes still run; kill them all before keeping the final state", where=self.id)
         skip = self._place.userland.mounted
         try:
@@ -209,6 +209,11 @@ class LocalSandbox:
         """Kill every process of the sandbox but its keeper. Returns when they are gone."""
         self._refuse_when_gone()
         await self._channel.kill_all()
+
+    async def processes(self) -> int:
+        """How many processes run but the keeper."""
+        self._refuse_when_gone()
+        return len(descendants(self._keeper)) if self._keeper is not None else 0
 
     async def disk_used(self) -> int:
         """Bytes that the sandbox's own files take on the host's disk."""
