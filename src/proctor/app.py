@@ -32,6 +32,7 @@ __all__ = [
     "HomeUnusable",
     "Platform",
     "TenantMissing",
+    "docker_backend",
     "embedded_server",
     "local_backend",
     "open_platform",
@@ -78,9 +79,7 @@ class Platform:
         if name == "local":
             return local_backend(self.settings)
         if name == "docker":
-            from proctor.sandboxes.docker import DockerBackend, mark_of
-
-            return DockerBackend(mark_of(self.settings.home))
+            return docker_backend(self.settings)
         raise BackendUnknown(f"There is no sandbox backend {name!r}.", where="execution.sandbox")
 
     def runner_parts(self, backend: SandboxBackend, owner: str, secrets: Mapping[str, str]) -> RunnerParts:
@@ -105,6 +104,13 @@ def local_backend(settings: Settings) -> SandboxBackend:
     from proctor.sandboxes.local import LocalBackend
 
     return LocalBackend(settings.sandbox_root or settings.home / "sandboxes")
+
+
+def docker_backend(settings: Settings) -> SandboxBackend:
+    """Containers of the engine that is found here."""
+    from proctor.sandboxes.docker import DockerBackend, mark_of
+
+    return DockerBackend(mark_of(settings.home), runtime=settings.docker_runtime)
 
 
 def embedded_server(settings: Settings) -> EmbeddedServer:

@@ -43,6 +43,7 @@ class Settings(BaseSettings):
     database_owner_url: SecretStr | None = Field(default=None, description="The same, as proctor_owner: upgrades.")
     objects_url: str | None = Field(default=None, description="s3:// or gs://; unset: a folder in the data folder.")
     sandbox_root: Path | None = Field(default=None, description="Where local sandboxes keep their files.")
+    docker_runtime: str | None = Field(default=None, description="The engine's runtime for containers, such as runsc.")
     lease_sec: float = Field(default=60.0, ge=1, le=3600, description="A claim's lease; a heartbeat is a quarter.")
     log_level: Literal["debug", "info", "warning", "error"] = Field(default="warning", description="What is logged.")
 

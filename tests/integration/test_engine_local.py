@@ -120,7 +120,8 @@ def test_an_agent_can_t_grade_itself(local: Bench, attack: str) -> None:
 
 
 def test_a_program_that_lives_on_in_the_verifiers_sandbox_marks_the_grading_forgeable(local: Bench) -> None:
-    agent = "printf '#!/bin/bash\\nsetsid sleep 100 >/dev/null 2>&1 &\\nsleep 0.3\\necho 42\\n' > answer.sh; chmod 755 answer.sh"
+    program = "#!/bin/bash\\nsetsid sleep 100 >/dev/null 2>&1 &\\nsleep 0.3\\necho 42\\n"
+    agent = f"printf '{program}' > answer.sh; chmod 755 answer.sh"
     tests = "[ $(/app/answer.sh) = 42 ]; echo $((1 - $?)) > /logs/verifier/reward.txt\n"
     assert run(local, agent, tests=tests) == ("passed", True)
     ((forgeable, detail),) = local.sql("SELECT forgeable, detail FROM proctor.grading")

@@ -22,7 +22,7 @@ _OURS: frozenset[str | None] = frozenset({None, "agent"})
 _MAIN: str = "main"
 """The field's name for the service that the agent is in."""
 
-_SHARED: str = "'public' shares this machine's network with the {} sandbox"
+_SHARED: str = "'public' lets the {} sandbox reach what this machine can"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from proctor.app import embedded_server, local_backend, open_platform
+from proctor.app import docker_backend, embedded_server, local_backend, open_platform
 from proctor.database.upgrade import upgrade
 from proctor.kernel.errors import ProctorError, UsageError
 from proctor.sandboxes.interfaces import Check
@@ -38,7 +38,17 @@ def examine(settings: Settings | None = None) -> DoctorReport:
     settings = settings or Settings()
     backend = local_backend(settings)
     strengths = {kind.value: strength.value for kind, strength in backend.capabilities().limits.items()}
-    return DoctorReport(checks=(_database(settings), *backend.doctor()), limits=strengths)
+    return DoctorReport(checks=(_database(settings), *backend.doctor(), *_engine(settings)), limits=strengths)
+
+
+def _engine(settings: Settings) -> list[Check]:
+    """A container engine is no fault where there is none: only ``sandbox = "docker"`` needs it."""
+    return [
+        one
+        if one.ok
+        else Check(name=one.name, ok=True, detail=f"none ({one.detail}); only sandbox = 'docker' needs one")
+        for one in docker_backend(settings).doctor()
+    ]
 
 
 def _database(settings: Settings) -> Check:

@@ -35,6 +35,7 @@ class EngineMissing(SandboxStartError):
     """No container engine answers."""
 
     code = "sandbox-engine-missing"
+    exit_code = 2
     remedy = _REMEDY
 
 
