@@ -94,9 +94,9 @@ def test_idle_connections_that_were_killed_are_noticed_before_use(database: Data
 
 
 def test_an_interrupt_while_a_connection_is_looked_at_stays_an_interrupt(
-    database: Database, monkeypatch: pytest.MonkeyPatch
+    urls: Urls, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    tenant = new_id()
+    database, tenant = Database(urls.app, urls.scheduler), new_id()  # a pool in which nobody has killed anything
     database.as_tenant(tenant, lambda c: c.execute(text("SELECT 1")))  # one is in the pool
     execute = psycopg.Cursor.execute
 
@@ -111,6 +111,7 @@ def test_an_interrupt_while_a_connection_is_looked_at_stays_an_interrupt(
         with pytest.raises(KeyboardInterrupt):
             database.as_tenant(tenant, lambda c: c.execute(text("SELECT 1")))
     assert database.as_tenant(tenant, lambda c: c.execute(text("SELECT 2")).scalar_one()) == 2
+    database.close()
 
 
 @pytest.fixture

@@ -94,7 +94,6 @@ BAD = [
     (LEAST + '[[faults]]\nkind = "eviction"\nshare = 0\n', "faults[0].share"),
     (LEAST + '[[faults]]\nkind = "eviction"\nshare = nan\n', "faults[0].share"),
     (LEAST + '[[faults]]\nkind = "eviction"\nshare = true\n', "faults[0].share"),
-    (LEAST + '[[faults]]\nkind = "eviction"\nprofiles = []\n', "faults[0].profiles"),
     (LEAST + '[[faults]]\nkind = "eviction"\nattempts = [1, 1]\n', "'attempts' names the same twice"),
     (LEAST + '[[faults]]\nkind = "eviction"\nseed = 7\n', "'seed' chooses a 'share' of the cells"),
     (LEAST + '[[faults]]\nkind = "eviction"\nretry_after_sec = 7\n', "belongs to kind = 'rate_limit'"),

@@ -178,7 +178,7 @@ class Fault(_Section):
 
     kind: FaultKind
     tasks: str = Field(default="*", min_length=1, description="A shell pattern of task names.")
-    profiles: list[str] = Field(default_factory=list, min_length=1, description="Who is hit; without: every profile.")
+    profiles: list[str] = Field(default_factory=list, description="Who is hit; empty: every profile.")
     attempts: list[Annotated[int, Field(strict=True, ge=1, le=1000)]] = Field(
         default=[1], min_length=1, description="Which attempts of a cell are hit, by number."
     )
