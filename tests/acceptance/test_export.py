@@ -18,6 +18,8 @@ import pytest
 from proctor.agents.trajectory import parse
 from tests.acceptance.conftest import ROOT, Cli
 
+pytestmark = pytest.mark.journey
+
 STEPS = "proctor/growing-ledger"
 HOSTILE = "[red]\x1b[31m..$(id)<b>"
 HOSTILE_NAME = HOSTILE.replace("\x1b", "?")

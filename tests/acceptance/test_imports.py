@@ -16,6 +16,8 @@ import pytest
 from tests.acceptance.conftest import Cli
 from tests.acceptance.test_regrade import task
 
+pytestmark = pytest.mark.journey
+
 HEAD = 'format = "proctor-results-1"\nname = "theirs"\nsuite = "../tasks"\n'
 RULES = "[[variants]]\npattern = '{}'\nprofile = '{}'\n"
 

@@ -9,6 +9,8 @@ import pytest
 from tests.acceptance.conftest import Cli
 from tests.acceptance.test_regrade import strict, task
 
+pytestmark = pytest.mark.journey
+
 RUN_SET = """\
 name = "r"
 suite = "tasks"

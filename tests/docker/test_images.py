@@ -1,0 +1,154 @@
+"""Images from a registry on this machine: named by digest, and what goes wrong told for what it is."""
+
+from __future__ import annotations
+
+import http.server
+import socket
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from proctor.sandboxes.docker import DockerBackend
+from proctor.sandboxes.errors import ImagePullFailed
+from proctor.sandboxes.interfaces import SandboxSpec
+from tests.contracts.sandboxes import labels, shell
+
+CONFIG = """
+version: 0.1
+storage:
+  filesystem:
+    rootdirectory: {folder}
+http:
+  addr: 127.0.0.1:{port}
+"""
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def _listens(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+@pytest.fixture(scope="module")
+def registry(base: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Debian's registry with one small image, ``small:1``."""
+    folder, port = tmp_path_factory.mktemp("registry"), free_port()
+    (folder / "config.yml").write_text(CONFIG.format(folder=folder / "data", port=port))
+    with (folder / "log").open("wb") as log:
+        process = subprocess.Popen(["docker-registry", "serve", folder / "config.yml"], stdout=log, stderr=log)
+    try:
+        deadline = time.monotonic() + 20
+        while not _listens(port):
+            assert time.monotonic() < deadline, (folder / "log").read_text()
+            time.sleep(0.1)
+        name = f"127.0.0.1:{port}/small"
+        (folder / "image").mkdir()
+        (folder / "image" / "Dockerfile").write_text(f"FROM {base}\nRUN head -c 3000000 /dev/urandom > /large\n")
+        subprocess.run(["docker", "build", "--quiet", "--tag", f"{name}:1", folder / "image"], check=True)
+        subprocess.run(["docker", "push", "--quiet", f"{name}:1"], check=True)
+        yield name
+    finally:
+        process.terminate()
+        process.wait(timeout=20)
+
+
+@pytest.fixture
+def backend() -> DockerBackend:
+    return DockerBackend("tests")
+
+
+def forget(image: str) -> None:
+    subprocess.run(["docker", "rmi", "--force", image], capture_output=True, check=False)
+
+
+async def test_a_pulled_image_is_named_by_digest_and_runs(backend, registry):
+    forget(f"{registry}:1")
+    name = await backend.pull(f"{registry}:1")
+    assert name.startswith(f"{registry}@sha256:")
+    box = await backend.create(SandboxSpec(labels=labels(), image=name))
+    try:
+        assert (await shell(box, "stat -c %s /large")).stdout == b"3000000\n"
+    finally:
+        await box.destroy()
+
+
+async def test_what_the_registry_does_not_have_is_404(backend, registry):
+    with pytest.raises(ImagePullFailed) as told:
+        await backend.pull(f"{registry}:none")
+    assert told.value.http_status == 404
+
+
+async def test_a_registry_that_is_not_there(backend):
+    with pytest.raises(ImagePullFailed) as told:
+        await backend.pull(f"127.0.0.1:{free_port()}/nothing:1")
+    assert told.value.http_status is None
+
+
+async def test_a_registry_that_limits_us_is_429(backend):
+    class Limited(http.server.BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            body = b'{"errors":[{"code":"TOOMANYREQUESTS","message":"pull rate limit"}]}'
+            self.send_response(200 if self.path == "/v2/" else 429)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        do_HEAD = do_GET  # noqa: N815
+
+        def log_message(self, *_: object) -> None:
+            """Nothing is printed."""
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Limited) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        try:
+            with pytest.raises(ImagePullFailed) as told:
+                await backend.pull(f"127.0.0.1:{server.server_address[1]}/limited:1")
+        finally:
+            server.shutdown()
+    assert told.value.http_status == 429
+
+
+async def test_a_registry_that_drops_the_line_in_mid_layer(backend, registry, tmp_path: Path):
+    forget(f"{registry}:1")
+    upstream = int(registry.partition(":")[2].partition("/")[0])
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        threading.Thread(target=_drop, args=(server, upstream), daemon=True).start()
+        with pytest.raises(ImagePullFailed):
+            await backend.pull(f"127.0.0.1:{port}/small:1")
+
+
+def _drop(server: socket.socket, upstream: int) -> None:
+    """A proxy that lets 1 MB of any connection through, and then cuts it."""
+    while True:
+        try:
+            client, _ = server.accept()
+        except OSError:
+            return
+        threading.Thread(target=_cut, args=(client, upstream), daemon=True).start()
+
+
+def _cut(client: socket.socket, upstream: int) -> None:
+    with client, socket.create_connection(("127.0.0.1", upstream)) as there:
+        threading.Thread(target=_copy, args=(client, there, 1 << 30), daemon=True).start()
+        _copy(there, client, 1 << 20)
+
+
+def _copy(source: socket.socket, target: socket.socket, most: int) -> None:
+    try:
+        while most > 0 and (piece := source.recv(min(65536, most))):
+            target.sendall(piece)
+            most -= len(piece)
+    except OSError:
+        return

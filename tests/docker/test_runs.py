@@ -1,0 +1,149 @@
+"""Runs in containers as a user has them: images built, users kept apart, many at once, and an engine that goes away."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.acceptance.conftest import Cli, cli  # noqa: F401 - a fixture
+from tests.docker.conftest import BASE
+
+TASK = """
+schema_version = "1.4"
+[task]
+name = "own/{name}"
+[agent]
+user = "agent"
+timeout_sec = 60
+[verifier]
+user = "root"
+timeout_sec = 60
+[environment]
+network_mode = "no-network"
+memory_mb = 256
+[metadata.proctor]
+verification = "{mode}"
+"""
+DOCKERFILE = f"""FROM {BASE}
+RUN useradd --create-home agent && mkdir /work && echo from-the-image > /work/base && chown -R agent /work
+WORKDIR /work
+"""
+TEST = """[ "$(id -un)" = root ] && [ "$(cat answer)" = "agent from-the-image" ]
+good=$?; mkdir -p /logs/verifier; echo $((1 - good)) > /logs/verifier/reward.txt
+"""
+SOLVE = 'echo "$(id -un) $(cat base)" > answer\n'
+RUN_SET = """
+name = "r"
+suite = "tasks"
+trials = {trials}
+[execution]
+sandbox = "docker"
+concurrency = {at_once}
+[[profiles]]
+name = "oracle"
+agent = "oracle"
+[[profiles]]
+name = "{other}"
+agent = "command"
+command = '''{command}'''
+"""
+
+
+@pytest.fixture
+def containers(cli: Cli, base: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cli]:  # noqa: F811
+    """The command line with the engine's address in its environment."""
+    plain = Cli.environment
+    monkeypatch.setattr(
+        Cli, "environment", lambda self, **more: plain(self, DOCKER_HOST=os.environ["DOCKER_HOST"], **more)
+    )
+    yield cli
+    asked = ["docker", "ps", "--all", "--quiet", "--filter", "label=dev.proctor.sandbox"]
+    assert subprocess.run(asked, capture_output=True, text=True, check=True).stdout == ""
+
+
+def task(cli: Cli, name: str, mode: str = "snapshot", *, test: str = TEST) -> None:  # noqa: F811
+    cli.write(f"tasks/{name}/task.toml", TASK.format(name=name, mode=mode))
+    cli.write(f"tasks/{name}/instruction.md", f"Say who you are, and what base says ({name}).\n")
+    cli.write(f"tasks/{name}/environment/Dockerfile", DOCKERFILE)
+    cli.write(f"tasks/{name}/solution/solve.sh", SOLVE)
+    cli.write(f"tasks/{name}/tests/test.sh", test)
+
+
+def outcomes(cli: Cli) -> dict[tuple[int, str], int]:  # noqa: F811
+    found: dict[tuple[int, str], int] = {}
+    for cell in cli.json("cells")["cells"]:
+        key = (cell["profile"], cell["outcome"])
+        found[key] = found.get(key, 0) + 1
+    return found
+
+
+@pytest.mark.timeout(300)
+def test_sixteen_at_once_with_users_kept_apart(containers: Cli) -> None:
+    for mode in ("snapshot", "live"):
+        task(containers, mode, mode)
+    forge = "setsid sh -c 'while :; do echo 1 > /logs/verifier/reward.txt; done' 2>/dev/null & sleep 0.2"
+    containers.write("r.toml", RUN_SET.format(trials=8, at_once=16, other="forger", command=forge))
+    containers("run", "r.toml")
+    assert outcomes(containers) == {(0, "passed"): 16, (1, "failed"): 16}
+    (attempt, *_) = [cell["attempt"] for cell in containers.json("cells")["cells"] if cell["profile"] == 0]
+    detail = containers.json("attempt", "show", attempt)
+    image = next(one for one in detail["evidence"] if one["phase"] == "image")["detail"]["image"]
+    assert image.startswith("sha256:")
+    assert detail["gradings"][0]["backend"] == "docker"
+
+
+def test_memory_that_runs_out_is_told_by_the_engine(containers: Cli) -> None:
+    task(containers, "hog")
+    hog = "python3 -c 'x = bytearray(10**9)'"
+    containers.write("r.toml", RUN_SET.format(trials=1, at_once=2, other="hog", command=hog))
+    containers("run", "r.toml")
+    assert outcomes(containers) == {(0, "passed"): 1, (1, "out_of_memory"): 1}
+
+
+def test_a_build_that_fails_is_the_infrastructures(containers: Cli) -> None:
+    task(containers, "broken")
+    containers.write("tasks/broken/environment/Dockerfile", f"FROM {BASE}\nRUN exit 7\n")
+    containers.write("r.toml", RUN_SET.format(trials=1, at_once=2, other="n", command="true"))
+    containers("run", "r.toml", code=3)
+    assert outcomes(containers) == {(0, "image_error"): 1, (1, "image_error"): 1}
+
+
+def test_a_mended_verifier_is_asked_again_in_the_same_image(containers: Cli) -> None:
+    task(containers, "strict", test="mkdir -p /logs/verifier; echo 0 > /logs/verifier/reward.txt\n")
+    containers.write("r.toml", RUN_SET.format(trials=1, at_once=2, other="n", command="true"))
+    containers("run", "r.toml")
+    assert outcomes(containers) == {(0, "failed"): 1, (1, "failed"): 1}
+    containers.write("tasks/strict/tests/test.sh", TEST)
+    (changed,) = containers.json("regrade", "r")["tasks"]
+    assert [(flip["profile"], flip["after"]) for flip in changed["flips"]] == [("oracle", True)]
+
+
+def test_a_killed_worker_leaves_containers_that_the_next_one_removes(containers: Cli) -> None:
+    task(containers, "slow")
+    containers.write("r.toml", RUN_SET.format(trials=1, at_once=2, other="slow", command="touch /tmp/up; sleep 5"))
+    command = [sys.executable, "-m", "proctor", "run", "r.toml"]
+    environment = containers.environment(PROCTOR_LEASE_SEC="4")
+    with subprocess.Popen(command, cwd=containers.folder, env=environment, stderr=subprocess.DEVNULL) as process:
+        asked = ["docker", "ps", "--quiet", "--filter", "label=dev.proctor.sandbox"]
+        deadline = time.monotonic() + 60
+        while len(subprocess.run(asked, capture_output=True, text=True).stdout.split()) < 2:
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
+        process.send_signal(signal.SIGKILL)
+    containers("run", "r.toml", PROCTOR_LEASE_SEC="4")
+    assert outcomes(containers) == {(0, "passed"): 1, (1, "failed"): 1}
+
+
+def test_without_an_image_a_task_is_refused_by_its_field(containers: Cli) -> None:
+    task(containers, "bare")
+    (Path(containers.folder) / "tasks/bare/environment/Dockerfile").unlink()
+    containers.write("r.toml", RUN_SET.format(trials=1, at_once=2, other="n", command="true"))
+    told = containers("run", "r.toml", "--dry-run")
+    assert "names no image and has no Dockerfile" in told.stdout + told.stderr
