@@ -40,7 +40,7 @@ def engine() -> Iterator[str]:
         with Path(folder, "log").open("wb") as log:
             process = subprocess.Popen(
                 ["dockerd", "--host", address, "--data-root", f"{folder}/data", "--exec-root", f"{folder}/exec",
-                 "--pidfile", f"{folder}/pid", "--max-download-attempts", "1"],
+                 "--pidfile", f"{folder}/pid"],
                 stdout=log, stderr=log,
             )  # fmt: skip
         try:

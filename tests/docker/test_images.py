@@ -8,7 +8,6 @@ import subprocess
 import threading
 import time
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -117,38 +116,3 @@ async def test_a_registry_that_limits_us_is_429(backend):
         finally:
             server.shutdown()
     assert told.value.http_status == 429
-
-
-async def test_a_registry_that_drops_the_line_in_mid_layer(backend, registry, tmp_path: Path):
-    forget(f"{registry}:1")
-    upstream = int(registry.partition(":")[2].partition("/")[0])
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        port = server.getsockname()[1]
-        threading.Thread(target=_drop, args=(server, upstream), daemon=True).start()
-        with pytest.raises(ImagePullFailed):
-            await backend.pull(f"127.0.0.1:{port}/small:1")
-
-
-def _drop(server: socket.socket, upstream: int) -> None:
-    """A proxy that lets 1 MB of any connection through, and then cuts it."""
-    while True:
-        try:
-            client, _ = server.accept()
-        except OSError:
-            return
-        threading.Thread(target=_cut, args=(client, upstream), daemon=True).start()
-
-
-def _cut(client: socket.socket, upstream: int) -> None:
-    with client, socket.create_connection(("127.0.0.1", upstream)) as there:
-        threading.Thread(target=_copy, args=(client, there, 1 << 30), daemon=True).start()
-        _copy(there, client, 1 << 20)
-
-
-def _copy(source: socket.socket, target: socket.socket, most: int) -> None:
-    try:
-        while most > 0 and (piece := source.recv(min(65536, most))):
-            target.sendall(piece)
-            most -= len(piece)
-    except OSError:
-        return

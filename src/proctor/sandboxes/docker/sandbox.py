@@ -178,6 +178,8 @@ class DockerSandbox:
         self, command: _Command, code: int, limit: LimitKind | None, wall: float, seconds: float
     ) -> ExecResult:
         number = code - _SIGNALLED if _SIGNALLED < code <= _SIGNALLED + signal.NSIG else None
+        if limit is not None:  # by our own hand, whatever the engine makes of a container that went with it
+            number = int(signal.SIGKILL)
         oom = False
         if code and limit is None:
             oom = await self._ran_out_of_memory(since=wall, patient=number == signal.SIGKILL)
