@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import http.server
 import socket
 import subprocess
 import threading
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -59,6 +62,11 @@ def registry(base: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[st
     finally:
         process.terminate()
         process.wait(timeout=20)
+
+
+@pytest.fixture(scope="module")
+def registry_log(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return next(tmp_path_factory.getbasetemp().glob("registry*/log"))
 
 
 @pytest.fixture
@@ -116,3 +124,48 @@ async def test_a_registry_that_limits_us_is_429(backend):
         finally:
             server.shutdown()
     assert told.value.http_status == 429
+
+
+async def test_many_who_want_one_image_pull_it_once(backend, registry, registry_log):
+    forget(f"{registry}:1")
+    before = registry_log.read_text().count("GET /v2/small/manifests/")
+    names = await asyncio.gather(*(backend.pull(f"{registry}:1") for _ in range(8)))
+    assert len(set(names)) == 1
+    assert registry_log.read_text().count("GET /v2/small/manifests/") - before <= 2  # the tag, and its digest
+
+
+async def test_a_registry_that_drops_the_line_in_mid_layer_is_given_up_soon(backend, registry):
+    forget(f"{registry}:1")
+    upstream, began = int(registry.partition(":")[2].partition("/")[0]), time.monotonic()
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        threading.Thread(target=_drop, args=(server, upstream), daemon=True).start()
+        with pytest.raises(ImagePullFailed, match="broke off in the middle of a layer"):
+            await backend.pull(f"127.0.0.1:{server.getsockname()[1]}/small:1")
+        assert time.monotonic() - began < 60
+        server.shutdown(socket.SHUT_RDWR)
+
+
+def _drop(server: socket.socket, upstream: int) -> None:
+    """A proxy that lets 1 MB of any connection through, and then cuts it."""
+    with contextlib.suppress(OSError):
+        while True:
+            client, _ = server.accept()
+            threading.Thread(target=_cut, args=(client, upstream), daemon=True).start()
+
+
+def _cut(client: socket.socket, upstream: int) -> None:
+    with client, socket.create_connection(("127.0.0.1", upstream)) as there:
+        asking = threading.Thread(target=_copy, args=(client, there, 1 << 30), daemon=True)
+        asking.start()
+        _copy(there, client, 1 << 20)
+        for end in (client, there):
+            with contextlib.suppress(OSError):
+                end.shutdown(socket.SHUT_RDWR)
+        asking.join()
+
+
+def _copy(source: socket.socket, target: socket.socket, most: int) -> None:
+    with contextlib.suppress(OSError):
+        while most > 0 and (piece := source.recv(min(65536, most))):
+            target.sendall(piece)
+            most -= len(piece)

@@ -16,6 +16,7 @@ from uuid import uuid4
 from proctor.sandboxes.docker import images
 from proctor.sandboxes.docker.defaults import DEFAULTS
 from proctor.sandboxes.docker.engine import Engine, EngineError, EngineMissing, connect
+from proctor.sandboxes.docker.fetching import Fetching
 from proctor.sandboxes.docker.labels import OURS, labels_of, written
 from proctor.sandboxes.docker.sandbox import Container, DockerSandbox
 from proctor.sandboxes.docker.scripts import KEEP
@@ -53,6 +54,7 @@ class DockerBackend:
     def __init__(self, mark: str, *, runtime: str | None = None) -> None:
         self._mark, self._runtime = mark, runtime
         self._open: dict[str, DockerSandbox] = {}
+        self._fetching = Fetching()
         self._seen: Mapping[str, str] | None = None
 
     @property
@@ -118,7 +120,7 @@ class DockerBackend:
         """Have an image here; says its digest. Raises ``ImagePullFailed``, ``UnsupportedByBackend``."""
         engine = await connect()
         try:
-            return await images.ensure(engine, _named(image))
+            return await images.ensure(engine, _named(image), self._fetching)
         finally:
             await engine.close()
 
@@ -126,7 +128,7 @@ class DockerBackend:
         """The image of a folder with a ``Dockerfile``; says its id. Raises ``ImagePullFailed``."""
         engine = await connect()
         try:
-            return await images.build(engine, folder, timeout_sec, {OURS: self._mark})
+            return await images.build(engine, folder, timeout_sec, {OURS: self._mark}, self._fetching)
         finally:
             await engine.close()
 

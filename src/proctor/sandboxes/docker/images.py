@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
+import re
 from collections import deque
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import IO, Any
 from urllib.parse import quote
 
 from proctor.sandboxes.docker.engine import Engine, EngineError
+from proctor.sandboxes.docker.fetching import Fetching
 from proctor.sandboxes.docker.tars import pack
 from proctor.sandboxes.errors import ExecChannelError, ImagePullFailed
 
@@ -19,6 +21,11 @@ __all__ = ["build", "ensure", "find"]
 
 _REPOSITORY = "proctor-environment"
 """Images that we build are tagged with it and the digest of what they were built from."""
+
+_RETRYING = re.compile(r"Retrying in (\d+) second")
+_FIRST_RETRY_SEC = 5
+"""An engine waits so long after a layer was cut off, and then ever longer, for minutes. Trying again later is ours to do,
+with the class on record and the cell's place given to another."""
 
 
 async def find(engine: Engine, image: str) -> Mapping[str, Any]:
@@ -30,36 +37,44 @@ async def find(engine: Engine, image: str) -> Mapping[str, Any]:
     return found
 
 
-async def ensure(engine: Engine, image: str) -> str:
+async def ensure(engine: Engine, image: str, fetching: Fetching) -> str:
     """Pull an image unless it is here; its name by digest. Raises ``ImagePullFailed``."""
-    try:
-        found = await find(engine, image)
-    except ImagePullFailed as absent:
-        if image.startswith("sha256:"):
-            raise
-        await _pull(engine, image, absent)
-        found = await find(engine, image)
+    async with fetching.alone(image):
+        try:
+            found = await find(engine, image)
+        except ImagePullFailed as absent:
+            if image.startswith("sha256:"):
+                raise
+            await fetching.turn(image)
+            await _pull(engine, image, absent)
+            found = await find(engine, image)
     digests = found.get("RepoDigests") or []
     return str(digests[0]) if digests else str(found["Id"])
 
 
-async def build(engine: Engine, folder: Path, timeout_sec: float, labels: Mapping[str, str]) -> str:
+async def build(engine: Engine, folder: Path, timeout_sec: float, labels: Mapping[str, str], fetching: Fetching) -> str:
     """Build a folder's Dockerfile unless that was done before; the image's id. Raises ``ImagePullFailed``."""
     if not (folder / "Dockerfile").is_file():
         raise ImagePullFailed("there is no Dockerfile", where=str(folder))
     with pack(folder, ".", (0, 0), times=False) as context:
         digest = await asyncio.to_thread(_digest, context)
         tag = f"{_REPOSITORY}:{digest[:32]}"
-        try:
+        async with fetching.alone(tag):
+            try:
+                return str((await find(engine, tag))["Id"])
+            except ImagePullFailed:
+                await _build_in_time(engine, context, tag, labels, folder, timeout_sec)
             return str((await find(engine, tag))["Id"])
-        except ImagePullFailed:
-            pass
-        try:
-            async with asyncio.timeout(timeout_sec):
-                await _build(engine, context, tag, labels, folder)
-        except TimeoutError as error:
-            raise ImagePullFailed(f"the build took more than {timeout_sec:.0f} s", where=str(folder)) from error
-    return str((await find(engine, tag))["Id"])
+
+
+async def _build_in_time(
+    engine: Engine, context: IO[bytes], tag: str, labels: Mapping[str, str], folder: Path, timeout_sec: float
+) -> None:
+    try:
+        async with asyncio.timeout(timeout_sec):
+            await _build(engine, context, tag, labels, folder)
+    except TimeoutError as error:
+        raise ImagePullFailed(f"the build took more than {timeout_sec:.0f} s", where=str(folder)) from error
 
 
 def _digest(context: IO[bytes]) -> str:
@@ -95,6 +110,9 @@ async def _pull(engine: Engine, image: str, absent: ImagePullFailed) -> None:
                 told = json.loads(line)
                 if "error" in told:
                     raise ImagePullFailed(str(told["error"]), http_status=_status(str(told["error"])), where=image)
+                waits = _RETRYING.match(str(told.get("status", "")))
+                if waits is not None and int(waits[1]) > _FIRST_RETRY_SEC:
+                    raise ImagePullFailed("the registry broke off in the middle of a layer, twice", where=image)
     except EngineError as error:
         status = error.status if error.status in (401, 403, 404, 429) else _status(error.words)
         raise ImagePullFailed(error.words, http_status=status, where=image) from absent

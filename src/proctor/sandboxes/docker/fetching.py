@@ -1,0 +1,49 @@
+"""One at a time for each image, and no more pulls a minute than a registry bears, for all of a worker's attempts."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import defaultdict, deque
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from weakref import WeakKeyDictionary
+
+__all__ = ["PULLS_PER_MINUTE", "Fetching", "registry_of"]
+
+PULLS_PER_MINUTE: int = 60
+"""Of one registry. Only what is not here is pulled at all."""
+_MINUTE = 60.0
+
+
+class Fetching:
+    """Whoever wants the same image waits for the first, who then finds it; event loops don't share."""
+
+    def __init__(self) -> None:
+        self._locks: WeakKeyDictionary[asyncio.AbstractEventLoop, defaultdict[str, asyncio.Lock]] = WeakKeyDictionary()
+        self._pulls: defaultdict[str, deque[float]] = defaultdict(deque)
+
+    @asynccontextmanager
+    async def alone(self, image: str) -> AsyncIterator[None]:
+        """Held while an image is pulled or built."""
+        locks = self._locks.setdefault(asyncio.get_running_loop(), defaultdict(asyncio.Lock))
+        async with locks[image]:
+            yield
+
+    async def turn(self, image: str) -> None:
+        """Returns when another pull from the image's registry is within its limit, and counts it."""
+        pulls = self._pulls[registry_of(image)]
+        while True:
+            now = time.monotonic()
+            while pulls and pulls[0] <= now - _MINUTE:
+                pulls.popleft()
+            if len(pulls) < PULLS_PER_MINUTE:
+                pulls.append(now)
+                return
+            await asyncio.sleep(pulls[0] + _MINUTE - now)
+
+
+def registry_of(image: str) -> str:
+    """The registry in an image's name; without one it is Docker Hub's."""
+    first, slash, _ = image.partition("/")
+    return first if slash and ("." in first or ":" in first or first == "localhost") else "docker.io"

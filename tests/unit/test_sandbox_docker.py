@@ -1,0 +1,128 @@
+"""What of the docker backend needs no engine: changes read, states written, users found, pulls held to their limit."""
+
+from __future__ import annotations
+
+import io
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from proctor.sandboxes.docker import fetching
+from proctor.sandboxes.docker.fetching import Fetching, registry_of
+from proctor.sandboxes.docker.labels import labels_of, written
+from proctor.sandboxes.docker.states import StateWriter, filtered, read_changes
+from proctor.sandboxes.docker.users import default_user, read_users
+from proctor.sandboxes.errors import TransferRefused
+from proctor.sandboxes.interfaces import TransferLimits
+from tests.contracts.sandboxes import labels
+
+CHANGED, ADDED, DELETED = 0, 1, 2
+
+
+def test_changes_are_named_by_their_topmost_paths() -> None:
+    listed = [
+        {"Path": "/app", "Kind": CHANGED},
+        {"Path": "/app/new", "Kind": ADDED},
+        {"Path": "/app/new/deep", "Kind": ADDED},
+        {"Path": "/etc", "Kind": CHANGED},
+        {"Path": "/etc/motd", "Kind": CHANGED},
+        {"Path": "/etc/hosts", "Kind": CHANGED},  # the engine's own
+        {"Path": "/usr/bin/gone", "Kind": DELETED},
+    ]
+    changes = read_changes(listed)
+    assert (changes.kept, changes.gone) == (["/app/new", "/etc/motd"], ["/usr/bin/gone"])
+    assert (read_changes(None).kept, read_changes(None).gone) == ([], [])
+
+
+def spool(tmp_path: Path, name: str, members: dict[str, bytes | None]) -> io.BufferedRandom:
+    file = (tmp_path / name).open("w+b")
+    with tarfile.open(fileobj=file, mode="w") as tar:
+        for path, content in members.items():
+            member = tarfile.TarInfo(path)
+            member.type = tarfile.DIRTYPE if content is None else tarfile.REGTYPE
+            member.size, member.uid, member.mode = len(content or b""), 7, 0o4755
+            tar.addfile(member, io.BytesIO(content or b""))
+    file.seek(0)
+    return file
+
+
+def test_a_state_is_written_and_a_container_filled_from_it(tmp_path: Path) -> None:
+    with (tmp_path / "state.tar").open("xb") as out, spool(tmp_path, "a", {"new": None, "new/f": b"x"}) as made:
+        writer = StateWriter(out, TransferLimits())
+        writer.add(made, "/app")
+        writer.gone("/usr/bin/gone")
+        snapshot = writer.finish(tmp_path / "state.tar")
+    assert snapshot.changed_system_paths == ("usr/bin/gone",)
+    assert snapshot.size == snapshot.path.stat().st_size
+    with tarfile.open(snapshot.path) as tar:
+        found = {member.name: (member.uid, member.mode) for member in tar}
+    assert found == {"app/new": (7, 0o755), "app/new/f": (7, 0o755), "usr/bin/.wh.gone": (0, 0o644)}
+    for restore, gone in ((False, ["/usr/bin/gone"]), (True, [])):
+        with snapshot.path.open("rb") as state, (tmp_path / f"fill-{restore}").open("w+b") as fill:
+            assert filtered(state, fill, restore_system=restore) == gone
+            with tarfile.open(fileobj=fill) as tar:
+                assert tar.getnames() == ["app/new", "app/new/f"]
+
+
+@pytest.mark.parametrize("name", ["../f", "a/../../f"])
+def test_a_name_that_leads_out_is_refused(tmp_path: Path, name: str) -> None:
+    with (
+        (tmp_path / "s").open("xb") as out,
+        spool(tmp_path, "a", {name: b"x"}) as made,
+        pytest.raises(TransferRefused),
+    ):
+        StateWriter(out, TransferLimits()).add(made, "/")
+
+
+def test_users_of_an_image() -> None:
+    users = read_users(b"root:x:0:0::/root:/bin/sh\nagent:x:1000:1001::/home/agent:/bin/sh\nno line\nbad:x:a:b::/:/\n")
+    assert set(users) == {"root", "agent"}
+    assert read_users(b"")["root"].uid == 0
+    said = {text: default_user(text, users) for text in ("", "agent", "1000", "agent:5", "4242")}
+    assert {text: (user.name, user.uid, user.gid) for text, user in said.items()} == {
+        "": ("root", 0, 0),
+        "agent": ("agent", 1000, 1001),
+        "1000": ("agent", 1000, 1001),
+        "agent:5": ("agent", 1000, 5),
+        "4242": ("4242", 4242, 0),
+    }
+
+
+def test_labels_come_back_and_others_are_nobodys() -> None:
+    ours = labels()
+    assert labels_of(written(ours, "mark")) == ours
+    assert labels_of({"some": "label"}) is None
+
+
+REGISTRIES = {
+    "debian:12": "docker.io",
+    "me/image": "docker.io",
+    "ghcr.io/a/b:1": "ghcr.io",
+    "127.0.0.1:5/x": "127.0.0.1:5",
+    "localhost/x": "localhost",
+}
+
+
+@pytest.mark.parametrize(("image", "registry"), REGISTRIES.items())
+def test_the_registry_of_an_image(image: str, registry: str) -> None:
+    assert registry_of(image) == registry
+
+
+async def test_pulls_wait_for_their_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    now, slept = 1000.0, []
+
+    async def sleep(seconds: float) -> None:
+        nonlocal now
+        slept.append(seconds)
+        now += seconds
+
+    monkeypatch.setattr(fetching.time, "monotonic", lambda: now)
+    monkeypatch.setattr(fetching.asyncio, "sleep", sleep)
+    one = Fetching()
+    for _ in range(fetching.PULLS_PER_MINUTE):
+        await one.turn("ghcr.io/a:1")
+    await one.turn("quay.io/a:1")
+    assert slept == []
+    await one.turn("ghcr.io/b:1")
+    assert slept == [60.0]
