@@ -11,6 +11,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -24,42 +25,56 @@ USER agent
 START_SECONDS = 60.0
 
 
+@dataclass
+class Dockerd:
+    """An engine of the tests' own, in a folder of its own."""
+
+    folder: Path
+    process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def address(self) -> str:
+        return f"unix://{self.folder}/docker.sock"
+
+    def start(self) -> None:
+        places = {"--data-root": "data", "--exec-root": "exec", "--pidfile": "pid"}
+        options = [word for name, place in places.items() for word in (name, f"{self.folder}/{place}")]
+        with (self.folder / "log").open("ab") as log:
+            command = ["dockerd", "--host", self.address, *options]
+            self.process = subprocess.Popen(command, stdout=log, stderr=log)
+        deadline = time.monotonic() + START_SECONDS
+        while subprocess.run(["docker", "version"], capture_output=True).returncode != 0:
+            assert time.monotonic() < deadline, (self.folder / "log").read_text()[-2000:]
+            time.sleep(0.2)
+
+    def stop(self) -> None:
+        assert self.process is not None
+        self.process.terminate()
+        self.process.wait(timeout=60)
+
+
 @pytest.fixture(scope="session", autouse=True)
-def engine() -> Iterator[str]:
-    """The engine's address, in ``DOCKER_HOST`` for as long as the tests run."""
+def engine() -> Iterator[Dockerd | None]:
+    """The engine, its address in ``DOCKER_HOST``; ``None`` where somebody else keeps it."""
     named = os.environ.get("PROCTOR_TEST_DOCKER_HOST")
     if named is not None:
         os.environ["DOCKER_HOST"] = named
-        yield named
+        yield None
         return
     if os.geteuid() != 0 or shutil.which("dockerd") is None:
         pytest.skip("needs root and Debian's docker.io, or PROCTOR_TEST_DOCKER_HOST")
     with tempfile.TemporaryDirectory(prefix="proctor-docker-", ignore_cleanup_errors=True) as folder:
-        address = f"unix://{folder}/docker.sock"
-        os.environ["DOCKER_HOST"] = address
-        with Path(folder, "log").open("wb") as log:
-            process = subprocess.Popen(
-                ["dockerd", "--host", address, "--data-root", f"{folder}/data", "--exec-root", f"{folder}/exec",
-                 "--pidfile", f"{folder}/pid"],
-                stdout=log, stderr=log,
-            )  # fmt: skip
+        dockerd = Dockerd(Path(folder))
+        os.environ["DOCKER_HOST"] = dockerd.address
+        dockerd.start()
         try:
-            _until_it_answers(Path(folder, "log"))
-            yield address
+            yield dockerd
         finally:
-            process.terminate()
-            process.wait(timeout=60)
-
-
-def _until_it_answers(log: Path) -> None:
-    deadline = time.monotonic() + START_SECONDS
-    while subprocess.run(["docker", "version"], capture_output=True).returncode != 0:
-        assert time.monotonic() < deadline, log.read_text()[-2000:]
-        time.sleep(0.2)
+            dockerd.stop()
 
 
 @pytest.fixture(scope="session")
-def base(engine: str) -> str:
+def base(engine: Dockerd | None) -> str:
     """A Debian with bash, coreutils and python3."""
     named = os.environ.get("PROCTOR_TEST_DOCKER_BASE")
     if named is not None:

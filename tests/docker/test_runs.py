@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.acceptance.conftest import Cli, cli  # noqa: F401 - a fixture
-from tests.docker.conftest import BASE
+from tests.docker.conftest import BASE, Dockerd
 
 TASK = """
 schema_version = "1.4"
@@ -84,6 +84,15 @@ def outcomes(cli: Cli) -> dict[tuple[int, str], int]:  # noqa: F811
     return found
 
 
+def until_containers(count: int) -> None:
+    """Wait until so many of ours run."""
+    asked = ["docker", "ps", "--quiet", "--filter", "label=dev.proctor.sandbox"]
+    deadline = time.monotonic() + 60
+    while len(subprocess.run(asked, capture_output=True, text=True).stdout.split()) < count:
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+
+
 @pytest.mark.timeout(300)
 def test_sixteen_at_once_with_users_kept_apart(containers: Cli) -> None:
     for mode in ("snapshot", "live"):
@@ -131,14 +140,32 @@ def test_a_killed_worker_leaves_containers_that_the_next_one_removes(containers:
     command = [sys.executable, "-m", "proctor", "run", "r.toml"]
     environment = containers.environment(PROCTOR_LEASE_SEC="4")
     with subprocess.Popen(command, cwd=containers.folder, env=environment, stderr=subprocess.DEVNULL) as process:
-        asked = ["docker", "ps", "--quiet", "--filter", "label=dev.proctor.sandbox"]
-        deadline = time.monotonic() + 60
-        while len(subprocess.run(asked, capture_output=True, text=True).stdout.split()) < 2:
-            assert time.monotonic() < deadline
-            time.sleep(0.1)
+        until_containers(2)
         process.send_signal(signal.SIGKILL)
     containers("run", "r.toml", PROCTOR_LEASE_SEC="4")
     assert outcomes(containers) == {(0, "passed"): 1, (1, "failed"): 1}
+
+
+@pytest.mark.timeout(240)
+def test_an_engine_that_is_started_again_costs_an_attempt_and_no_cell(containers: Cli, engine: Dockerd | None) -> None:
+    if engine is None:
+        pytest.skip("somebody else keeps the engine")
+    task(containers, "slow")
+    containers.write("r.toml", RUN_SET.format(trials=2, at_once=4, other="slow", command="touch up; sleep 6"))
+    command = [sys.executable, "-m", "proctor", "run", "r.toml"]
+    with subprocess.Popen(
+        command,
+        cwd=containers.folder,
+        env=containers.environment(),
+        stderr=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+    ) as process:
+        until_containers(2)
+        engine.stop()
+        engine.start()
+        assert process.wait(timeout=150) == 0
+    assert outcomes(containers) == {(0, "passed"): 2, (1, "failed"): 2}
+    assert any(cell["attempts"] > 1 for cell in containers.json("cells")["cells"])
 
 
 def test_without_an_image_a_task_is_refused_by_its_field(containers: Cli) -> None:

@@ -24,8 +24,8 @@ _REPOSITORY = "proctor-environment"
 
 _RETRYING = re.compile(r"Retrying in (\d+) second")
 _FIRST_RETRY_SEC = 5
-"""An engine waits so long after a layer was cut off, and then ever longer, for minutes. Trying again later is ours to do,
-with the class on record and the cell's place given to another."""
+"""An engine waits so long after a layer was cut off, and then ever longer, for minutes. Trying again is ours, with its
+class on record and the cell's place given to another."""
 
 
 async def find(engine: Engine, image: str) -> Mapping[str, Any]:
