@@ -587,6 +587,33 @@ class RealSandboxContract(SandboxContract):
         names = (await shell(sandbox, "cat /proc/net/dev | tail -n +3 | cut -d: -f1")).stdout.split()
         assert names in ([b"lo"], [])
 
+    async def test_a_relays_socket_is_the_one_way_out(self, start):
+        sandbox, other = await start(relay=True), await start()
+        asked = (
+            "import socket; s = socket.socket(socket.AF_UNIX); s.connect('/proctor/relay.sock'); s.sendall(b'ping\\n')"
+        )
+
+        async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            writer.write(b"pong to " + await reader.readline())
+            await writer.drain()
+            writer.close()
+
+        path = sandbox.relay / "relay.sock"
+        async with await asyncio.start_unix_server(answer, path):
+            path.chmod(0o666)
+            result = await python(sandbox, f"{asked}; print(s.recv(100))")
+            assert b"pong to ping" in result.stdout, result.stderr
+            assert (await python(other, asked)).exit_code != 0
+            planted = await shell(
+                sandbox, "rm -f /proctor/relay.sock; mv /proctor/relay.sock /tmp/x; echo x > /proctor/x"
+            )
+            assert planted.exit_code != 0
+            assert [one.name for one in sandbox.relay.iterdir()] == ["relay.sock"]
+        folder = sandbox.relay
+        await sandbox.destroy()
+        assert not folder.exists()
+        assert other.relay is None
+
     async def test_an_allowlist_is_held_or_refused(self, backend, start):
         if Network.ALLOWLIST not in backend.capabilities().networks:
             with pytest.raises(UnsupportedByBackend) as refused:

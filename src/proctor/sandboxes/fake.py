@@ -197,6 +197,10 @@ class FakeSandbox:
         return _STRENGTHS
 
     @property
+    def relay(self) -> None:
+        """Nothing runs that could use one."""
+
+    @property
     def workdir(self) -> str:
         """Where its commands start."""
         return self.spec.workdir or "/app"

@@ -16,6 +16,7 @@ from typing import Protocol
 from uuid import UUID
 
 __all__ = [
+    "RELAY",
     "Capabilities",
     "Check",
     "ExecRequest",
@@ -31,6 +32,10 @@ __all__ = [
     "Strength",
     "TransferLimits",
 ]
+
+
+RELAY: str = "/proctor"
+"""Where a sandbox finds its relay's socket."""
 
 
 class Strength(StrEnum):
@@ -110,6 +115,8 @@ class SandboxSpec:
     network: Network = Network.NONE
     allowed_hosts: tuple[str, ...] = ()
     limits: Limits = field(default_factory=Limits)
+    relay: bool = False
+    """Whether it has a folder ``/proctor`` for its own attempt's relay: with no network the only way out."""
     base: Snapshot | None = None
     """Start from this final state instead of the bare image."""
     restore_system: bool = False
@@ -203,6 +210,11 @@ class Sandbox(Protocol):
     @property
     def workdir(self) -> str:
         """Where its commands start."""
+        ...
+
+    @property
+    def relay(self) -> Path | None:
+        """The host's folder that is ``/proctor`` inside, read-only there: a socket made in it can be reached."""
         ...
 
     async def exec(self, request: ExecRequest) -> ExecResult:

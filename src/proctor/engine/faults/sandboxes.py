@@ -102,6 +102,11 @@ class FaultySandbox:
         return self._sandbox.strengths
 
     @property
+    def relay(self) -> Path | None:
+        """The real one's."""
+        return self._sandbox.relay
+
+    @property
     def workdir(self) -> str:
         """The real one's."""
         return self._sandbox.workdir

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
+import shutil
+import tempfile
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
@@ -26,6 +28,7 @@ from proctor.sandboxes.docker.users import User, default_user, read_users
 from proctor.sandboxes.errors import SandboxError, SandboxStartError, TransferRefused, UnsupportedByBackend
 from proctor.sandboxes.files.confined import parts_of
 from proctor.sandboxes.interfaces import (
+    RELAY,
     Capabilities,
     Check,
     ExecRequest,
@@ -147,13 +150,14 @@ class DockerBackend:
     async def _create(self, engine: Engine, image: str, spec: SandboxSpec) -> Sandbox:
         name = f"proctor-{uuid4().hex}"
         made: str | None = None
+        relay = _relay_folder(engine) if spec.relay else None
         try:
             known = await images.find(engine, image)
-            made = (await engine.ask("POST", "containers/create", self._body(known, spec), name=name))["Id"]
+            made = (await engine.ask("POST", "containers/create", self._body(known, spec, relay), name=name))["Id"]
             users = read_users(await _passwd(engine, made))
             user = _chosen(spec.user, known, users)
             workdir = spec.workdir or known["Config"].get("WorkingDir") or "/"
-            container = Container(id=made, name=name, user=user, users=users, workdir=workdir)
+            container = Container(id=made, name=name, user=user, users=users, workdir=workdir, relay=relay)
             sandbox = DockerSandbox(engine, container, spec, self._strengths(spec), self._destroyed)
             await self._fill(sandbox, spec, user, workdir)
             self._open[name] = sandbox
@@ -161,6 +165,8 @@ class DockerBackend:
         except BaseException:
             if made is not None:
                 await asyncio.shield(_remove(engine, made))
+            if relay is not None:
+                shutil.rmtree(relay, ignore_errors=True)
             await engine.close()
             raise
 
@@ -182,7 +188,7 @@ class DockerBackend:
             await sandbox.exec(ExecRequest(argv=argv, user="root", cwd="/"))
         await sandbox.begin()
 
-    def _body(self, image: Mapping[str, Any], spec: SandboxSpec) -> dict[str, Any]:
+    def _body(self, image: Mapping[str, Any], spec: SandboxSpec, relay: Path | None) -> dict[str, Any]:
         limits = spec.limits
         memory = (limits.memory_mb or DEFAULTS.memory_mb or 0) * 1000**2
         file_size = (limits.file_size_mb or DEFAULTS.file_size_mb or 0) * 1024**2
@@ -206,6 +212,7 @@ class DockerBackend:
                     {"Name": "fsize", "Soft": file_size, "Hard": file_size},
                     {"Name": "core", "Soft": 0, "Hard": 0},
                 ],
+                "Binds": [f"{relay}:{RELAY}:ro"] if relay is not None else [],
                 "LogConfig": {"Type": "none", "Config": {}},
                 **({"Runtime": self._runtime} if self._runtime else {}),
             },
@@ -269,6 +276,15 @@ def parts_of_workdir(workdir: str) -> tuple[str, ...]:
         return parts_of(workdir)
     except TransferRefused as error:
         raise UnsupportedByBackend(error.message, where="workdir") from error
+
+
+def _relay_folder(engine: Engine) -> Path:
+    """A folder of this machine that the engine can mount: it must run here."""
+    if not engine.is_local:
+        raise UnsupportedByBackend("the engine is on another machine, which has no relay's socket", where="relay")
+    folder = Path(tempfile.mkdtemp(prefix="proctor-relay-"))
+    folder.chmod(0o711)
+    return folder
 
 
 def _chosen(wanted: str | None, image: Mapping[str, Any], users: Mapping[str, User]) -> User:

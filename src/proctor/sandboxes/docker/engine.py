@@ -50,6 +50,11 @@ class Engine:
         """The library's client, for what needs its streams."""
         return self._docker
 
+    @property
+    def is_local(self) -> bool:
+        """Whether it runs on this machine, so that it can mount this machine's folders."""
+        return str(self._docker.docker_host).startswith("unix")
+
     async def close(self) -> None:
         """Let go of the connection."""
         await self._docker.close()

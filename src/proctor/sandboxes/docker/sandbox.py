@@ -6,6 +6,7 @@ import asyncio
 import base64
 import json
 import os
+import shutil
 import signal
 import tarfile
 import tempfile
@@ -75,6 +76,7 @@ class Container:
     user: User
     users: Mapping[str, User]
     workdir: str
+    relay: Path | None = None
 
 
 class DockerSandbox:
@@ -110,6 +112,11 @@ class DockerSandbox:
     def strengths(self) -> Mapping[LimitKind, Strength]:
         """How far each limit holds for this sandbox; stored on the attempt."""
         return self._strengths
+
+    @property
+    def relay(self) -> Path | None:
+        """The folder that is ``/proctor`` inside."""
+        return self._container.relay
 
     @property
     def workdir(self) -> str:
@@ -270,6 +277,8 @@ class DockerSandbox:
                 raise SandboxError(str(error), where=self.id) from error
         finally:
             await self._engine.close()
+            if self.relay is not None:
+                await asyncio.to_thread(shutil.rmtree, self.relay, ignore_errors=True)
             self._on_destroyed(self.id)
 
     # --- files --------------------------------------------------------------------------------------------------------

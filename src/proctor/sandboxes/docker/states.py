@@ -16,14 +16,24 @@ from proctor.sandboxes.docker.tars import holes_of
 from proctor.sandboxes.errors import TransferRefused
 from proctor.sandboxes.files.archives import Digesting, safe_name, sparse_map
 from proctor.sandboxes.files.trees import Budget
-from proctor.sandboxes.interfaces import Snapshot, TransferLimits
+from proctor.sandboxes.interfaces import RELAY, Snapshot, TransferLimits
 from proctor.sandboxes.system_paths import belongs_to_system, runs_at_start
 
 __all__ = ["Changes", "StateWriter", "filtered", "read_changes"]
 
 WHITEOUT = ".wh."
 _CHANGED, _ADDED, _DELETED = 0, 1, 2
-_ENGINES_OWN = ("/.dockerenv", "/dev", "/proc", "/sys", "/etc/hosts", "/etc/hostname", "/etc/resolv.conf", "/etc/mtab")
+_ENGINES_OWN = (
+    RELAY,
+    "/.dockerenv",
+    "/dev",
+    "/proc",
+    "/sys",
+    "/etc/hosts",
+    "/etc/hostname",
+    "/etc/resolv.conf",
+    "/etc/mtab",
+)
 """Made by the engine for every container; ``/run/.containerenv`` is Podman's."""
 _BLOCK = 512
 

