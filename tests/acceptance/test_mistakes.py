@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import subprocess
 import sys
@@ -43,13 +44,21 @@ FILE = 'name = "f"\nsuite = "basics"\n[[profiles]]\nname = "p"\nagent = "noop"\n
 def test_mistakes_name_their_place(finished: Cli, arguments: list[str], code: str, where: str | None) -> None:
     finished.write("f.toml", FILE)
     finished.write("agent.toml", FILE + '[[profiles]]\nname = "q"\nagent = "gpt"\n')
-    finished.write("sandbox.toml", FILE + '[execution]\nsandbox = "docker"\n')
+    finished.write("sandbox.toml", FILE + '[execution]\nsandbox = "chroot"\n')
     finished.write("suite.toml", FILE.replace('"basics"', '"basisc"'))
     before = finished.json("status")["run_sets"]
     told = finished.json(*arguments, code=2)["error"]
     assert (told["code"], told["where"]) == (code, where)
     assert told["remedy"]
     assert finished.json("status")["run_sets"] == before
+
+
+def test_a_container_engine_that_is_not_there_is_told(finished: Cli) -> None:
+    finished.write("engine.toml", FILE + '[execution]\nsandbox = "docker"\n')
+    told = finished("run", "engine.toml", "--json", code=2, DOCKER_HOST="unix:///nowhere/docker.sock")
+    error = json.loads(told.stdout)["error"]
+    assert error["code"] == "sandbox-engine-missing"
+    assert "DOCKER_HOST" in error["remedy"]
 
 
 def test_what_cannot_be_saved_is_told(finished: Cli) -> None:

@@ -96,8 +96,8 @@ async def connect() -> Engine:
         raise EngineMissing("The docker extra is not installed.", remedy="pip install 'proctor[docker]'") from error
     try:
         docker = aiodocker.Docker()
-    except ValueError as error:
-        raise EngineMissing(str(error)) from error
+    except (ValueError, AssertionError) as error:  # the library asserts that it found one
+        raise EngineMissing(str(error) or "No container engine was found.") from error
     try:
         await docker.version()
     except (aiodocker.DockerError, OSError) as error:
