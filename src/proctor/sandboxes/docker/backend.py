@@ -20,12 +20,13 @@ from proctor.sandboxes.docker.defaults import DEFAULTS
 from proctor.sandboxes.docker.engine import Engine, EngineError, EngineMissing, connect
 from proctor.sandboxes.docker.fetching import Fetching
 from proctor.sandboxes.docker.labels import OURS, labels_of, written
+from proctor.sandboxes.docker.removing import remove
 from proctor.sandboxes.docker.sandbox import Container, DockerSandbox
 from proctor.sandboxes.docker.scripts import KEEP
 from proctor.sandboxes.docker.states import filtered
 from proctor.sandboxes.docker.tars import folders_tar
 from proctor.sandboxes.docker.users import User, default_user, read_users
-from proctor.sandboxes.errors import SandboxError, SandboxStartError, TransferRefused, UnsupportedByBackend
+from proctor.sandboxes.errors import SandboxStartError, TransferRefused, UnsupportedByBackend
 from proctor.sandboxes.files.confined import parts_of
 from proctor.sandboxes.interfaces import (
     RELAY,
@@ -164,7 +165,7 @@ class DockerBackend:
             return sandbox
         except BaseException:
             if made is not None:
-                await asyncio.shield(_remove(engine, made))
+                await asyncio.shield(remove(engine, made))
             if relay is not None:
                 shutil.rmtree(relay, ignore_errors=True)
             await engine.close()
@@ -242,7 +243,7 @@ class DockerBackend:
         try:
             async for container, name in self._outlived(engine, is_live):
                 known = self._open.get(name)
-                await (known.destroy() if known is not None else _remove(engine, container))
+                await (known.destroy() if known is not None else remove(engine, container))
                 removed += 1
         finally:
             await engine.close()
@@ -316,14 +317,6 @@ async def _passwd(engine: Engine, container: str) -> bytes:
         member = tar.next()
         content = tar.extractfile(member) if member is not None else None
         return content.read() if content is not None else b""
-
-
-async def _remove(engine: Engine, container: str) -> None:
-    try:
-        await engine.ask("DELETE", f"containers/{container}", force=True, v=True)
-    except EngineError as error:
-        if error.status not in (404, 409):  # gone, or another reaper is at it
-            raise SandboxError(str(error)) from error
 
 
 def _apart(work: Coroutine[Any, Any, _T]) -> _T:

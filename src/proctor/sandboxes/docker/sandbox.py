@@ -21,6 +21,7 @@ from typing import IO, Any
 
 from proctor.sandboxes.docker.defaults import DEFAULTS
 from proctor.sandboxes.docker.engine import Engine, EngineError
+from proctor.sandboxes.docker.removing import remove
 from proctor.sandboxes.docker.scripts import EXEC, KILL_SESSION
 from proctor.sandboxes.docker.states import StateWriter, read_changes
 from proctor.sandboxes.docker.tars import holes_of, pack, spooled
@@ -271,10 +272,7 @@ class DockerSandbox:
             self._watch.cancel()
             await asyncio.wait([self._watch])
         try:
-            await self._engine.ask("DELETE", f"containers/{self._container.id}", force=True, v=True)
-        except EngineError as error:
-            if error.status != 404:
-                raise SandboxError(str(error), where=self.id) from error
+            await remove(self._engine, self._container.id)
         finally:
             await self._engine.close()
             if self.relay is not None:
