@@ -168,6 +168,24 @@ def test_an_engine_that_is_started_again_costs_an_attempt_and_no_cell(containers
     assert any(cell["attempts"] > 1 for cell in containers.json("cells")["cells"])
 
 
+def test_a_terminal_bench_task_runs_in_the_image_of_its_dockerfile(containers: Cli) -> None:
+    summary = "=== short test summary info ===\n%s tests/test_outputs.py::test_a\n"
+    files = {
+        "task.yaml": "instruction: Write 42 to /srv/answer.\ndifficulty: easy\n",
+        "docker-compose.yaml": "services:\n  client:\n    build: .\n",
+        "Dockerfile": f"FROM {BASE}\nWORKDIR /srv\nCOPY given.txt .\n",
+        "given.txt": "42\n",
+        "solution.sh": "cp given.txt answer\n",
+        "tests/test_outputs.py": "def test_a(): pass\n",
+        "run-tests.sh": f"cmp -s answer given.txt && word=PASSED || word=FAILED\nprintf '{summary}' $word\n",
+    }
+    for name, text in files.items():
+        containers.write(f"tasks/tb/{name}", text)
+    containers.write("r.toml", RUN_SET.format(trials=1, at_once=2, other="n", command="true"))
+    containers("run", "r.toml")
+    assert outcomes(containers) == {(0, "passed"): 1, (1, "failed"): 1}
+
+
 def test_without_an_image_a_task_is_refused_by_its_field(containers: Cli) -> None:
     task(containers, "bare")
     (Path(containers.folder) / "tasks/bare/environment/Dockerfile").unlink()
