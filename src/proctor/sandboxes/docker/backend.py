@@ -24,7 +24,7 @@ from proctor.sandboxes.docker.removing import remove
 from proctor.sandboxes.docker.sandbox import Container, DockerSandbox
 from proctor.sandboxes.docker.scripts import KEEP
 from proctor.sandboxes.docker.states import filtered
-from proctor.sandboxes.docker.tars import folders_tar
+from proctor.sandboxes.docker.tars import first_file, folders_tar
 from proctor.sandboxes.docker.users import User, default_user, read_users
 from proctor.sandboxes.errors import SandboxStartError, TransferRefused, UnsupportedByBackend
 from proctor.sandboxes.files.confined import parts_of
@@ -49,6 +49,7 @@ _DROPPED = ("NET_RAW", "MKNOD", "AUDIT_WRITE")
 """Of the engine's own set of capabilities: what lets a container forge packets, devices or audit records."""
 _FOLDERS = ("logs", "logs/agent", "logs/user-agent", "logs/verifier", "logs/artifacts", "tests", "solution")
 """The places that the field's tasks know (04)."""
+_PASSWD_BYTES = 1 << 20
 _T = TypeVar("_T")
 
 
@@ -175,15 +176,15 @@ class DockerBackend:
         """The field's folders and the working one, a kept state if there is one; then it is started."""
         parts = parts_of_workdir(workdir)
         own = ["/".join(parts[:end]) for end in range(1, len(parts) + 1)]
-        missing = [name for name in (*_FOLDERS, *own) if not await sandbox.has(f"/{name}")]
+        missing = [name for name in (*_FOLDERS, *own) if not await sandbox.files.has(f"/{name}")]
         if missing:
             with folders_tar([(name, 0o755) for name in dict.fromkeys(missing)], (user.uid, user.gid)) as tar:
-                await sandbox.fill(tar)
+                await sandbox.files.fill(tar)
         gone: Sequence[str] = ()
         if spec.base is not None:
             with TemporaryFile() as tar:
                 gone = await asyncio.to_thread(_unpacked, spec.base, tar, spec.restore_system)
-                await sandbox.fill(tar)
+                await sandbox.files.fill(tar)
         for place in range(0, len(gone), 500):
             argv = ["/bin/sh", "-c", 'rm -rf -- "$@"', "sh", *gone[place : place + 500]]
             await sandbox.exec(ExecRequest(argv=argv, user="root", cwd="/"))
@@ -305,18 +306,12 @@ def _unpacked(base: Snapshot, out: IO[bytes], restore_system: bool) -> Sequence[
 
 
 async def _passwd(engine: Engine, container: str) -> bytes:
-    import tarfile
-    from io import BytesIO
-
+    """An image that has none has root alone."""
     try:
         async with engine.send("GET", f"containers/{container}/archive", path="/etc/passwd") as answer:
-            text = await answer.content.read(1 << 20)
+            return await first_file(answer.content.iter_chunked(1 << 16), _PASSWD_BYTES)
     except EngineError:
         return b""
-    with tarfile.open(fileobj=BytesIO(text), mode="r|") as tar:
-        member = tar.next()
-        content = tar.extractfile(member) if member is not None else None
-        return content.read() if content is not None else b""
 
 
 def _apart(work: Coroutine[Any, Any, _T]) -> _T:

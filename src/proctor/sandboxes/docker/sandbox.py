@@ -3,41 +3,34 @@
 from __future__ import annotations
 
 import asyncio
-import base64
 import json
 import os
 import shutil
 import signal
-import tarfile
-import tempfile
 import time
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from io import BytesIO
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryFile
-from typing import IO, Any
+from typing import Any
 
+from proctor.sandboxes.docker.commands import Command
 from proctor.sandboxes.docker.defaults import DEFAULTS
 from proctor.sandboxes.docker.engine import Engine, EngineError
 from proctor.sandboxes.docker.removing import remove
 from proctor.sandboxes.docker.scripts import EXEC, KILL_SESSION
 from proctor.sandboxes.docker.states import StateWriter, read_changes
-from proctor.sandboxes.docker.tars import holes_of, pack, spooled
+from proctor.sandboxes.docker.transfers import Files
 from proctor.sandboxes.docker.users import User
 from proctor.sandboxes.errors import (
     ExecChannelError,
-    NothingThere,
     SandboxError,
     SandboxGone,
     SandboxStartError,
     TransferRefused,
     UnsupportedByBackend,
 )
-from proctor.sandboxes.files.archives import unpack
-from proctor.sandboxes.files.confined import descriptor, parts_of
-from proctor.sandboxes.files.trees import remove_tree
 from proctor.sandboxes.files.unlinked import unlinked_bytes
 from proctor.sandboxes.interfaces import (
     ExecRequest,
@@ -48,7 +41,6 @@ from proctor.sandboxes.interfaces import (
     Strength,
     TransferLimits,
 )
-from proctor.sandboxes.output import Kept
 from proctor.sandboxes.requests import refuse_words
 
 __all__ = ["Container", "DockerSandbox"]
@@ -64,8 +56,6 @@ _TICK = 0.3
 _WALK_SHARE = 20.0
 _GRACE = 10
 """After a kill the next commands, a verifier say, may write another tenth of the limit."""
-_SYMLINK, _FOLDER, _SPECIAL = 1 << 27, 1 << 31, (1 << 26) | (1 << 25) | (1 << 24) | (1 << 21) | (1 << 19)
-"""Bits of Go's ``fs.FileMode``, in which an engine describes a path."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,6 +83,7 @@ class DockerSandbox:
     ) -> None:
         self._engine, self._container, self._spec, self._strengths = engine, container, spec, strengths
         self._on_destroyed = on_destroyed
+        self._files = Files(engine, container.id)
         self._sessions: dict[str, set[int]] = {}
         self._running: dict[int, LimitKind | None] = {}
         self._number = 0
@@ -124,6 +115,11 @@ class DockerSandbox:
         """Where its commands start."""
         return self._container.workdir
 
+    @property
+    def files(self) -> Files:
+        """Its files, for the backend that fills it."""
+        return self._files
+
     # --- commands -----------------------------------------------------------------------------------------------------
 
     async def exec(self, request: ExecRequest) -> ExecResult:
@@ -135,7 +131,7 @@ class DockerSandbox:
         if self._watch is None:
             self._watch = asyncio.create_task(self._watch_disk())
         self._number += 1
-        command = _Command(self._engine, self._container.id, request, self._body(request, user))
+        command = Command(self._engine, self._container.id, request, self._body(request, user))
         try:
             return await self._run(command, request)
         except EngineError as error:
@@ -152,7 +148,7 @@ class DockerSandbox:
             "Cmd": ["/bin/sh", "-c", EXEC, "sh", request.cwd or self.workdir, *request.argv],
         }
 
-    async def _run(self, command: _Command, request: ExecRequest) -> ExecResult:
+    async def _run(self, command: Command, request: ExecRequest) -> ExecResult:
         number, began, wall = self._number, time.monotonic(), time.time()
         self._running[number] = None
         reading = asyncio.create_task(command.run())
@@ -183,7 +179,7 @@ class DockerSandbox:
             del self._running[number]
 
     async def _result(
-        self, command: _Command, code: int, limit: LimitKind | None, wall: float, seconds: float
+        self, command: Command, code: int, limit: LimitKind | None, wall: float, seconds: float
     ) -> ExecResult:
         number = code - _SIGNALLED if _SIGNALLED < code <= _SIGNALLED + signal.NSIG else None
         if limit is not None:  # by our own hand, whatever the engine makes of a container that went with it
@@ -239,7 +235,7 @@ class DockerSandbox:
             return True
         body = {"AttachStdout": True, "AttachStderr": True, "User": "0:0"}
         cmd = ["/bin/sh", "-c", KILL_SESSION, "sh", str(session)]
-        command = _Command(self._engine, self._container.id, ExecRequest(argv=cmd), {**body, "Cmd": cmd}, told=False)
+        command = Command(self._engine, self._container.id, ExecRequest(argv=cmd), {**body, "Cmd": cmd}, told=False)
         try:
             return await asyncio.wait_for(command.run(), _KILL_SECONDS) == 0
         except (TimeoutError, EngineError, ExecChannelError):
@@ -285,41 +281,17 @@ class DockerSandbox:
         """Copy a host file or tree in: modes, symlinks and hard links kept, owner ``user``."""
         self._refuse_when_gone()
         owner = self._user(user)
-        parts = parts_of(destination)
-        if not parts:
-            raise TransferRefused("`/` itself can't be replaced")
-        there = await self._deepest(parts[:-1])
-        name = "/".join(parts[len(there) :])
-        with pack(source, name, (owner.uid, owner.gid)) as tar:
-            await self._extract("/" + "/".join(there), tar)
+        await self._files.put(source, destination, (owner.uid, owner.gid))
 
     async def get(self, source: str, destination: Path, limits: TransferLimits | None = None) -> None:
         """Copy a file or tree out to a new host path. Raises ``TransferRefused`` for devices or caps."""
         self._refuse_when_gone()
-        parts = parts_of(source)
-        if not parts:
-            raise TransferRefused("name a path below `/`; a snapshot keeps all of it")
-        if destination.exists() or destination.is_symlink():
-            raise TransferRefused("the destination exists", where=str(destination))
-        with TemporaryFile() as spool:
-            stat = await self._spool("/" + "/".join(parts), spool, limits or TransferLimits())
-            if stat["mode"] & _SYMLINK:
-                raise TransferRefused("a symlink is not followed", where=source)
-            await asyncio.to_thread(_unpack, spool, destination, str(stat["name"]), limits or TransferLimits())
+        await self._files.get(source, destination, limits or TransferLimits())
 
     async def read(self, path: str, max_bytes: int) -> bytes | None:
         """A regular file's bytes, ``None`` where there is none; symlinks refused, never longer than the cap."""
         self._refuse_when_gone()
-        parts = parts_of(path)
-        try:
-            async with self._archive("/" + "/".join(parts)) as (stat, pieces):
-                if stat["mode"] & _SYMLINK:
-                    raise TransferRefused("a symlink is not followed", where=path)
-                if stat["mode"] & (_FOLDER | _SPECIAL):
-                    return None
-                return await _first_file(pieces, max_bytes)
-        except NothingThere:
-            return None
+        return await self._files.read(path, max_bytes)
 
     async def snapshot(self, destination: Path, limits: TransferLimits | None = None) -> Snapshot:
         """Keep the final filesystem as a tar at ``destination``. Every process must be dead."""
@@ -332,7 +304,7 @@ class DockerSandbox:
                 writer = StateWriter(file, limits or TransferLimits())
                 for path in changes.kept:
                     with TemporaryFile() as spool:
-                        await self._spool(path, spool, limits or TransferLimits())
+                        await self._files.spool(path, spool, limits or TransferLimits())
                         await asyncio.to_thread(writer.add, spool, str(PurePosixPath(path).parent))
                 for path in changes.gone:
                     writer.gone(path)
@@ -358,50 +330,6 @@ class DockerSandbox:
             await self._be_running()
         except EngineError as error:
             raise SandboxStartError(str(error), where=self.id) from error
-
-    async def has(self, path: str) -> bool:
-        """Whether there is anything at a path."""
-        try:
-            await self._stat(path)
-        except NothingThere:
-            return False
-        return True
-
-    async def fill(self, tar: IO[bytes]) -> None:
-        """Unpack a tar of ours at ``/``, owners kept."""
-        await self._extract("/", tar)
-
-    async def _deepest(self, parts: tuple[str, ...]) -> tuple[str, ...]:
-        """How much of a folder's path is there; what is missing comes with the tar."""
-        while parts:
-            try:
-                await self._stat("/" + "/".join(parts))
-                return parts
-            except NothingThere:
-                parts = parts[:-1]
-        return parts
-
-    async def _stat(self, path: str) -> Mapping[str, Any]:
-        try:
-            async with self._engine.send("HEAD", f"containers/{self._container.id}/archive", path=path) as answer:
-                return _described(answer.headers)
-        except EngineError as error:
-            raise _transfer_error(error, path) from error
-
-    async def _extract(self, folder: str, tar: IO[bytes]) -> None:
-        try:
-            async with self._engine.send("PUT", f"containers/{self._container.id}/archive", data=tar, path=folder):
-                return
-        except EngineError as error:
-            raise _transfer_error(error, folder) from error
-
-    def _archive(self, path: str) -> _Archive:
-        return _Archive(self._engine, self._container.id, path)
-
-    async def _spool(self, path: str, spool: IO[bytes], limits: TransferLimits) -> Mapping[str, Any]:
-        async with self._archive(path) as (stat, pieces):
-            await spooled(pieces, spool, limits)
-            return stat
 
     # --- watching -----------------------------------------------------------------------------------------------------
 
@@ -456,124 +384,3 @@ class DockerSandbox:
 
 _OWN_PROCESSES = 2
 """The engine's init and the shell that waits."""
-
-
-class _Command:
-    """One exec of an engine: what it said, and how it ended."""
-
-    def __init__(
-        self, engine: Engine, container: str, request: ExecRequest, body: Mapping[str, Any], *, told: bool = True
-    ) -> None:
-        self._engine, self._container, self._request, self._body = engine, container, request, body
-        self.stdout = Kept("stdout", request.output_limit, request.on_output)
-        self.stderr = Kept("stderr", request.output_limit, request.on_output)
-        self.session = asyncio.Event()
-        """Set when its first line has come."""
-        self.session_id: int | None = None
-        self._head: bytes | None = b"" if told else None
-
-    async def run(self) -> int:
-        """The exit code, when everything it said has been taken. Raises ``EngineError``, ``ExecChannelError``."""
-        made = await self._engine.ask("POST", f"containers/{self._container}/exec", self._body)
-        await self._talk(str(made["Id"]))
-        return await self._code(str(made["Id"]))
-
-    async def _talk(self, exec_id: str) -> None:
-        from aiodocker.execs import Exec
-
-        async with Exec(self._engine.docker, exec_id, tty=False).start() as stream:
-            writing = asyncio.create_task(self._write(stream)) if self._request.stdin else None
-            try:
-                while (message := await stream.read_out()) is not None:
-                    if message.stream == 1:
-                        self.stdout.feed(message.data)
-                    else:
-                        self._take_stderr(message.data)
-            finally:
-                if writing is not None:
-                    writing.cancel()
-                    with suppress(asyncio.CancelledError, Exception):
-                        await writing
-
-    async def _write(self, stream: Any) -> None:
-        for place in range(0, len(self._request.stdin), 1 << 16):
-            await stream.write_in(self._request.stdin[place : place + (1 << 16)])
-        stream._resp.connection.transport.write_eof()  # the library has no half-close of its own
-
-    def _take_stderr(self, piece: bytes) -> None:
-        if self._head is None:
-            self.stderr.feed(piece)
-            return
-        head, line, rest = (self._head + piece).partition(b"\n")
-        if not line:
-            self._head = head
-            return
-        self._head = None
-        if head.strip().isdigit():
-            self.session_id = int(head)
-        else:
-            rest = head + line + rest
-        self.session.set()
-        if rest:
-            self.stderr.feed(rest)
-
-    async def _code(self, exec_id: str) -> int:
-        for pause in (0.0, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 4.0):
-            await asyncio.sleep(pause)
-            found = await self._engine.ask("GET", f"exec/{exec_id}/json")
-            if not found["Running"] and found["ExitCode"] is not None:
-                return int(found["ExitCode"])
-        raise ExecChannelError("the engine closed a command's output and says that it runs")
-
-
-class _Archive:
-    """An engine's tar of one path, as it comes."""
-
-    def __init__(self, engine: Engine, container: str, path: str) -> None:
-        self._path = path
-        self._sent = engine.send("GET", f"containers/{container}/archive", path=path)
-
-    async def __aenter__(self) -> tuple[Mapping[str, Any], AsyncIterator[bytes]]:
-        try:
-            answer = await self._sent.__aenter__()
-        except EngineError as error:
-            raise _transfer_error(error, self._path) from error
-        return _described(answer.headers), answer.content.iter_chunked(1 << 18)
-
-    async def __aexit__(self, *error: Any) -> None:
-        await self._sent.__aexit__(*error)
-
-
-def _described(headers: Mapping[str, str]) -> Mapping[str, Any]:
-    found: Mapping[str, Any] = json.loads(base64.b64decode(headers["X-Docker-Container-Path-Stat"]))
-    return found
-
-
-def _transfer_error(error: EngineError, path: str) -> TransferRefused:
-    if error.status == 404 or "not a directory" in error.words:
-        return NothingThere(error.words, where=path)
-    return TransferRefused(error.words, where=path)
-
-
-def _unpack(spool: IO[bytes], destination: Path, name: str, limits: TransferLimits) -> None:
-    """Unpack beside the destination and rename, so that half a copy is never there."""
-    folder = Path(tempfile.mkdtemp(dir=destination.parent, prefix=".get-"))
-    try:
-        with descriptor(os.open(folder, os.O_PATH | os.O_DIRECTORY)) as root:
-            unpack(spool, root, owner=None, limits=limits, held=holes_of(spool))
-        (folder / name).rename(destination)
-    finally:
-        remove_tree(folder)
-
-
-async def _first_file(pieces: AsyncIterator[bytes], max_bytes: int) -> bytes:
-    """The beginning of the only file of a tar."""
-    text = b""
-    async for piece in pieces:
-        text += piece
-        if len(text) > max_bytes + (1 << 16):
-            break
-    with tarfile.open(fileobj=BytesIO(text), mode="r|") as tar:
-        member = tar.next()
-        content = tar.extractfile(member) if member is not None else None
-        return b"" if content is None else content.read(min(max_bytes, member.size if member else 0))

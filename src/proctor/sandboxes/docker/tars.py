@@ -12,6 +12,7 @@ import tarfile
 from bisect import bisect_right
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
+from io import BytesIO
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO
@@ -22,7 +23,7 @@ from proctor.sandboxes.files.confined import descriptor
 from proctor.sandboxes.files.trees import data_ranges
 from proctor.sandboxes.interfaces import TransferLimits
 
-__all__ = ["folders_tar", "holes_of", "pack", "spooled"]
+__all__ = ["first_file", "folders_tar", "holes_of", "pack", "spooled"]
 
 _BLOCK = 4096
 _ZEROS = bytes(_BLOCK)
@@ -117,3 +118,16 @@ def holes_of(file: IO[bytes]) -> Held:
         return found
 
     return held
+
+
+async def first_file(pieces: AsyncIterator[bytes], max_bytes: int) -> bytes:
+    """The beginning of the only file of a tar."""
+    text = b""
+    async for piece in pieces:
+        text += piece
+        if len(text) > max_bytes + (1 << 16):
+            break
+    with tarfile.open(fileobj=BytesIO(text), mode="r|") as tar:
+        member = tar.next()
+        content = tar.extractfile(member) if member is not None else None
+        return b"" if content is None else content.read(min(max_bytes, member.size if member else 0))
