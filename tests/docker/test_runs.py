@@ -153,17 +153,19 @@ def test_an_engine_that_is_started_again_costs_an_attempt_and_no_cell(containers
     task(containers, "slow")
     containers.write("r.toml", RUN_SET.format(trials=2, at_once=4, other="slow", command="touch up; sleep 6"))
     command = [sys.executable, "-m", "proctor", "run", "r.toml"]
-    with subprocess.Popen(
-        command,
-        cwd=containers.folder,
-        env=containers.environment(),
-        stderr=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-    ) as process:
+    log = containers.folder / "log"
+    with (
+        log.open("wb") as heard,
+        subprocess.Popen(
+            command, cwd=containers.folder, env=containers.environment(), stdout=heard, stderr=heard
+        ) as process,
+    ):
         until_containers(2)
         engine.stop()
         engine.start()
         assert process.wait(timeout=150) == 0
+    assert "sandbox_error" in log.read_text()
+    assert "harness_error" not in log.read_text()
     assert outcomes(containers) == {(0, "passed"): 2, (1, "failed"): 2}
     assert any(cell["attempts"] > 1 for cell in containers.json("cells")["cells"])
 
