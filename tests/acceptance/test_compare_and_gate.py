@@ -70,6 +70,8 @@ def test_from_a_labelled_baseline_to_a_gate_that_is_missed(cli: Cli) -> None:
         "writer: -100.0 points against label:stable:writer, p 0.0312 (alpha 0.05), worse: missed"
     ]
     cli("gate", "change", "--against", "label:stable", "--alpha", "0.001")
+    plain = cli.json("gate", "change", "--fail-under", "strict=0.8", "--against", "stable", code=1)["gate"]
+    assert "worse: missed" in plain["lines"][-1]
     cli("gate", "main", "--fail-under", "strict=1", "--against", "label:stable")  # itself
     cli("gate", "change", "--fail-under", "graded=0.1", code=1)
 

@@ -13,7 +13,7 @@ from uuid import UUID
 from sqlalchemy import Connection
 
 from proctor.database.queries import run_query
-from proctor.engine.errors import LabelUnknown, ReferenceInvalid
+from proctor.engine.errors import LabelUnknown, ReferenceInvalid, RunSetUnknown
 from proctor.engine.pairs import Side, Tally, TaskCells, TaskKey
 from proctor.engine.planning import RunSetRow
 from proctor.engine.reading import find_run_set
@@ -37,7 +37,7 @@ class Reference:
 
 
 def find_reference(connection: Connection, tenant: UUID, text: str) -> Reference:
-    """The run set of ``RUN_SET``, ``RUN_SET:PROFILE``, ``label:NAME`` or ``label:NAME:PROFILE``.
+    """The run set of ``RUN_SET``, ``RUN_SET:PROFILE``, ``label:NAME`` or ``label:NAME:PROFILE``, each label also plain.
 
     Raises ``LabelUnknown``, ``RunSetUnknown`` and ``ReferenceInvalid``.
     """
@@ -45,8 +45,22 @@ def find_reference(connection: Connection, tenant: UUID, text: str) -> Reference
     name, colon, profile = text.removeprefix(_LABEL).partition(":")
     if not name or (colon and not profile) or ":" in profile:
         raise ReferenceInvalid(f"{text!r} is not a reference.")
-    target = _target(connection, tenant, name) if labelled else name
-    return Reference(text=text, run_set=find_run_set(connection, tenant, target), profile=profile or None)
+    if labelled:
+        row = find_run_set(connection, tenant, _target(connection, tenant, name))
+    else:
+        row = _run_set_or_label(connection, tenant, name)
+    return Reference(text=text, run_set=row, profile=profile or None)
+
+
+def _run_set_or_label(connection: Connection, tenant: UUID, name: str) -> RunSetRow:
+    """A run set by its name or id; a label where no run set is called so."""
+    try:
+        return find_run_set(connection, tenant, name)
+    except RunSetUnknown:
+        labelled = labels.current(connection, tenant, labels.RUN_SET).get(name)
+        if labelled is None:
+            raise
+        return find_run_set(connection, tenant, labelled)
 
 
 def _target(connection: Connection, tenant: UUID, name: str) -> str:
