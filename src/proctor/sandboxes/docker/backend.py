@@ -7,7 +7,7 @@ import hashlib
 import json
 import shutil
 import tempfile
-from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,7 +17,7 @@ from uuid import uuid4
 
 from proctor.sandboxes.docker import images
 from proctor.sandboxes.docker.defaults import DEFAULTS
-from proctor.sandboxes.docker.engine import Engine, EngineError, EngineMissing, connect
+from proctor.sandboxes.docker.engine import Engine, EngineError, EngineMissing, connect, connected
 from proctor.sandboxes.docker.fetching import Fetching
 from proctor.sandboxes.docker.labels import OURS, labels_of, written
 from proctor.sandboxes.docker.removing import remove
@@ -27,7 +27,6 @@ from proctor.sandboxes.docker.states import filtered
 from proctor.sandboxes.docker.tars import first_file, folders_tar
 from proctor.sandboxes.docker.users import User, default_user, read_users
 from proctor.sandboxes.errors import SandboxStartError, TransferRefused, UnsupportedByBackend
-from proctor.sandboxes.files.confined import parts_of
 from proctor.sandboxes.interfaces import (
     RELAY,
     Capabilities,
@@ -42,6 +41,7 @@ from proctor.sandboxes.interfaces import (
     Strength,
 )
 from proctor.sandboxes.owners import owner_is_dead
+from proctor.sandboxes.requests import workdir_parts
 
 __all__ = ["DockerBackend", "mark_of"]
 
@@ -93,11 +93,8 @@ class DockerBackend:
         return self._seen
 
     async def _identity(self) -> Mapping[str, str]:
-        engine = await connect()
-        try:
+        async with connected() as engine:
             info = await engine.ask("GET", "info")
-        finally:
-            await engine.close()
         return {"runtime": self._runtime or info["DefaultRuntime"], "architecture": info["Architecture"]}
 
     def doctor(self) -> Sequence[Check]:
@@ -108,11 +105,8 @@ class DockerBackend:
             return [Check(name="container engine", ok=False, detail=error.message, remedy=error.remedy)]
 
     async def _examine(self) -> Check:
-        engine = await connect()
-        try:
+        async with connected() as engine:
             info = await engine.ask("GET", "info")
-        finally:
-            await engine.close()
         detail = f"{info['ServerVersion']}, {info['Driver']}, cgroup {info.get('CgroupVersion', '1')}"
         lacking = [name for name in ("MemoryLimit", "PidsLimit", "CpuCfsQuota") if not info.get(name)]
         if not lacking:
@@ -123,24 +117,18 @@ class DockerBackend:
 
     async def pull(self, image: str | None) -> str:
         """Have an image here; says its digest. Raises ``ImagePullFailed``, ``UnsupportedByBackend``."""
-        engine = await connect()
-        try:
+        async with connected() as engine:
             return await images.ensure(engine, _named(image), self._fetching)
-        finally:
-            await engine.close()
 
     async def build(self, folder: Path, timeout_sec: float) -> str:
         """The image of a folder with a ``Dockerfile``; says its id. Raises ``ImagePullFailed``."""
-        engine = await connect()
-        try:
+        async with connected() as engine:
             return await images.build(engine, folder, timeout_sec, {OURS: self._mark}, self._fetching)
-        finally:
-            await engine.close()
 
     async def create(self, spec: SandboxSpec) -> Sandbox:
         """Start a sandbox. Raises ``UnsupportedByBackend`` before launch or ``SandboxStartError``."""
         image = _named(spec.image)
-        parts_of_workdir(spec.workdir or "/")
+        workdir_parts(spec.workdir or "/")
         if spec.network is Network.ALLOWLIST or spec.allowed_hosts:
             raise UnsupportedByBackend("single hosts can't be allowed yet; all or none can", where="network")
         engine = await connect()
@@ -152,8 +140,9 @@ class DockerBackend:
     async def _create(self, engine: Engine, image: str, spec: SandboxSpec) -> Sandbox:
         name = f"proctor-{uuid4().hex}"
         made: str | None = None
-        relay = _relay_folder(engine) if spec.relay else None
+        relay: Path | None = None
         try:
+            relay = _relay_folder(engine) if spec.relay else None
             known = await images.find(engine, image)
             made = (await engine.ask("POST", "containers/create", self._body(known, spec, relay), name=name))["Id"]
             users = read_users(await _passwd(engine, made))
@@ -174,7 +163,7 @@ class DockerBackend:
 
     async def _fill(self, sandbox: DockerSandbox, spec: SandboxSpec, user: User, workdir: str) -> None:
         """The field's folders and the working one, a kept state if there is one; then it is started."""
-        parts = parts_of_workdir(workdir)
+        parts = workdir_parts(workdir)
         own = ["/".join(parts[:end]) for end in range(1, len(parts) + 1)]
         missing = [name for name in (*_FOLDERS, *own) if not await sandbox.files.has(f"/{name}")]
         if missing:
@@ -231,26 +220,23 @@ class DockerBackend:
 
     async def leaked(self, is_live: Callable[[Labels], Awaitable[bool]]) -> int:
         """How many sandboxes ``reap`` would remove."""
-        engine = await connect()
-        try:
+        async with connected() as engine:
             return len([one async for one in self._outlived(engine, is_live)])
-        finally:
-            await engine.close()
 
     async def reap(self, is_live: Callable[[Labels], Awaitable[bool]]) -> int:
         """Remove sandboxes whose expiry passed or whose owner is dead and not live; returns how many."""
-        engine = await connect()
         removed = 0
-        try:
+        async with connected() as engine:
             async for container, name in self._outlived(engine, is_live):
                 known = self._open.get(name)
                 await (known.destroy() if known is not None else remove(engine, container))
                 removed += 1
-        finally:
-            await engine.close()
         return removed
 
-    async def _outlived(self, engine: Engine, is_live: Callable[[Labels], Awaitable[bool]]) -> Any:
+    async def _outlived(
+        self, engine: Engine, is_live: Callable[[Labels], Awaitable[bool]]
+    ) -> AsyncIterator[tuple[str, str]]:
+        """The id and name of each of ours whose time or owner is over."""
         wanted = json.dumps({"label": [f"{OURS}={self._mark}"]})
         for one in await engine.ask("GET", "containers/json", all=True, filters=wanted):
             labels = labels_of(one["Labels"])
@@ -270,14 +256,6 @@ def _named(image: str | None) -> str:
     if image is None:
         raise UnsupportedByBackend("a container needs an image, and the task names none", where="image")
     return image
-
-
-def parts_of_workdir(workdir: str) -> tuple[str, ...]:
-    """Its components. Raises ``UnsupportedByBackend``."""
-    try:
-        return parts_of(workdir)
-    except TransferRefused as error:
-        raise UnsupportedByBackend(error.message, where="workdir") from error
 
 
 def _relay_folder(engine: Engine) -> Path:

@@ -18,8 +18,9 @@ if TYPE_CHECKING:
     import aiohttp
     from aiodocker import Docker
 
-__all__ = ["Engine", "EngineError", "EngineMissing", "connect"]
+__all__ = ["Engine", "EngineError", "EngineMissing", "connect", "connected"]
 
+_EXTRA = "Install Proctor with it: pip install -e '.[docker]' in its folder."
 _REMEDY = "Start Docker or Podman, let this user reach its socket, or name another with DOCKER_HOST."
 
 
@@ -93,7 +94,7 @@ async def connect() -> Engine:
     try:
         import aiodocker
     except ModuleNotFoundError as error:
-        raise EngineMissing("The docker extra is not installed.", remedy="pip install 'proctor[docker]'") from error
+        raise EngineMissing("The docker extra is not installed.", remedy=_EXTRA) from error
     try:
         docker = aiodocker.Docker()
     except (ValueError, AssertionError) as error:  # the library asserts that it found one
@@ -104,6 +105,16 @@ async def connect() -> Engine:
         await docker.close()
         raise EngineMissing(str(error)) from error
     return Engine(docker)
+
+
+@asynccontextmanager
+async def connected() -> AsyncIterator[Engine]:
+    """A connection for as long as one question takes. Raises ``EngineMissing``."""
+    engine = await connect()
+    try:
+        yield engine
+    finally:
+        await engine.close()
 
 
 def _text(value: object) -> str:

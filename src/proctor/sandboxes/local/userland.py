@@ -10,8 +10,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from proctor.sandboxes.errors import TransferRefused, UnsupportedByBackend
-from proctor.sandboxes.files.confined import parts_of
+from proctor.sandboxes import requests
+from proctor.sandboxes.errors import UnsupportedByBackend
 from proctor.sandboxes.files.trees import remove_tree
 
 __all__ = [
@@ -168,10 +168,7 @@ def make_root(root: Path, userland: Userland, owner: int | None, workdir: str) -
 
 def workdir_parts(workdir: str) -> tuple[str, ...]:
     """The components of a working directory; raises where it isn't an absolute path below ``/``."""
-    try:
-        parts = parts_of(workdir)
-    except TransferRefused as error:
-        raise UnsupportedByBackend(error.message, where="workdir") from error
+    parts = requests.workdir_parts(workdir)
     if not parts:
         raise UnsupportedByBackend("`/` itself can't be the working directory", where="workdir")
     return parts
