@@ -9,7 +9,7 @@ import time
 import pytest
 
 from proctor.sandboxes.docker import DockerBackend
-from proctor.sandboxes.errors import ImagePullFailed
+from proctor.sandboxes.errors import ImagePullFailed, SandboxError, TransferRefused
 from proctor.sandboxes.interfaces import ExecRequest, LimitKind, SandboxSpec
 from tests.contracts.sandboxes import RealSandboxContract, labels, shell
 
@@ -86,5 +86,17 @@ async def test_root_that_patches_the_shell_is_still_killed_in_time(backend, imag
         await box.kill_all()
         top = subprocess.run(["docker", "top", box.id], capture_output=True, text=True)
         assert "sleep" not in top.stdout
+    finally:
+        await box.destroy()
+
+
+async def test_a_container_that_is_gone_is_the_engines_trouble_and_no_answer_about_files(backend, image):
+    box = await backend.create(SandboxSpec(labels=labels(), image=image))
+    try:
+        subprocess.run(["docker", "rm", "--force", box.id], check=True, capture_output=True)
+        for asked in (shell(box, "true"), box.read("/etc/hostname", 100), box.kill_all(), box.processes()):
+            with pytest.raises(SandboxError) as told:
+                await asked
+            assert not isinstance(told.value, TransferRefused)
     finally:
         await box.destroy()

@@ -41,7 +41,7 @@ class Command:
 
         try:
             await self._listen(exec_id)
-        except (DockerError, aiohttp.ClientError, OSError) as error:
+        except (DockerError, aiohttp.ClientError, OSError, AssertionError) as error:  # it asserts that a line is up
             raise ExecChannelError(f"the container engine broke off: {error}") from error
 
     async def _listen(self, exec_id: str) -> None:

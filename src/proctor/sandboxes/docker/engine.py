@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
-from proctor.sandboxes.errors import ExecChannelError, SandboxStartError
+from proctor.sandboxes.errors import ExecChannelError, SandboxError, SandboxStartError
 
 if TYPE_CHECKING:
     import aiohttp
@@ -24,8 +24,11 @@ _EXTRA = "Install Proctor with it: pip install -e '.[docker]' in its folder."
 _REMEDY = "Start Docker or Podman, let this user reach its socket, or name another with DOCKER_HOST."
 
 
-class EngineError(Exception):
-    """What the engine answered instead: an HTTP status and its words."""
+class EngineError(SandboxError):
+    """What the engine answered instead: an HTTP status and its words. Where nobody knows better, infrastructure."""
+
+    code = "sandbox-engine"
+    remedy = "Look at the engine's own log."
 
     def __init__(self, status: int, words: str) -> None:
         super().__init__(f"{words} ({status})")

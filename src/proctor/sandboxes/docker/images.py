@@ -33,7 +33,8 @@ async def find(engine: Engine, image: str) -> Mapping[str, Any]:
     try:
         found: Mapping[str, Any] = await engine.ask("GET", f"images/{quote(image, safe='/:@')}/json")
     except EngineError as error:
-        raise ImagePullFailed(f"{image} is not here: {error.words}", http_status=error.status, where=image) from error
+        status = error.status if error.status == 404 else None
+        raise ImagePullFailed(f"{image} is not here: {error.words}", http_status=status, where=image) from error
     return found
 
 

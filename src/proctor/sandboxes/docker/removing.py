@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from proctor.sandboxes.docker.engine import Engine, EngineError
-from proctor.sandboxes.errors import ExecChannelError, SandboxError
+from proctor.sandboxes.errors import ExecChannelError
 
 __all__ = ["remove"]
 
@@ -14,7 +14,7 @@ _PAUSES = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0)
 
 
 async def remove(engine: Engine, container: str) -> None:
-    """Kill and remove it with its volumes; one that is gone is well. Raises ``SandboxError``."""
+    """Kill and remove it with its volumes; one that is gone is well. Raises ``EngineError``."""
     for pause in (*_PAUSES, None):
         try:
             await engine.ask("DELETE", f"containers/{container}", force=True, v=True)
@@ -22,7 +22,7 @@ async def remove(engine: Engine, container: str) -> None:
         except EngineError as error:
             if error.status in (404, 409):  # gone, or another is at it
                 return
-            raise SandboxError(str(error), where=container) from error
+            raise
         except ExecChannelError:
             if pause is None:
                 raise

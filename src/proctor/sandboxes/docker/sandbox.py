@@ -127,12 +127,9 @@ class DockerSandbox:
         self._refuse_when_gone()
         refuse_words(request, {**self._spec.env, **request.env})
         user = self._user(request.user)
-        await self._be_running()
-        if self._watch is None:
-            self._watch = asyncio.create_task(self._watch_disk())
-        self._number += 1
         command = Command(self._engine, self._container.id, request, self._body(request, user))
         try:
+            await self._be_running()
             return await self._run(command, request)
         except EngineError as error:
             raise ExecChannelError(str(error), where=self.id) from error
@@ -149,6 +146,9 @@ class DockerSandbox:
         }
 
     async def _run(self, command: Command, request: ExecRequest) -> ExecResult:
+        if self._watch is None:
+            self._watch = asyncio.create_task(self._watch_disk())
+        self._number += 1
         number, began, wall = self._number, time.monotonic(), time.time()
         self._running[number] = None
         reading = asyncio.create_task(command.run())
@@ -169,7 +169,7 @@ class DockerSandbox:
         except TimeoutError as error:
             raise ExecChannelError("the end of a killed command was never told", where=self.id) from error
         except asyncio.CancelledError:
-            with suppress(SandboxError, EngineError):
+            with suppress(SandboxError):
                 await asyncio.shield(self._kill(command.session_id))
             raise
         finally:
@@ -209,7 +209,7 @@ class DockerSandbox:
                 "GET", "events", filters=wanted, since=f"{since:.9f}", until=f"{until:.9f}"
             ) as answer:
                 return bool((await answer.content.readline()).strip())
-        except (EngineError, ExecChannelError):
+        except SandboxError:
             return False
 
     # --- ends ---------------------------------------------------------------------------------------------------------
@@ -238,16 +238,19 @@ class DockerSandbox:
         command = Command(self._engine, self._container.id, ExecRequest(argv=cmd), {**body, "Cmd": cmd}, told=False)
         try:
             return await asyncio.wait_for(command.run(), _KILL_SECONDS) == 0
-        except (TimeoutError, EngineError, ExecChannelError):
+        except (TimeoutError, SandboxError):
             return False
 
     async def _stop(self) -> None:
         async with self._life:
+            try:
+                await self._engine.ask("POST", f"containers/{self._container.id}/kill", signal="SIGKILL")
+            except EngineError as error:
+                if error.status != 409:  # it does not run
+                    raise
+            await self._engine.ask("POST", f"containers/{self._container.id}/wait", condition="not-running")
             self._stopped = True
             self._sessions.clear()
-            with suppress(EngineError):  # 409: it does not run
-                await self._engine.ask("POST", f"containers/{self._container.id}/kill", signal="SIGKILL")
-            await self._engine.ask("POST", f"containers/{self._container.id}/wait", condition="not-running")
 
     async def _be_running(self) -> None:
         """Start it again where it was stopped by us, or died with its first process: its files are what they were."""
@@ -337,9 +340,9 @@ class DockerSandbox:
         try:
             answer = await self._engine.ask("GET", f"containers/{self._container.id}/top", ps_args=" ".join(options))
         except EngineError as error:
-            if error.status == 409:  # it does not run
-                return []
-            raise SandboxError(str(error), where=self.id) from error
+            if error.status != 409:  # it does not run
+                raise
+            return []
         rows: Sequence[Sequence[str]] = answer["Processes"]
         return rows
 
@@ -350,7 +353,7 @@ class DockerSandbox:
             await asyncio.sleep(pause)
             if not self._running:
                 continue
-            with suppress(SandboxError, EngineError):
+            with suppress(SandboxError):
                 began = time.monotonic()
                 used = await self.disk_used() + await self._unlinked()
                 pause = max(_TICK, (time.monotonic() - began) * _WALK_SHARE)

@@ -14,7 +14,7 @@ from typing import IO, Any
 
 from proctor.sandboxes.docker.engine import Engine, EngineError
 from proctor.sandboxes.docker.tars import first_file, holes_of, pack, spooled
-from proctor.sandboxes.errors import NothingThere, TransferRefused
+from proctor.sandboxes.errors import NothingThere, SandboxError, TransferRefused
 from proctor.sandboxes.files.archives import unpack
 from proctor.sandboxes.files.confined import descriptor, parts_of
 from proctor.sandboxes.files.trees import remove_tree
@@ -136,10 +136,13 @@ def _described(headers: Mapping[str, str]) -> Mapping[str, Any]:
     return found
 
 
-def _transfer_error(error: EngineError, path: str) -> TransferRefused:
+def _transfer_error(error: EngineError, path: str) -> SandboxError:
+    """What a refusal says of the path, if it does: an engine that has trouble of its own says nothing of an agent."""
+    if "no such container" in error.words.lower():
+        return error
     if error.status == 404 or "not a directory" in error.words:
         return NothingThere(error.words, where=path)
-    return TransferRefused(error.words, where=path)
+    return TransferRefused(error.words, where=path) if error.status < 500 else error
 
 
 def _unpack(spool: IO[bytes], destination: Path, name: str, limits: TransferLimits) -> None:
