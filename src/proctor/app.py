@@ -110,7 +110,11 @@ def docker_backend(settings: Settings) -> SandboxBackend:
     """Containers of the engine that is found here."""
     from proctor.sandboxes.docker import DockerBackend, mark_of
 
-    return DockerBackend(mark_of(settings.home), runtime=settings.docker_runtime)
+    return DockerBackend(
+        mark_of(settings.home),
+        runtime=settings.docker_runtime,
+        opened=tuple(one.strip() for one in settings.egress_networks.split(",") if one.strip()),
+    )
 
 
 def embedded_server(settings: Settings) -> EmbeddedServer:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable
+from ipaddress import ip_network
 from pathlib import Path
 from typing import Any, Literal
 
@@ -44,6 +45,9 @@ class Settings(BaseSettings):
     objects_url: str | None = Field(default=None, description="s3:// or gs://; unset: a folder in the data folder.")
     sandbox_root: Path | None = Field(default=None, description="Where local sandboxes keep their files.")
     docker_runtime: str | None = Field(default=None, description="The engine's runtime for containers, such as runsc.")
+    egress_networks: str = Field(
+        default="", description="Networks beyond the public ones that allowlists may lead to: CIDRs, commas between."
+    )
     lease_sec: float = Field(default=60.0, ge=1, le=3600, description="A claim's lease; a heartbeat is a quarter.")
     log_level: Literal["debug", "info", "warning", "error"] = Field(default="warning", description="What is logged.")
 
@@ -65,6 +69,16 @@ class Settings(BaseSettings):
         if url is not None and "://" in url and not _BUCKET.match(url):
             raise ValueError("It must be s3://BUCKET/... or gs://BUCKET/...")
         return url
+
+    @field_validator("egress_networks")
+    @classmethod
+    def _are_networks(cls, networks: str) -> str:
+        for one in filter(None, networks.split(",")):
+            try:
+                ip_network(one.strip())
+            except ValueError as error:
+                raise ValueError(f"It must be networks such as 10.1.0.0/16, with commas between: {error}.") from error
+        return networks
 
 
 def _told(error: ValidationError) -> SettingInvalid:

@@ -28,6 +28,7 @@ from proctor.sandboxes.interfaces import (
     Labels,
     LimitKind,
     Network,
+    Reach,
     Sandbox,
     SandboxBackend,
     SandboxSpec,
@@ -617,7 +618,7 @@ class RealSandboxContract(SandboxContract):
     async def test_an_allowlist_is_held_or_refused(self, backend, start):
         if Network.ALLOWLIST not in backend.capabilities().networks:
             with pytest.raises(UnsupportedByBackend) as refused:
-                await start(network=Network.ALLOWLIST, allowed_hosts=("example.org",))
+                await start(reach=Reach(network=Network.ALLOWLIST, hosts=("example.org",)))
             assert refused.value.where == "network"
 
     async def test_host_files_are_not_there(self, start, tmp_path):

@@ -14,7 +14,7 @@ import pytest
 
 import proctor
 from proctor.sandboxes.errors import SandboxStartError, UnsupportedByBackend
-from proctor.sandboxes.interfaces import Network, SandboxSpec, Snapshot
+from proctor.sandboxes.interfaces import Network, Reach, SandboxSpec, Snapshot
 from proctor.sandboxes.local import LocalBackend, doctor, userland
 from proctor.sandboxes.local import backend as local_backend
 from proctor.sandboxes.local.homes import home_of
@@ -74,7 +74,7 @@ async def test_specs_that_can_t_be_had_are_refused_by_field(sandbox_root, tmp_pa
     wrong = {
         "image": {"image": "docker.io/library/debian:12"},
         "user": {"user": "root"},
-        "network": {"network": Network.ALLOWLIST},
+        "network": {"reach": Reach(network=Network.ALLOWLIST)},
         "workdir": {"workdir": "relative/../path"},
         "base": {"base": Snapshot(path=tmp_path, sha256="", size=0, changed_system_paths=("usr/bin/python3",))},
     }

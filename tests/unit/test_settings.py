@@ -15,6 +15,8 @@ from proctor.settings import SettingInvalid, Settings
         ("PROCTOR_OBJECTS_URL", "ftp://x"),
         ("PROCTOR_OBJECTS_URL", "s3://"),
         ("PROCTOR_LOG_LEVEL", "zzz"),
+        ("PROCTOR_EGRESS_NETWORKS", "10.0.0.0/8,here"),
+        ("PROCTOR_EGRESS_NETWORKS", "10.0.0.1/8"),
     ],
 )
 def test_a_bad_setting_is_named(monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> None:

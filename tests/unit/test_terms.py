@@ -11,7 +11,7 @@ from proctor.engine.spec import Policy
 from proctor.engine.terms import declared, expected_sec, refuse_unsupported, terms_of
 from proctor.kernel.canonical import Json
 from proctor.sandboxes.fake import FakeBackend
-from proctor.sandboxes.interfaces import Capabilities, Limits, Network
+from proctor.sandboxes.interfaces import Capabilities, Limits, Network, Reach
 from proctor.suites.tasks import (
     AgentSettings,
     CollectHook,
@@ -44,7 +44,7 @@ def configuration(**policies: object) -> dict[str, Json]:
 
 def test_a_tasks_own_terms() -> None:
     terms = terms_of(TASK, configuration())
-    assert (terms.agent_timeout_sec, terms.verifier_timeout_sec, terms.network) == (30.0, 600.0, Network.NONE)
+    assert (terms.agent_timeout_sec, terms.verifier_timeout_sec, terms.reach.network) == (30.0, 600.0, Network.NONE)
     assert terms.limits == Limits(memory_mb=512, disk_mb=100, cpus=1.0)
     assert terms.mode is VerificationMode.SNAPSHOT
 
@@ -60,7 +60,7 @@ def test_overrides() -> None:
             verification="live",
         ),
     )
-    assert (terms.agent_timeout_sec, terms.verifier_timeout_sec, terms.network) == (5.0, 6.0, Network.PUBLIC)
+    assert (terms.agent_timeout_sec, terms.verifier_timeout_sec, terms.reach.network) == (5.0, 6.0, Network.PUBLIC)
     assert terms.limits == Limits(memory_mb=64, disk_mb=100, cpus=1.0)
     assert terms.mode is VerificationMode.LIVE
 
@@ -108,7 +108,7 @@ def test_what_can_t_be_had_is_refused_by_name(task: Task, field: str) -> None:
 def test_a_plain_task_is_taken_and_an_allowed_network_too() -> None:
     refuse_unsupported(TASK, configuration(), FakeBackend())
     refuse_unsupported(TASK, configuration(network="public"), FakeBackend())
-    assert terms_of(TASK, configuration(network="public")).network is Network.PUBLIC
+    assert terms_of(TASK, configuration(network="public")).reach.network is Network.PUBLIC
 
 
 def test_a_step_has_its_own_terms_and_else_the_tasks() -> None:
@@ -157,13 +157,13 @@ LIVE = replace(VERIFIER, mode=VerificationMode.LIVE)
 def verifier_network(task: Task, step: Step | None = None, **policies: object) -> Network:
     """What the verifier's sandbox has, in a task that is not refused."""
     refuse_unsupported(task, configuration(**policies), FakeBackend())
-    return terms_of(task, configuration(**policies), step).verifier_network
+    return terms_of(task, configuration(**policies), step).verifier_reach.network
 
 
 def test_a_verifier_with_a_sandbox_of_its_own_has_its_own_network() -> None:
     alone = replace(TASK, verifier=replace(VERIFIER, network=NONE))
     assert verifier_network(alone, network="public") is Network.NONE
-    assert terms_of(alone, configuration(network="public")).network is Network.PUBLIC
+    assert terms_of(alone, configuration(network="public")).reach.network is Network.PUBLIC
     assert (
         verifier_network(replace(TASK, verifier=replace(VERIFIER, network=PUBLIC)), network="public") is Network.PUBLIC
     )
@@ -207,6 +207,43 @@ def test_a_phase_that_asks_for_what_its_sandbox_has_anyway_is_taken() -> None:
         configuration(),
         FakeBackend(),
     )
+
+
+class Switching(FakeBackend):
+    def capabilities(self) -> Capabilities:
+        return replace(super().capabilities(), switches_network=True)
+
+
+def test_a_phase_has_a_network_of_its_own_where_the_backend_can_switch() -> None:
+    hosts = NetworkPolicy(mode=NetworkMode.ALLOWLIST, allowed_hosts=("a.b",))
+    task = replace(TASK, agent=AgentSettings(network=hosts), verifier=replace(LIVE, network=NONE))
+    refuse_unsupported(task, configuration(), Switching())
+    terms = terms_of(task, configuration(network="public"))
+    assert (terms.reach, terms.agent_reach, terms.verifier_reach) == (
+        Reach(network=Network.PUBLIC),
+        Reach(network=Network.ALLOWLIST, hosts=("a.b",)),
+        Reach(),
+    )
+    stepped = replace(task, steps=(STEP, replace(STEP, agent=AgentSettings(network=NONE))))
+    assert [terms_of(stepped, configuration(), step).agent_reach.network for step in stepped.steps] == [
+        Network.ALLOWLIST,
+        Network.NONE,
+    ]
+
+
+@pytest.mark.parametrize(
+    ("network", "policy", "said"),
+    [
+        (PUBLIC, "task", "policy.network = 'public' allows it"),
+        (PUBLIC, "no-network", "policy.network = 'public' allows it"),
+        (NetworkPolicy(mode=NetworkMode.ALLOWLIST, allowed_hosts=("a.b",)), "no-network", "more than policy.network"),
+    ],
+)
+def test_a_phases_own_network_is_no_more_than_is_allowed(network: NetworkPolicy, policy: str, said: str) -> None:
+    task = replace(TASK, agent=AgentSettings(network=network))
+    with pytest.raises(TaskUnsupported, match=said) as caught:
+        refuse_unsupported(task, configuration(network=policy), Switching())
+    assert caught.value.where == "t: agent.network_mode"
 
 
 def test_a_backend_without_that_network_says_so() -> None:

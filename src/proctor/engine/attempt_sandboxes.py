@@ -79,7 +79,7 @@ class AttemptSandboxes:
             image=self._verifier_image if for_verifier else self._image,
             workdir=task.environment.workdir,
             env=resolve_variables(task.environment.env, self._parts.secrets),
-            network=terms.verifier_network if for_verifier else terms.network,
+            reach=terms.verifier_reach if for_verifier else terms.reach,
             limits=terms.limits,
             base=base,
             restore_system=restore_system,

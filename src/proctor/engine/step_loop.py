@@ -24,7 +24,7 @@ from proctor.engine.steps import StepPlan, grade_whole
 from proctor.engine.trajectories import TrajectoryGatherer
 from proctor.kernel.canonical import Json
 from proctor.sandboxes.errors import TransferRefused
-from proctor.sandboxes.interfaces import ExecRequest, ExecResult, Sandbox
+from proctor.sandboxes.interfaces import ExecRequest, ExecResult, Reach, Sandbox
 from proctor.suites.tasks import Task
 from proctor.suites.variables import resolve_variables
 
@@ -64,6 +64,7 @@ class StepLoop:
         self._agent, self._sandbox = agent, sandbox
         self._grader = StepGrader(parts, kept.sandboxes, loaded, partial(kept.log.sink, Phase.VERIFY.value))
         self._results: list[GradingFacts] = []
+        self._reach = plans[0].terms.reach
 
     async def run(self) -> None:
         """All steps, until one is below its reward or can't be begun. The gradings are among what is kept."""
@@ -153,6 +154,8 @@ class StepLoop:
     async def _work(self, step: StepPlan) -> None:
         with self._kept.recorder.phase(Phase.AGENT, step=step.name) as detail:
             self._kept.trajectory.instruct(step.instruction)
+            await self._let_reach(step.terms.agent_reach)
+            detail["network"] = self._reach.network.value
             run = await self._agent.run(self.context(step))
             self._kept.log.release()
             self._kept.agent_runs.append(run)
@@ -162,6 +165,16 @@ class StepLoop:
             detail["limit"] = run.limit.value if run.limit else None
             detail["refused"] = run.refused
             detail["model_returned"] = run.model_returned
+
+    async def _let_reach(self, reach: Reach) -> None:
+        """Give the sandbox a phase's network, where that is another one.
+
+        It keeps the agent's until its end, or a live verifier: whatever an agent left running must reach no more than
+        the agent did.
+        """
+        if reach != self._reach:
+            await self._sandbox.set_reach(reach)
+            self._reach = reach
 
     # --- the verifier ----------------------------------------------------------------------------------------------
 
@@ -197,6 +210,7 @@ class StepLoop:
 
     async def _graded(self, step: StepPlan, collected: Collected, *, number: int) -> GradingFacts:
         if not step.on_copy:
+            await self._let_reach(step.terms.verifier_reach)
             return await self._grader.in_place(self._sandbox, step, number=number)
         if step.last:
             await self._kept.sandboxes.destroy(self._sandbox)

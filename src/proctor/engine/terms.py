@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from proctor.engine.phases import TaskUnsupported
 from proctor.kernel.canonical import Json
-from proctor.sandboxes.interfaces import Capabilities, Limits, Network, SandboxBackend
+from proctor.sandboxes.interfaces import Capabilities, Limits, Network, Reach, SandboxBackend
 from proctor.suites.tasks import AgentSettings, Artifact, NetworkPolicy, Step, Task, VerificationMode, Verifier
 from proctor.suites.variables import variable_names
 
@@ -32,10 +32,12 @@ class Terms:
     agent_timeout_sec: float | None
     verifier_timeout_sec: float
     limits: Limits
-    network: Network
+    reach: Reach
+    """What the agent's sandbox may reach but for the two phases that may have a word of their own."""
+    agent_reach: Reach
     mode: VerificationMode
-    verifier_network: Network
-    """Of the verifier's own sandbox; where it is verified in the agent's (``live``), the same as ``network``."""
+    verifier_reach: Reach
+    """In the verifier's own sandbox, or in the agent's where it is verified there (``live``)."""
 
 
 def terms_of(task: Task, configuration: Mapping[str, Json], step: Step | None = None) -> Terms:
@@ -44,15 +46,16 @@ def terms_of(task: Task, configuration: Mapping[str, Json], step: Step | None = 
     assert isinstance(policies, Mapping)
     verifier = task.verifier if step is None else step.verifier
     timeout = _timeout(policies["verifier_timeout"], verifier.timeout_sec)
-    network, mode = _network(policies["network"], task), _mode(policies["verification"], verifier)
-    own = None if mode is VerificationMode.LIVE else _of_verifier(task, verifier)
+    reach, mode = _reach(policies["network"], task), _mode(policies["verification"], verifier)
+    agent = task.agent.network if step is None or step.agent.network is None else step.agent.network
     return Terms(
         agent_timeout_sec=_timeout(policies["agent_timeout"], _agent_timeout(task, step)),
         verifier_timeout_sec=verifier.timeout_sec if timeout is None else timeout,
         limits=_limits(policies["resources"], task),
-        network=network,
+        reach=reach,
+        agent_reach=_own_or(reach, agent, task),
         mode=mode,
-        verifier_network=network if own is None else Network(own.mode.value),
+        verifier_reach=_own_or(reach, _of_verifier(task, verifier), task),
     )
 
 
@@ -83,12 +86,21 @@ def _mode(override: Json, verifier: Verifier) -> VerificationMode:
     return verifier.mode if override == "task" else VerificationMode(str(override))
 
 
-def _network(override: Json, task: Task) -> Network:
+def _reach(override: Json, task: Task) -> Reach:
     """A task that says nothing gets no network: the safe reading of the field's default, which is public."""
     if override != "task":
-        return Network(str(override))
+        return Reach(network=Network(str(override)))
     asked = task.environment.network
-    return Network.NONE if asked is None else Network(asked.mode.value)
+    return Reach() if asked is None else _as_reach(asked)
+
+
+def _own_or(reach: Reach, own: NetworkPolicy | None, task: Task) -> Reach:
+    """A phase's own word, unless it only says again what the environment's is."""
+    return reach if own is None or own == task.environment.network else _as_reach(own)
+
+
+def _as_reach(policy: NetworkPolicy) -> Reach:
+    return Reach(network=Network(policy.mode.value), hosts=policy.allowed_hosts)
 
 
 def _of_verifier(task: Task, verifier: Verifier) -> NetworkPolicy | None:
@@ -147,22 +159,14 @@ def _refusals(
         yield from _image_refusals(task, name)
     if task.environment.gpus or task.environment.tpu:
         yield "environment.gpus", f"the {name} sandbox has no accelerator"
-    if terms.network not in backend.capabilities().networks:
-        yield "environment.network_mode", f"{terms.network.value!r} is not available in the {name} sandbox"
-    if terms.network is Network.PUBLIC and not _allowed(configuration):
-        yield (
-            "environment.network_mode",
-            f"{_SHARED.format(name)}; policy.network = 'public' allows it",
-        )
-    yield from _phase_refusals(task, terms, task.agent, task.verifier, capable)
-    yield from _verifier_network(terms, configuration, backend)
+    yield from _network("environment", terms.reach, configuration, backend)
+    yield from _phase_refusals(terms, task.agent, task.verifier, configuration, backend)
     yield from _verifier_extras(task, task.verifier, capable)
     yield from _services(task.artifacts)
     for number, step in enumerate(task.steps):
         own = terms_of(task, configuration, step)
         for field, reason in (
-            *_phase_refusals(task, own, step.agent, step.verifier, capable),
-            *_verifier_network(own, configuration, backend),
+            *_phase_refusals(own, step.agent, step.verifier, configuration, backend),
             *_verifier_extras(task, step.verifier, capable),
             *_services(step.artifacts),
         ):
@@ -177,42 +181,45 @@ def _image_refusals(task: Task, backend: str) -> Iterator[tuple[str, str]]:
         yield "environment", f"names no image and has no Dockerfile, and the {backend} sandbox starts from one"
 
 
-def _allowed(configuration: Mapping[str, Json]) -> bool:
-    policies = configuration["policies"]
-    return isinstance(policies, Mapping) and policies["network"] == Network.PUBLIC.value
-
-
 def _phase_refusals(
-    task: Task, terms: Terms, agent: AgentSettings, verifier: Verifier, capable: Capabilities
+    terms: Terms,
+    agent: AgentSettings,
+    verifier: Verifier,
+    configuration: Mapping[str, Json],
+    backend: SandboxBackend,
 ) -> Iterator[tuple[str, str]]:
-    """Users, and networks of a phase that shares its sandbox with others."""
-    for phase, user in (("agent", agent.user), ("verifier", verifier.user)):
+    """Users, and networks of a phase that are not the environment's."""
+    capable = backend.capabilities()
+    shared = {"agent": "the agent works"}
+    if terms.mode is VerificationMode.LIVE:
+        shared["verifier"] = "a live verifier runs"
+    for phase, user, reach in (
+        ("agent", agent.user, terms.agent_reach),
+        ("verifier", verifier.user, terms.verifier_reach),
+    ):
         if capable.users is not None and user not in _OURS:
             yield f"{phase}.user", f"user {user!r} can't be had in this sandbox"
-    if not _same(agent.network, task, terms):
-        yield "agent.network_mode", "differs from the environment's, and the agent works in that same sandbox"
-    if terms.mode is VerificationMode.LIVE and not _same(verifier.network or task.verifier.network, task, terms):
-        yield "verifier.network_mode", "differs from the environment's, and a live verifier runs in that same sandbox"
+        if reach == terms.reach:
+            continue
+        if phase in shared and not capable.switches_network:
+            yield f"{phase}.network_mode", f"differs from the environment's, and {shared[phase]} in that same sandbox"
+        else:
+            yield from _network(phase, reach, configuration, backend)
 
 
-def _same(network: NetworkPolicy | None, task: Task, terms: Terms) -> bool:
-    """Whether a phase asks for no other network than its sandbox has."""
-    if network is None or network == task.environment.network:
-        return True
-    return terms.network is not Network.ALLOWLIST and network.mode.value == terms.network.value
-
-
-def _verifier_network(
-    terms: Terms, configuration: Mapping[str, Json], backend: SandboxBackend
+def _network(
+    phase: str, reach: Reach, configuration: Mapping[str, Json], backend: SandboxBackend
 ) -> Iterator[tuple[str, str]]:
-    """A network of the verifier's own sandbox. Less than the agent's can always be had, more only if it is allowed."""
-    wanted = terms.verifier_network
-    if wanted is terms.network:
-        return
-    if wanted not in backend.capabilities().networks:
-        yield "verifier.network_mode", f"{wanted.value!r} is not available in the {backend.name} sandbox"
-    elif wanted is Network.PUBLIC and not _allowed(configuration):
-        yield "verifier.network_mode", f"{_SHARED.format(backend.name)}; policy.network = 'public' allows it"
+    """No network can always be had, the whole one only if it is allowed."""
+    field, wanted = f"{phase}.network_mode", reach.network.value
+    policies = configuration["policies"]
+    assert isinstance(policies, Mapping)
+    if reach.network not in backend.capabilities().networks:
+        yield field, f"{wanted!r} is not available in the {backend.name} sandbox"
+    if reach.network is Network.PUBLIC and policies["network"] != Network.PUBLIC.value:
+        yield field, f"{_SHARED.format(backend.name)}; policy.network = 'public' allows it"
+    if reach.network is Network.ALLOWLIST and policies["network"] == Network.NONE.value:
+        yield field, f"{wanted!r} is more than policy.network = 'no-network' lets it have"
 
 
 def _services(artifacts: Sequence[Artifact]) -> Iterator[tuple[str, str]]:

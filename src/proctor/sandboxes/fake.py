@@ -32,6 +32,7 @@ from proctor.sandboxes.interfaces import (
     Labels,
     LimitKind,
     Network,
+    Reach,
     Sandbox,
     SandboxSpec,
     Snapshot,
@@ -97,6 +98,7 @@ class FakeBackend:
         """Everything can be asked for; no limit is held."""
         return Capabilities(
             networks=frozenset(Network),
+            switches_network=False,
             users=frozenset({"agent", "root"}),
             host=True,
             builds=False,
@@ -204,6 +206,10 @@ class FakeSandbox:
     def workdir(self) -> str:
         """Where its commands start."""
         return self.spec.workdir or "/app"
+
+    async def set_reach(self, reach: Reach) -> None:
+        """Not here: raises ``UnsupportedByBackend``."""
+        raise UnsupportedByBackend("a sandbox has one network all its life", where="network")
 
     async def exec(self, request: ExecRequest) -> ExecResult:
         """Ask the backend's handler."""

@@ -25,6 +25,7 @@ __all__ = [
     "LimitKind",
     "Limits",
     "Network",
+    "Reach",
     "Sandbox",
     "SandboxBackend",
     "SandboxSpec",
@@ -59,11 +60,19 @@ class LimitKind(StrEnum):
 
 
 class Network(StrEnum):
-    """What a sandbox may reach. ``ALLOWLIST`` names hosts in the spec."""
+    """What a sandbox may reach: nothing, the hosts of a list, or everything."""
 
     NONE = "no-network"
     ALLOWLIST = "allowlist"
     PUBLIC = "public"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reach:
+    """What a sandbox may reach; ``hosts`` is the list of an ``ALLOWLIST``: names, ``*.name``, addresses, networks."""
+
+    network: Network = Network.NONE
+    hosts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,8 +121,7 @@ class SandboxSpec:
     env: Mapping[str, str] = field(default_factory=dict)
     user: str | None = None
     """The default user of execs; ``None``: the image's own, or the unprivileged ``agent`` where there is no image."""
-    network: Network = Network.NONE
-    allowed_hosts: tuple[str, ...] = ()
+    reach: Reach = field(default_factory=Reach)
     limits: Limits = field(default_factory=Limits)
     relay: bool = False
     """Whether it has a folder ``/proctor`` for its own attempt's relay: with no network the only way out."""
@@ -174,6 +182,8 @@ class Capabilities:
     """What a backend can do here; checked before launch."""
 
     networks: frozenset[Network]
+    switches_network: bool
+    """Whether a sandbox's network can become another while it runs."""
     users: frozenset[str] | None
     """``None``: those that the image has."""
     host: bool
@@ -215,6 +225,10 @@ class Sandbox(Protocol):
     @property
     def relay(self) -> Path | None:
         """The host's folder that is ``/proctor`` inside, read-only there: a socket made in it can be reached."""
+        ...
+
+    async def set_reach(self, reach: Reach) -> None:
+        """From now on it may reach this, also what runs already. Raises ``UnsupportedByBackend``."""
         ...
 
     async def exec(self, request: ExecRequest) -> ExecResult:

@@ -25,7 +25,7 @@ from proctor.kernel.errors import UsageError
 from proctor.kernel.ids import new_id
 from proctor.objects.store import ObjectStore
 from proctor.queue.workers import WorkerIdentity
-from proctor.sandboxes.interfaces import ExecRequest, Labels, Network, Sandbox, SandboxSpec, Snapshot
+from proctor.sandboxes.interfaces import ExecRequest, Labels, Sandbox, SandboxSpec, Snapshot
 from proctor.settings import Settings
 from proctor.suites.archives import lay_out
 from proctor.suites.loaded import LoadedTask as FolderTask
@@ -164,7 +164,7 @@ async def shell_sandbox(task: LoadedTask, *, after: str | None, state: Snapshot 
         owner=WorkerIdentity.of_this_process().owner,
         expires_at=datetime.now(UTC) + timedelta(hours=12),
     )
-    spec = SandboxSpec(labels=labels, workdir=task.task.workdir, network=Network.NONE, base=state)
+    spec = SandboxSpec(labels=labels, workdir=task.task.workdir, base=state)
     sandbox = await backend.create(spec)
     if state is not None:
         return sandbox

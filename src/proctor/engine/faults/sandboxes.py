@@ -18,6 +18,7 @@ from proctor.sandboxes.interfaces import (
     ExecResult,
     Labels,
     LimitKind,
+    Reach,
     Sandbox,
     SandboxBackend,
     SandboxSpec,
@@ -110,6 +111,10 @@ class FaultySandbox:
     def workdir(self) -> str:
         """The real one's."""
         return self._sandbox.workdir
+
+    async def set_reach(self, reach: Reach) -> None:
+        """The real one's."""
+        await self._sandbox.set_reach(reach)
 
     async def exec(self, request: ExecRequest) -> ExecResult:
         """Run the command, unless its session is the one that a fault ends: then nothing of it runs."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
+import os
 import shutil
 import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
@@ -20,6 +21,7 @@ from proctor.sandboxes.docker.defaults import DEFAULTS
 from proctor.sandboxes.docker.engine import Engine, EngineError, EngineMissing, connect, connected
 from proctor.sandboxes.docker.fetching import Fetching
 from proctor.sandboxes.docker.labels import OURS, labels_of, written
+from proctor.sandboxes.docker.networks import ContainerNetwork, Ways, engine_network
 from proctor.sandboxes.docker.removing import remove
 from proctor.sandboxes.docker.sandbox import Container, DockerSandbox
 from proctor.sandboxes.docker.scripts import KEEP
@@ -49,6 +51,9 @@ _DROPPED = ("NET_RAW", "MKNOD", "AUDIT_WRITE")
 """Of the engine's own set of capabilities: what lets a container forge packets, devices or audit records."""
 _FOLDERS = ("logs", "logs/agent", "logs/user-agent", "logs/verifier", "logs/artifacts", "tests", "solution")
 """The places that the field's tasks know (04)."""
+_ON_THIS_KERNEL = (None, "runc", "crun")
+"""Runtimes whose containers have the network of the machine's own kernel, which can be entered and switched; gVisor's
+have one of their own."""
 _PASSWD_BYTES = 1 << 20
 _T = TypeVar("_T")
 
@@ -56,8 +61,9 @@ _T = TypeVar("_T")
 class DockerBackend:
     """Implements the ``SandboxBackend`` port. ``mark`` tells this installation's containers from another's."""
 
-    def __init__(self, mark: str, *, runtime: str | None = None) -> None:
-        self._mark, self._runtime = mark, runtime
+    def __init__(self, mark: str, *, runtime: str | None = None, opened: tuple[str, ...] = ()) -> None:
+        """``opened``: networks that are not public and that allowlists may lead to all the same."""
+        self._mark, self._runtime, self._opened = mark, runtime, opened
         self._open: dict[str, DockerSandbox] = {}
         self._fetching = Fetching()
         self._seen: Mapping[str, str] | None = None
@@ -70,7 +76,8 @@ class DockerBackend:
     def capabilities(self) -> Capabilities:
         """What an engine gives; whether there is one is the doctor's to say."""
         return Capabilities(
-            networks=frozenset({Network.NONE, Network.PUBLIC}),
+            networks=frozenset({Network.NONE, Network.PUBLIC, *((Network.ALLOWLIST,) if self._enters else ())}),
+            switches_network=self._runtime in _ON_THIS_KERNEL,
             users=None,
             host=False,
             builds=True,
@@ -85,6 +92,15 @@ class DockerBackend:
                 LimitKind.OUTPUT: Strength.ENFORCED,
             },
         )
+
+    @property
+    def _enters(self) -> bool:
+        """Whether a container's network can be entered: by root, and where the network is this kernel's."""
+        return os.geteuid() == 0 and self._runtime in _ON_THIS_KERNEL
+
+    def _ways(self, engine: Engine) -> Ways:
+        enters, switches = self._enters and engine.is_local, self._runtime in _ON_THIS_KERNEL
+        return Ways(enters=enters, switches=switches, opened=self._opened)
 
     def environment_identity(self, tools: Sequence[str]) -> Mapping[str, str]:
         """The runtime and the machine's architecture: the rest is in the image, whose digest is on the attempt."""
@@ -129,8 +145,6 @@ class DockerBackend:
         """Start a sandbox. Raises ``UnsupportedByBackend`` before launch or ``SandboxStartError``."""
         image = _named(spec.image)
         workdir_parts(spec.workdir or "/")
-        if spec.network is Network.ALLOWLIST or spec.allowed_hosts:
-            raise UnsupportedByBackend("single hosts can't be allowed yet; all or none can", where="network")
         engine = await connect()
         try:
             return await self._create(engine, image, spec)
@@ -142,14 +156,17 @@ class DockerBackend:
         made: str | None = None
         relay: Path | None = None
         try:
+            self._ways(engine).refuse(spec.reach)
             relay = _relay_folder(engine) if spec.relay else None
             known = await images.find(engine, image)
-            made = (await engine.ask("POST", "containers/create", self._body(known, spec, relay), name=name))["Id"]
+            body = self._body(known, spec, relay, await engine_network(engine, spec.reach))
+            made = (await engine.ask("POST", "containers/create", body, name=name))["Id"]
             users = read_users(await _passwd(engine, made))
             user = _chosen(spec.user, known, users)
             workdir = spec.workdir or known["Config"].get("WorkingDir") or "/"
             container = Container(id=made, name=name, user=user, users=users, workdir=workdir, relay=relay)
-            sandbox = DockerSandbox(engine, container, spec, self._strengths(spec), self._destroyed)
+            connected_by = ContainerNetwork(engine, made, spec.reach, self._ways(engine))
+            sandbox = DockerSandbox(engine, container, spec, self._strengths(spec), connected_by, self._destroyed)
             await self._fill(sandbox, spec, user, workdir)
             self._open[name] = sandbox
             return sandbox
@@ -179,7 +196,7 @@ class DockerBackend:
             await sandbox.exec(ExecRequest(argv=argv, user="root", cwd="/"))
         await sandbox.begin()
 
-    def _body(self, image: Mapping[str, Any], spec: SandboxSpec, relay: Path | None) -> dict[str, Any]:
+    def _body(self, image: Mapping[str, Any], spec: SandboxSpec, relay: Path | None, network: str) -> dict[str, Any]:
         limits = spec.limits
         memory = (limits.memory_mb or DEFAULTS.memory_mb or 0) * 1000**2
         file_size = (limits.file_size_mb or DEFAULTS.file_size_mb or 0) * 1024**2
@@ -193,7 +210,7 @@ class DockerBackend:
             "Labels": written(spec.labels, self._mark),
             "HostConfig": {
                 "Init": True,
-                "NetworkMode": "none" if spec.network is Network.NONE else "bridge",
+                "NetworkMode": network,
                 "Memory": memory,
                 "MemorySwap": memory,
                 "NanoCpus": int((limits.cpus or 0) * 1e9),

@@ -18,6 +18,7 @@ from typing import Any
 from proctor.sandboxes.docker.commands import Command
 from proctor.sandboxes.docker.defaults import DEFAULTS
 from proctor.sandboxes.docker.engine import Engine, EngineError
+from proctor.sandboxes.docker.networks import ContainerNetwork
 from proctor.sandboxes.docker.removing import remove
 from proctor.sandboxes.docker.scripts import EXEC, KILL_SESSION
 from proctor.sandboxes.docker.states import StateWriter, read_changes
@@ -36,6 +37,7 @@ from proctor.sandboxes.interfaces import (
     ExecRequest,
     ExecResult,
     LimitKind,
+    Reach,
     SandboxSpec,
     Snapshot,
     Strength,
@@ -79,10 +81,11 @@ class DockerSandbox:
         container: Container,
         spec: SandboxSpec,
         strengths: Mapping[LimitKind, Strength],
+        network: ContainerNetwork,
         on_destroyed: Callable[[str], None],
     ) -> None:
         self._engine, self._container, self._spec, self._strengths = engine, container, spec, strengths
-        self._on_destroyed = on_destroyed
+        self._network, self._on_destroyed = network, on_destroyed
         self._files = Files(engine, container.id)
         self._sessions: dict[str, set[int]] = {}
         self._running: dict[int, LimitKind | None] = {}
@@ -120,6 +123,13 @@ class DockerSandbox:
         """Its files, for the backend that fills it."""
         return self._files
 
+    async def set_reach(self, reach: Reach) -> None:
+        """From now on it may reach this, also what runs already. Raises ``UnsupportedByBackend``."""
+        self._refuse_when_gone()
+        await self._be_running()
+        async with self._life:
+            await self._network.switch(reach)
+
     # --- commands -----------------------------------------------------------------------------------------------------
 
     async def exec(self, request: ExecRequest) -> ExecResult:
@@ -135,7 +145,7 @@ class DockerSandbox:
             raise ExecChannelError(str(error), where=self.id) from error
 
     def _body(self, request: ExecRequest, user: User) -> dict[str, Any]:
-        environment = {**user.environment(), **self._spec.env, **request.env}
+        environment = {**user.environment(), **self._network.variables, **self._spec.env, **request.env}
         return {
             "AttachStdin": bool(request.stdin),
             "AttachStdout": True,
@@ -258,6 +268,7 @@ class DockerSandbox:
             state = (await self._engine.ask("GET", f"containers/{self._container.id}/json"))["State"]
             if not state["Running"]:
                 await self._engine.ask("POST", f"containers/{self._container.id}/start")
+                await self._network.started()
             self._stopped = False
 
     async def destroy(self) -> None:
@@ -271,6 +282,7 @@ class DockerSandbox:
             self._watch.cancel()
             await asyncio.wait([self._watch])
         try:
+            await self._network.close()
             await remove(self._engine, self._container.id)
         finally:
             await self._engine.close()

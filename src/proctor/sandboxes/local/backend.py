@@ -85,6 +85,7 @@ class LocalBackend:
         """What works on this machine for this user."""
         return Capabilities(
             networks=frozenset({Network.NONE, Network.PUBLIC}),
+            switches_network=False,
             users=frozenset({AGENT}),
             host=True,
             builds=False,
@@ -158,7 +159,7 @@ class LocalBackend:
     def _validate(self, spec: SandboxSpec) -> Userland:
         if spec.user not in (None, AGENT):
             raise UnsupportedByBackend(f"user {spec.user!r}: only {AGENT!r} exists in local sandboxes", where="user")
-        if spec.network is Network.ALLOWLIST or spec.allowed_hosts:
+        if spec.reach.network is Network.ALLOWLIST:
             raise UnsupportedByBackend("single hosts can't be allowed; all or none can", where="network")
         if spec.base is not None and not spec.restore_system:
             changed = [path for path in spec.base.changed_system_paths if belongs_to_system(path)]
@@ -166,7 +167,7 @@ class LocalBackend:
                 raise UnsupportedByBackend(f"the system's own /{changed[0]} differs in it", where="base")
         workdir_parts(spec.workdir or WORKDIR)
         if spec.image is None:
-            return host_userland(shared_etc(self._place()), network=spec.network is Network.PUBLIC)
+            return host_userland(shared_etc(self._place()), network=spec.reach.network is Network.PUBLIC)
         return self._image(Path(spec.image))
 
     def _image(self, image: Path) -> Userland:
@@ -213,7 +214,14 @@ class LocalBackend:
         program = homes.program_for(self._place())
         try:
             launched = launch_keeper(
-                program, place.userland, place.root, spec.network, place.owner, rlimits, python, place.relay_folder
+                program,
+                place.userland,
+                place.root,
+                spec.reach.network,
+                place.owner,
+                rlimits,
+                python,
+                place.relay_folder,
             )
         except BaseException:
             if group is not None:

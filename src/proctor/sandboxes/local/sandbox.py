@@ -28,6 +28,7 @@ from proctor.sandboxes.interfaces import (
     ExecRequest,
     ExecResult,
     LimitKind,
+    Reach,
     SandboxSpec,
     Snapshot,
     Strength,
@@ -148,6 +149,10 @@ class LocalSandbox:
     def last_words(self) -> str:
         """What bubblewrap or the keeper printed, for the report of a start that failed."""
         return os.pread(self._launched.log, 4096, 0).decode(errors="replace").strip()
+
+    async def set_reach(self, reach: Reach) -> None:
+        """Not here: raises ``UnsupportedByBackend``."""
+        raise UnsupportedByBackend("a sandbox has one network all its life", where="network")
 
     async def exec(self, request: ExecRequest) -> ExecResult:
         """Run a command to its end or limit. Raises ``ExecChannelError``, ``SandboxGone``, ``HostDiskFull``."""
