@@ -132,6 +132,7 @@ expected_cell = Table(
     _refers(["tenant_id", "content_digest"], "task", ["tenant_id", "content_digest"]),
     Index(None, "tenant_id", "cell_id"),
     Index("ix_expected_cell_page", "tenant_id", "run_set_id", "profile", "content_digest", "cell_id"),
+    Index("ix_expected_cell_reused", "tenant_id", "run_set_id", postgresql_where=text("reused")),
 )
 
 attempt = Table(
