@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+import tarfile
 import time
 
 import pytest
@@ -78,7 +79,7 @@ async def test_root_that_patches_the_shell_is_still_killed_in_time(backend, imag
     box = await backend.create(SandboxSpec(labels=labels(), image=image, user="root"))
     try:
         lie = "#!/bin/bash\nwhile :; do read -r -t 1000 _ </dev/zero; done\n"
-        plant = f"printf %s {json.dumps(lie)} > /tmp/sh; chmod 755 /tmp/sh; setsid sleep 5000 & cp /tmp/sh /bin/sh"
+        plant = f"printf %b {json.dumps(lie)} > /tmp/sh; chmod 755 /tmp/sh; setsid sleep 5000 & mv /tmp/sh /bin/sh"
         await shell(box, plant)
         result = await box.exec(ExecRequest(argv=["true"], timeout_sec=1))
         assert (result.limit, result.signal) == (LimitKind.WALL, 9)
@@ -100,3 +101,18 @@ async def test_a_container_that_is_gone_is_the_engines_trouble_and_no_answer_abo
             assert not isinstance(told.value, TransferRefused)
     finally:
         await box.destroy()
+
+
+async def test_of_a_folder_that_only_changed_itself_nothing_else_is_kept(backend, image, tmp_path):
+    box = await backend.create(SandboxSpec(labels=labels(), image=image, user="root"))
+    try:
+        await shell(box, "chmod 711 /usr/lib; echo new > /srv/new")
+        await box.kill_all()
+        kept = await box.snapshot(tmp_path / "state.tar")
+    finally:
+        await box.destroy()
+    with tarfile.open(kept.path) as archive:
+        members = {one.name: one.mode for one in archive}
+    assert (members["usr/lib"], members["srv/new"]) == (0o711, 0o644)
+    assert not any(name.startswith("usr/lib/") for name in members)
+    assert kept.changed_system_paths == ("usr/lib",)

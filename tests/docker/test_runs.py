@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -186,6 +187,23 @@ def test_a_terminal_bench_task_runs_in_the_image_of_its_dockerfile(containers: C
     containers.write("r.toml", RUN_SET.format(trials=1, at_once=2, other="n", command="true"))
     containers("run", "r.toml")
     assert outcomes(containers) == {(0, "passed"): 1, (1, "failed"): 1}
+
+
+@pytest.mark.timeout(180)
+def test_another_runtime_is_another_environment(containers: Cli) -> None:
+    known = subprocess.run(["docker", "info", "--format", "{{json .Runtimes}}"], capture_output=True, text=True).stdout
+    if "runsc" not in known or shutil.which("runsc") is None:
+        pytest.skip("the engine has no runsc")
+    task(containers, "kernel", test="grep -q 'Linux version 4.4.0' kernel && " + TEST)
+    solve = SOLVE + "cat /proc/version > kernel\n"
+    containers.write("tasks/kernel/solution/solve.sh", solve)
+    containers.write("r.toml", RUN_SET.format(trials=1, at_once=2, other="n", command="true"))
+    containers("run", "r.toml", PROCTOR_DOCKER_RUNTIME="runsc")
+    assert outcomes(containers) == {(0, "passed"): 1, (1, "failed"): 1}
+    kept = {row["configuration"] for row in containers.json("leaderboard")["rows"]}
+    containers("run", "r.toml", "--fresh")
+    assert outcomes(containers) == {(0, "failed"): 1, (1, "failed"): 1}  # the machine's own kernel
+    assert kept.isdisjoint(row["configuration"] for row in containers.json("leaderboard")["rows"])
 
 
 def test_without_an_image_a_task_is_refused_by_its_field(containers: Cli) -> None:

@@ -47,8 +47,9 @@ class EngineMissing(SandboxStartError):
 class Engine:
     """One connection to an engine, for one event loop."""
 
-    def __init__(self, docker: Docker) -> None:
-        self._docker = docker
+    def __init__(self, docker: Docker, *, is_podman: bool = False) -> None:
+        """``is_podman``: where the two differ, which is in words more than in what they do."""
+        self._docker, self.is_podman = docker, is_podman
 
     @property
     def docker(self) -> Docker:
@@ -105,11 +106,11 @@ async def connect() -> Engine:
     except (ValueError, AssertionError) as error:  # the library asserts that it found one
         raise EngineMissing(str(error) or "No container engine was found.") from error
     try:
-        await docker.version()
+        components = (await docker.version()).get("Components") or []
     except (aiodocker.DockerError, OSError) as error:
         await docker.close()
         raise EngineMissing(str(error)) from error
-    return Engine(docker)
+    return Engine(docker, is_podman=any("Podman" in one["Name"] for one in components))
 
 
 @asynccontextmanager

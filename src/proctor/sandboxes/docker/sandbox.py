@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import shutil
 import signal
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryFile
 from typing import Any
@@ -18,10 +17,11 @@ from typing import Any
 from proctor.sandboxes.docker.commands import Command
 from proctor.sandboxes.docker.defaults import DEFAULTS
 from proctor.sandboxes.docker.engine import Engine, EngineError
+from proctor.sandboxes.docker.memory import oom_kills, ran_out_of_memory
 from proctor.sandboxes.docker.networks import ContainerNetwork
 from proctor.sandboxes.docker.removing import remove
 from proctor.sandboxes.docker.scripts import EXEC, KILL_SESSION
-from proctor.sandboxes.docker.states import StateWriter, read_changes
+from proctor.sandboxes.docker.states import Changes, StateWriter, read_changes
 from proctor.sandboxes.docker.transfers import Files
 from proctor.sandboxes.docker.users import User
 from proctor.sandboxes.errors import (
@@ -51,8 +51,6 @@ _SIGNALLED = 128
 """An engine tells the end by signal n as exit code 128 + n, as shells do: the one can't be told from the other."""
 _KILL_SECONDS = 15.0
 _END_SECONDS = 30.0
-_OOM_SECONDS = 0.5
-"""How much later than the end of a killed process its engine may say that memory was the reason."""
 _TICK = 0.3
 """Seconds between two looks at the disk at the least; a large tree is walked for 5 % of the time at most."""
 _WALK_SHARE = 20.0
@@ -70,6 +68,15 @@ class Container:
     users: Mapping[str, User]
     workdir: str
     relay: Path | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Start:
+    """When a command began, by both clocks, and how often the kernel had killed for memory until then."""
+
+    kills: int | None
+    clock: float = field(default_factory=time.monotonic)
+    time: float = field(default_factory=time.time)
 
 
 class DockerSandbox:
@@ -152,14 +159,19 @@ class DockerSandbox:
             "AttachStderr": True,
             "User": user.name,
             "Env": [f"{name}={value}" for name, value in environment.items()],
-            "Cmd": ["/bin/sh", "-c", EXEC, "sh", request.cwd or self.workdir, *request.argv],
+            "Cmd": ["/bin/sh", "-c", self._script(environment), "sh", request.cwd or self.workdir, *request.argv],
         }
+
+    def _script(self, environment: Mapping[str, str]) -> str:
+        """Podman tells every command that it is in a container; a task that says so itself is left its word."""
+        told = self._engine.is_podman and "container" not in environment
+        return f"unset container\n{EXEC}" if told else EXEC
 
     async def _run(self, command: Command, request: ExecRequest) -> ExecResult:
         if self._watch is None:
             self._watch = asyncio.create_task(self._watch_disk())
         self._number += 1
-        number, began, wall = self._number, time.monotonic(), time.time()
+        number, start = self._number, _Start(kills=await self._oom_kills())
         self._running[number] = None
         reading = asyncio.create_task(command.run())
         try:
@@ -168,14 +180,14 @@ class DockerSandbox:
             waits[1].cancel()
             if command.session_id is not None:
                 self._sessions.setdefault(request.session, set()).add(command.session_id)
-            left = None if request.timeout_sec is None else began + request.timeout_sec - time.monotonic()
+            left = None if request.timeout_sec is None else start.clock + request.timeout_sec - time.monotonic()
             done, _ = await asyncio.wait([reading], timeout=None if left is None else max(0.0, left))
             if not done:
                 self._running[number] = LimitKind.WALL
                 await self._kill(command.session_id)
                 await asyncio.wait_for(reading, _END_SECONDS)
             code = reading.result()
-            return await self._result(command, code, self._running[number], wall, time.monotonic() - began)
+            return await self._result(command, code, self._running[number], start)
         except TimeoutError as error:
             raise ExecChannelError("the end of a killed command was never told", where=self.id) from error
         except asyncio.CancelledError:
@@ -188,15 +200,13 @@ class DockerSandbox:
                 await reading
             del self._running[number]
 
-    async def _result(
-        self, command: Command, code: int, limit: LimitKind | None, wall: float, seconds: float
-    ) -> ExecResult:
+    async def _result(self, command: Command, code: int, limit: LimitKind | None, start: _Start) -> ExecResult:
         number = code - _SIGNALLED if _SIGNALLED < code <= _SIGNALLED + signal.NSIG else None
         if limit is not None:  # by our own hand, whatever the engine makes of a container that went with it
             number = int(signal.SIGKILL)
         oom = False
         if code and limit is None:
-            oom = await self._ran_out_of_memory(since=wall, patient=number == signal.SIGKILL)
+            oom = await self._ran_out_of_memory(start, patient=number == signal.SIGKILL)
         if limit is None and number == signal.SIGXFSZ:
             limit = LimitKind.FILE_SIZE
         return ExecResult(
@@ -207,20 +217,17 @@ class DockerSandbox:
             stdout=command.stdout.end(),
             stderr=command.stderr.end(),
             truncated=command.stdout.truncated or command.stderr.truncated,
-            seconds=seconds,
+            seconds=time.monotonic() - start.clock,
         )
 
-    async def _ran_out_of_memory(self, *, since: float, patient: bool) -> bool:
-        """Whether the engine told of an ``oom`` of this container; events of the past are still there to be read."""
-        until = time.time() + (_OOM_SECONDS if patient else 0.0)
-        wanted = json.dumps({"container": [self._container.id], "event": ["oom"]})
-        try:
-            async with self._engine.send(
-                "GET", "events", filters=wanted, since=f"{since:.9f}", until=f"{until:.9f}"
-            ) as answer:
-                return bool((await answer.content.readline()).strip())
-        except SandboxError:
-            return False
+    async def _ran_out_of_memory(self, start: _Start, *, patient: bool) -> bool:
+        if not self._engine.is_podman:
+            return await ran_out_of_memory(self._engine, self._container.id, since=start.time, patient=patient)
+        now = await self._oom_kills()
+        return start.kills is not None and now is not None and now > start.kills
+
+    async def _oom_kills(self) -> int | None:
+        return await oom_kills(self._engine, self._container.id) if self._engine.is_podman else None
 
     # --- ends ---------------------------------------------------------------------------------------------------------
 
@@ -255,8 +262,8 @@ class DockerSandbox:
         async with self._life:
             try:
                 await self._engine.ask("POST", f"containers/{self._container.id}/kill", signal="SIGKILL")
-            except EngineError as error:
-                if error.status != 409:  # it does not run
+            except EngineError:
+                if (await self._state())["Running"]:
                     raise
             await self._engine.ask("POST", f"containers/{self._container.id}/wait", condition="not-running")
             self._stopped = True
@@ -265,11 +272,14 @@ class DockerSandbox:
     async def _be_running(self) -> None:
         """Start it again where it was stopped by us, or died with its first process: its files are what they were."""
         async with self._life:
-            state = (await self._engine.ask("GET", f"containers/{self._container.id}/json"))["State"]
-            if not state["Running"]:
+            if not (await self._state())["Running"]:
                 await self._engine.ask("POST", f"containers/{self._container.id}/start")
                 await self._network.started()
             self._stopped = False
+
+    async def _state(self) -> Mapping[str, Any]:
+        found: Mapping[str, Any] = (await self._engine.ask("GET", f"containers/{self._container.id}/json"))["State"]
+        return found
 
     async def destroy(self) -> None:
         """Kill everything and remove every trace. Safe to repeat."""
@@ -317,10 +327,11 @@ class DockerSandbox:
         try:
             with destination.open("xb") as file:
                 writer = StateWriter(file, limits or TransferLimits())
-                for path in changes.kept:
-                    with TemporaryFile() as spool:
-                        await self._files.spool(path, spool, limits or TransferLimits())
-                        await asyncio.to_thread(writer.add, spool, str(PurePosixPath(path).parent))
+                if self._engine.is_podman:
+                    await self._keep_exported(changes, writer, limits or TransferLimits())
+                else:
+                    for path in changes.kept:
+                        await self._keep(path, path in changes.changed, writer, limits or TransferLimits())
                 for path in changes.gone:
                     writer.gone(path)
                 return writer.finish(destination)
@@ -328,10 +339,26 @@ class DockerSandbox:
             destination.unlink(missing_ok=True)
             raise
 
+    async def _keep(self, path: str, only_changed: bool, writer: StateWriter, limits: TransferLimits) -> None:
+        """Of a folder of the image's that only changed itself, what is in it is the image's."""
+        below = str(PurePosixPath(path).parent)
+        if only_changed and (folder := await self._files.folder(path)) is not None:
+            writer.folder(folder, below)
+            return
+        with TemporaryFile() as spool:
+            await self._files.spool(path, spool, limits)
+            await asyncio.to_thread(writer.add, spool, below)
+
+    async def _keep_exported(self, changes: Changes, writer: StateWriter, limits: TransferLimits) -> None:
+        """Podman sends single paths as root's, whoever they belong to; only its export of everything tells owners."""
+        with TemporaryFile() as spool:
+            await self._files.export(spool)
+            await asyncio.to_thread(writer.add, spool, "", changes.keeps)
+
     async def processes(self) -> int:
         """How many run beside the container's own, as the engine sees them from outside."""
         self._refuse_when_gone()
-        return 0 if self._stopped else max(0, len(await self._top("-eo", "pid")) - _OWN_PROCESSES)
+        return 0 if self._stopped else max(0, len(await self._pids()) - _OWN_PROCESSES)
 
     async def disk_used(self) -> int:
         """Bytes that the container's own files take on the engine's disk."""
@@ -348,15 +375,16 @@ class DockerSandbox:
 
     # --- watching -----------------------------------------------------------------------------------------------------
 
-    async def _top(self, *options: str) -> Sequence[Sequence[str]]:
+    async def _pids(self) -> Sequence[int]:
+        """Of all its processes, as this machine numbers them."""
+        columns = "hpid" if self._engine.is_podman else "-eo pid"
         try:
-            answer = await self._engine.ask("GET", f"containers/{self._container.id}/top", ps_args=" ".join(options))
+            answer = await self._engine.ask("GET", f"containers/{self._container.id}/top", ps_args=columns)
         except EngineError as error:
-            if error.status != 409:  # it does not run
-                raise
+            if (await self._state())["Running"]:
+                raise error
             return []
-        rows: Sequence[Sequence[str]] = answer["Processes"]
-        return rows
+        return [int(row[0]) for row in answer["Processes"]]
 
     async def _watch_disk(self) -> None:
         """No storage driver that is common limits a container's disk, so it is measured, and killed when it is over."""
@@ -378,7 +406,7 @@ class DockerSandbox:
 
     async def _unlinked(self) -> int:
         """Bytes of deleted files that are held open: seen where the engine is on this machine, and we may look."""
-        pids = [int(row[0]) for row in await self._top("-eo", "pid")]
+        pids = await self._pids()
         try:
             device = os.stat(f"/proc/{pids[0]}/root").st_dev
         except (OSError, IndexError):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import tarfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
@@ -33,8 +33,13 @@ _ENGINES_OWN = (
     "/etc/hostname",
     "/etc/resolv.conf",
     "/etc/mtab",
+    "/run/.containerenv",
+    "/sbin/docker-init",
+    "/usr/sbin/docker-init",
 )
-"""Made by the engine for every container; ``/run/.containerenv`` is Podman's."""
+"""Made by the engine for every container."""
+_TOUCHED = frozenset({"/", "/etc", "/run", "/sbin", "/usr/sbin"})
+"""Folders in which it made them: that such a one changed says nothing."""
 _BLOCK = 512
 
 
@@ -43,12 +48,18 @@ class Changes:
 
     def __init__(self, listed: Iterable[Mapping[str, Any]]) -> None:
         kinds = {str(one["Path"]): int(one["Kind"]) for one in listed if not _engines_own(str(one["Path"]))}
-        parents = {str(PurePosixPath(path).parent) for path in kinds}
+        known = _TOUCHED | {str(PurePosixPath(path).parent) for path in kinds}
         self.gone = sorted(path for path, kind in kinds.items() if kind == _DELETED)
         made = {path for path, kind in kinds.items() if kind == _ADDED}
         # A folder that changed and has changes below it is named for these; its own mode is its image's.
-        changed = {path for path, kind in kinds.items() if kind == _CHANGED and path not in parents}
-        self.kept = sorted(path for path in made | changed if not _below_any(path, made))
+        self.changed = {path for path, kind in kinds.items() if kind == _CHANGED and path not in known}
+        self._kept = {path for path in made | self.changed if not _below_any(path, made)}
+        self.kept = sorted(self._kept)
+
+    def keeps(self, path: str) -> bool:
+        """Whether an absolute path belongs to the state."""
+        wanted = self._kept
+        return path in wanted or any(str(one) in wanted - self.changed for one in PurePosixPath(path).parents)
 
 
 def read_changes(answer: object) -> Changes:
@@ -57,7 +68,7 @@ def read_changes(answer: object) -> Changes:
 
 
 def _engines_own(path: str) -> bool:
-    return path in (*_ENGINES_OWN, "/run/.containerenv") or path.startswith(("/dev/", "/proc/", "/sys/"))
+    return path in _ENGINES_OWN or path.startswith(("/dev/", "/proc/", "/sys/"))
 
 
 def _below_any(path: str, folders: set[str]) -> bool:
@@ -72,15 +83,25 @@ class StateWriter:
         self._budget = Budget(limits)
         self._changed: list[str] = []
 
-    def add(self, spool: IO[bytes], below: str) -> None:
-        """Every entry of an engine's tar, whose root lies in the folder ``below``. Specials are left out."""
+    def add(self, spool: IO[bytes], below: str, only: Callable[[str], bool] | None = None) -> None:
+        """Every entry of an engine's tar, whose root lies in the folder ``below``. Specials are left out.
+
+        ``only``: which paths of it are wanted; ``None``: all.
+        """
         held = holes_of(spool)
         try:
             with tarfile.open(fileobj=spool, mode="r:", errorlevel=2) as tar:
                 for member in tar:
+                    if only is not None and not only(f"/{_joined(below, member.name)}"):
+                        continue
                     self._member(spool, member, held(member) if member.isreg() else [], below)
         except tarfile.TarError as error:
             raise TransferRefused(f"not a readable tar: {error}") from error
+
+    def folder(self, member: tarfile.TarInfo, below: str) -> None:
+        """A folder as it is itself, without what is in it."""
+        _, kept = self._entry(member, below)
+        self._out.write(kept.tobuf(tarfile.PAX_FORMAT, "utf-8", "surrogateescape"))
 
     def gone(self, path: str) -> None:
         """Note that the image's own ``path`` is no more."""
@@ -102,6 +123,14 @@ class StateWriter:
     def _member(self, spool: IO[bytes], member: tarfile.TarInfo, held: list[tuple[int, int]], below: str) -> None:
         if not (member.isreg() or member.isdir() or member.issym() or member.islnk()):
             return
+        path, kept = self._entry(member, below)
+        if member.isreg():
+            self._budget.file(path, member.size, sum(length for _, length in held))
+            self._file(spool, member, held, kept)
+        else:
+            self._out.write(kept.tobuf(tarfile.PAX_FORMAT, "utf-8", "surrogateescape"))
+
+    def _entry(self, member: tarfile.TarInfo, below: str) -> tuple[str, tarfile.TarInfo]:
         path = _joined(below, member.name)
         self._budget.entry(path, path.count("/"))
         self._note(path)
@@ -109,11 +138,7 @@ class StateWriter:
         kept.type, kept.mode, kept.uid, kept.gid = member.type, member.mode & 0o1777, member.uid, member.gid
         kept.mtime = int(member.mtime)
         kept.linkname = _joined(below, member.linkname) if member.islnk() else member.linkname
-        if member.isreg():
-            self._budget.file(path, member.size, sum(length for _, length in held))
-            self._file(spool, member, held, kept)
-        else:
-            self._out.write(kept.tobuf(tarfile.PAX_FORMAT, "utf-8", "surrogateescape"))
+        return path, kept
 
     def _file(
         self, spool: IO[bytes], member: tarfile.TarInfo, held: list[tuple[int, int]], kept: tarfile.TarInfo

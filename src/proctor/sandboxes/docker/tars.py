@@ -13,6 +13,7 @@ from bisect import bisect_right
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from io import BytesIO
+from math import inf
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO
@@ -23,7 +24,7 @@ from proctor.sandboxes.files.confined import descriptor
 from proctor.sandboxes.files.trees import data_ranges
 from proctor.sandboxes.interfaces import TransferLimits
 
-__all__ = ["first_file", "folders_tar", "holes_of", "pack", "spooled"]
+__all__ = ["first_entry", "first_file", "folders_tar", "holes_of", "pack", "spooled"]
 
 _BLOCK = 4096
 _ZEROS = bytes(_BLOCK)
@@ -75,9 +76,9 @@ def folders_tar(folders: list[tuple[str, int]], owner: tuple[int, int]) -> IO[by
     return file
 
 
-async def spooled(pieces: AsyncIterator[bytes], file: IO[bytes], limits: TransferLimits) -> None:
+async def spooled(pieces: AsyncIterator[bytes], file: IO[bytes], limits: TransferLimits | None) -> None:
     """Write a stream to a file, its zeros as holes. Raises ``TransferRefused`` once no allowed tar could be as long."""
-    most = limits.total_bytes + limits.entries * _HEADERS
+    most = inf if limits is None else limits.total_bytes + limits.entries * _HEADERS
     place, rest = 0, b""
     async for piece in pieces:
         text = rest + piece
@@ -85,7 +86,7 @@ async def spooled(pieces: AsyncIterator[bytes], file: IO[bytes], limits: Transfe
         place = _write_blocks(file, place, text[:whole])
         rest = text[whole:]
         if place > most:
-            raise TransferRefused(f"more than {limits.total_bytes} bytes in all")
+            raise TransferRefused(f"more than {most} bytes in all")
     file.seek(place)
     file.write(rest)
     file.truncate(place + len(rest))
@@ -118,6 +119,23 @@ def holes_of(file: IO[bytes]) -> Held:
         return found
 
     return held
+
+
+async def first_entry(pieces: AsyncIterator[bytes]) -> tarfile.TarInfo:
+    """The first entry of a tar that is still coming, without its data."""
+    head = b""
+    async for piece in pieces:
+        head += piece
+        if len(head) >= _HEADERS:
+            break
+    try:
+        with tarfile.open(fileobj=BytesIO(head), mode="r:") as tar:
+            first = tar.next()
+    except tarfile.TarError as error:
+        raise TransferRefused(f"not a readable tar: {error}") from error
+    if first is None:
+        raise TransferRefused("an empty tar")
+    return first
 
 
 async def first_file(pieces: AsyncIterator[bytes], max_bytes: int) -> bytes:

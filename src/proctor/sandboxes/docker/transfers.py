@@ -9,11 +9,12 @@ import os
 import tempfile
 from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
+from tarfile import TarInfo
 from tempfile import TemporaryFile
 from typing import IO, Any
 
 from proctor.sandboxes.docker.engine import Engine, EngineError
-from proctor.sandboxes.docker.tars import first_file, holes_of, pack, spooled
+from proctor.sandboxes.docker.tars import first_entry, first_file, holes_of, pack, spooled
 from proctor.sandboxes.errors import NothingThere, SandboxError, TransferRefused
 from proctor.sandboxes.files.archives import unpack
 from proctor.sandboxes.files.confined import descriptor, parts_of
@@ -76,6 +77,11 @@ class Files:
             return False
         return True
 
+    async def folder(self, path: str) -> TarInfo | None:
+        """The entry of a folder, without what is in it; ``None`` where there is something else."""
+        async with self._archive(path) as (stat, pieces):
+            return await first_entry(pieces) if stat["mode"] & _FOLDER else None
+
     async def fill(self, tar: IO[bytes]) -> None:
         """Unpack a tar of ours at ``/``, owners kept."""
         await self._extract("/", tar)
@@ -106,6 +112,11 @@ class Files:
 
     def _archive(self, path: str) -> _Archive:
         return _Archive(self._engine, self._container, path)
+
+    async def export(self, spool: IO[bytes]) -> None:
+        """All files of it, its image's as well: no cap but the disk's own, since an image may be as large as it is."""
+        async with self._engine.send("GET", f"containers/{self._container}/export") as answer:
+            await spooled(answer.content.iter_chunked(1 << 18), spool, None)
 
     async def spool(self, path: str, spool: IO[bytes], limits: TransferLimits) -> Mapping[str, Any]:
         async with self._archive(path) as (stat, pieces):
@@ -142,7 +153,8 @@ def _transfer_error(error: EngineError, path: str) -> SandboxError:
         return error
     if error.status == 404 or "not a directory" in error.words:
         return NothingThere(error.words, where=path)
-    return TransferRefused(error.words, where=path) if error.status < 500 else error
+    of_the_path = error.status < 500 or error.words.startswith("copier:")  # Podman's word for what it can't unpack
+    return TransferRefused(error.words, where=path) if of_the_path else error
 
 
 def _unpack(spool: IO[bytes], destination: Path, name: str, limits: TransferLimits) -> None:
