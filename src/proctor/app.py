@@ -20,7 +20,7 @@ from proctor.kernel.clock import SystemClock
 from proctor.kernel.errors import UsageError
 from proctor.objects.store import ObjectStore
 from proctor.sandboxes.interfaces import SandboxBackend
-from proctor.settings import Settings
+from proctor.settings import Settings, docker_logins
 from proctor.suites.service import SuiteService
 
 if TYPE_CHECKING:
@@ -114,6 +114,7 @@ def docker_backend(settings: Settings) -> SandboxBackend:
         mark_of(settings.home),
         runtime=settings.docker_runtime,
         opened=tuple(one.strip() for one in settings.egress_networks.split(",") if one.strip()),
+        logins=docker_logins(),
     )
 
 

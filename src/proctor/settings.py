@@ -14,7 +14,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from proctor.kernel.errors import UsageError
 
-__all__ = ["SettingInvalid", "Settings", "clean_environment", "secret_values", "step_summary"]
+__all__ = ["SettingInvalid", "Settings", "clean_environment", "docker_logins", "secret_values", "step_summary"]
 
 
 def _data_home() -> Path:
@@ -101,6 +101,12 @@ def secret_values(names: Iterable[str]) -> tuple[dict[str, str], list[str]]:
 def clean_environment() -> dict[str, str]:
     """A minimal environment for programs Proctor starts on the host: nothing of the caller's leaks into them."""
     return {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LANG": "C.UTF-8"}
+
+
+def docker_logins() -> Path:
+    """The file in which ``docker login`` keeps who this user is to which registry."""
+    folder = os.environ.get("DOCKER_CONFIG")
+    return (Path(folder) if folder else Path.home() / ".docker") / "config.json"
 
 
 def step_summary() -> Path | None:

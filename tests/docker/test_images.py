@@ -41,11 +41,30 @@ def _listens(port: int) -> bool:
         return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
+AUTH = """
+auth:
+  htpasswd:
+    realm: proctor
+    path: {folder}/passwords
+"""
+PASSWORDS = "me:$2b$04$1H8VWwWkQasbnX2aC1hBkOf9ynYexTsdOFmmbSEL.gW22BwzD8UP2\n"
+"""The password is ``let-me-in``."""
+
+
 @pytest.fixture(scope="module")
 def registry(base: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Debian's registry with one small image, ``small:1``."""
-    folder, port = tmp_path_factory.mktemp("registry"), free_port()
-    (folder / "config.yml").write_text(CONFIG.format(folder=folder / "data", port=port))
+    with serving(tmp_path_factory.mktemp("registry")) as port:
+        name = f"127.0.0.1:{port}/small"
+        push(f"{name}:1", f"FROM {base}\nRUN head -c 3000000 /dev/urandom > /large\n")
+        yield name
+
+
+@contextlib.contextmanager
+def serving(folder: Path, more: str = "") -> Iterator[int]:
+    """The port of a registry."""
+    port = free_port()
+    (folder / "config.yml").write_text(CONFIG.format(folder=folder / "data", port=port) + more)
     with (folder / "log").open("wb") as log:
         process = subprocess.Popen(["docker-registry", "serve", folder / "config.yml"], stdout=log, stderr=log)
     try:
@@ -53,15 +72,15 @@ def registry(base: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[st
         while not _listens(port):
             assert time.monotonic() < deadline, (folder / "log").read_text()
             time.sleep(0.1)
-        name = f"127.0.0.1:{port}/small"
-        (folder / "image").mkdir()
-        (folder / "image" / "Dockerfile").write_text(f"FROM {base}\nRUN head -c 3000000 /dev/urandom > /large\n")
-        subprocess.run(["docker", "build", "--quiet", "--tag", f"{name}:1", folder / "image"], check=True)
-        subprocess.run(["docker", "push", "--quiet", f"{name}:1"], check=True)
-        yield name
+        yield port
     finally:
         process.terminate()
         process.wait(timeout=20)
+
+
+def push(name: str, dockerfile: str, *config: str) -> None:
+    subprocess.run(["docker", "build", "--quiet", "--tag", name, "-"], input=dockerfile.encode(), check=True)
+    subprocess.run(["docker", *config, "push", "--quiet", name], check=True)
 
 
 @pytest.fixture(scope="module")
@@ -143,6 +162,36 @@ async def test_a_registry_that_drops_the_line_in_mid_layer_is_given_up_soon(back
             await backend.pull(f"127.0.0.1:{server.getsockname()[1]}/small:1")
         assert time.monotonic() - began < 60
         server.shutdown(socket.SHUT_RDWR)
+
+
+@pytest.fixture
+def private(base: str, tmp_path: Path) -> Iterator[tuple[str, Path]]:
+    """An image of a registry that wants a password, and the file in which ``docker login`` keeps ours."""
+    (tmp_path / "passwords").write_text(PASSWORDS)
+    with serving(tmp_path, AUTH.format(folder=tmp_path)) as port:
+        config = tmp_path / "login"
+        login = ["docker", "--config", config, "login", "--username", "me", "--password-stdin", f"127.0.0.1:{port}"]
+        subprocess.run(login, input=b"let-me-in", check=True, capture_output=True)
+        name = f"127.0.0.1:{port}/private:1"
+        push(name, f"FROM {base}\nRUN echo {port} > /private\n", "--config", str(config))
+        forget(name)
+        yield name, config / "config.json"
+
+
+async def test_a_private_image_comes_for_whom_docker_login_knows(backend, private):
+    name, logins = private
+    with pytest.raises(ImagePullFailed) as told:
+        await backend.pull(name)
+    assert told.value.http_status in (401, 403)
+    assert "private@sha256:" in await DockerBackend("tests", logins=logins).pull(name)
+
+
+async def test_a_build_may_begin_from_a_private_image(backend, private, tmp_path):
+    name, logins = private
+    (tmp_path / "Dockerfile").write_text(f"FROM {name}\nRUN test -s /private\n")
+    with pytest.raises(ImagePullFailed):
+        await backend.build(tmp_path, 60)
+    assert (await DockerBackend("tests", logins=logins).build(tmp_path, 60)).startswith("sha256:")
 
 
 def _drop(server: socket.socket, upstream: int) -> None:

@@ -17,6 +17,7 @@ from typing import IO, Any, TypeVar
 from uuid import uuid4
 
 from proctor.sandboxes.docker import images
+from proctor.sandboxes.docker.credentials import Credentials
 from proctor.sandboxes.docker.defaults import DEFAULTS
 from proctor.sandboxes.docker.engine import Engine, EngineError, EngineMissing, connect, connected
 from proctor.sandboxes.docker.fetching import Fetching
@@ -61,11 +62,14 @@ _T = TypeVar("_T")
 class DockerBackend:
     """Implements the ``SandboxBackend`` port. ``mark`` tells this installation's containers from another's."""
 
-    def __init__(self, mark: str, *, runtime: str | None = None, opened: tuple[str, ...] = ()) -> None:
-        """``opened``: networks that are not public and that allowlists may lead to all the same."""
+    def __init__(
+        self, mark: str, *, runtime: str | None = None, opened: tuple[str, ...] = (), logins: Path | None = None
+    ) -> None:
+        """``opened``: networks that are not public and that allowlists may lead to all the same; ``logins``: the file
+        that ``docker login`` writes."""
         self._mark, self._runtime, self._opened = mark, runtime, opened
         self._open: dict[str, DockerSandbox] = {}
-        self._fetching = Fetching()
+        self._fetching = Fetching(Credentials(logins) if logins is not None else None)
         self._seen: Mapping[str, str] | None = None
 
     @property

@@ -67,7 +67,13 @@ class Engine:
 
     @asynccontextmanager
     async def send(
-        self, method: str, to: str, *, data: str | IO[bytes] | None = None, **params: object
+        self,
+        method: str,
+        to: str,
+        *,
+        data: str | IO[bytes] | None = None,
+        headers: Mapping[str, str] | None = None,
+        **params: object,
     ) -> AsyncIterator[aiohttp.ClientResponse]:
         """A request; ``data`` is JSON or a tar. Raises ``EngineError`` and ``ExecChannelError``."""
         import aiohttp
@@ -76,10 +82,11 @@ class Engine:
         query = {name: _text(value) for name, value in params.items() if value is not None}
         body = data if data is None or isinstance(data, str) else _pieces(data)
         kind = {"Content-Type": "application/json" if isinstance(data, str) else "application/x-tar"}
+        said = {**(kind if data is not None else {}), **(headers or {})}
         timeout = aiohttp.ClientTimeout(total=None, sock_connect=10)
         try:
             async with self._docker.session.request(
-                method, url, params=query, data=body, headers=kind if data is not None else None, timeout=timeout
+                method, url, params=query, data=body, headers=said, timeout=timeout
             ) as response:
                 if response.status >= 400:
                     raise EngineError(response.status, _words(await response.read()))
@@ -90,7 +97,7 @@ class Engine:
     async def ask(self, method: str, to: str, body: Mapping[str, Any] | None = None, **params: object) -> Any:
         """A request and its JSON answer, ``None`` where there is none."""
         data = None if body is None else json.dumps(body)
-        async with self.send(method, to, data=data, **params) as response:
+        async with self.send(method, to, data=data, headers=None, **params) as response:
             answer = await response.read()
         return json.loads(answer) if answer.strip() else None
 

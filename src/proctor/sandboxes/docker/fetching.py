@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import defaultdict, deque
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from weakref import WeakKeyDictionary
+
+from proctor.sandboxes.docker.credentials import Credentials
 
 __all__ = ["PULLS_PER_MINUTE", "Fetching", "registry_of"]
 
@@ -19,7 +21,9 @@ _MINUTE = 60.0
 class Fetching:
     """Whoever wants the same image waits for the first, who then finds it; event loops don't share."""
 
-    def __init__(self) -> None:
+    def __init__(self, credentials: Credentials | None = None) -> None:
+        """``credentials``: whose a pull is made as; ``None``: nobody's."""
+        self._credentials = credentials
         self._locks: WeakKeyDictionary[asyncio.AbstractEventLoop, defaultdict[str, asyncio.Lock]] = WeakKeyDictionary()
         self._pulls: defaultdict[str, deque[float]] = defaultdict(deque)
 
@@ -29,6 +33,14 @@ class Fetching:
         locks = self._locks.setdefault(asyncio.get_running_loop(), defaultdict(asyncio.Lock))
         async with locks[image]:
             yield
+
+    async def pull_headers(self, image: str) -> Mapping[str, str]:
+        """What tells the image's registry who asks. Raises ``ImagePullFailed``."""
+        return await self._credentials.header(registry_of(image)) if self._credentials else {}
+
+    async def build_headers(self) -> Mapping[str, str]:
+        """The same for the registries of a build's base images. Raises ``ImagePullFailed``."""
+        return await self._credentials.headers_of_all() if self._credentials else {}
 
     async def turn(self, image: str) -> None:
         """Returns when another pull from the image's registry is within its limit, and counts it."""

@@ -7,7 +7,8 @@ import hashlib
 import json
 import re
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import IO, Any
 from urllib.parse import quote
@@ -23,6 +24,14 @@ _REPOSITORY = "proctor-environment"
 """Images that we build are tagged with it and the digest of what they were built from."""
 
 _RETRYING = re.compile(r"Retrying in (\d+) second")
+_MARKS = {
+    "toomanyrequests": 429,
+    "429": 429,
+    "unauthorized": 401,
+    "no basic auth credentials": 401,
+    "authentication required": 401,
+    "denied": 403,
+}
 _FIRST_RETRY_SEC = 5
 """An engine waits so long after a layer was cut off, and then ever longer, for minutes. Trying again is ours, with its
 class on record and the cell's place given to another."""
@@ -47,7 +56,7 @@ async def ensure(engine: Engine, image: str, fetching: Fetching) -> str:
             if image.startswith("sha256:"):
                 raise
             await fetching.turn(image)
-            await _pull(engine, image, absent)
+            await _pull(engine, image, absent, await fetching.pull_headers(image))
             found = await find(engine, image)
     digests = found.get("RepoDigests") or []
     return str(digests[0]) if digests else str(found["Id"])
@@ -64,16 +73,17 @@ async def build(engine: Engine, folder: Path, timeout_sec: float, labels: Mappin
             try:
                 return str((await find(engine, tag))["Id"])
             except ImagePullFailed:
-                await _build_in_time(engine, context, tag, labels, folder, timeout_sec)
+                headers = await fetching.build_headers()
+                async with _in_time(timeout_sec, folder):
+                    await _build(engine, context, tag, labels, folder, headers)
             return str((await find(engine, tag))["Id"])
 
 
-async def _build_in_time(
-    engine: Engine, context: IO[bytes], tag: str, labels: Mapping[str, str], folder: Path, timeout_sec: float
-) -> None:
+@asynccontextmanager
+async def _in_time(timeout_sec: float, folder: Path) -> AsyncIterator[None]:
     try:
         async with asyncio.timeout(timeout_sec):
-            await _build(engine, context, tag, labels, folder)
+            yield
     except TimeoutError as error:
         raise ImagePullFailed(f"the build took more than {timeout_sec:.0f} s", where=str(folder)) from error
 
@@ -86,12 +96,13 @@ def _digest(context: IO[bytes]) -> str:
     return digest.hexdigest()
 
 
-async def _build(engine: Engine, context: IO[bytes], tag: str, labels: Mapping[str, str], folder: Path) -> None:
+async def _build(
+    engine: Engine, context: IO[bytes], tag: str, labels: Mapping[str, str], folder: Path, headers: Mapping[str, str]
+) -> None:
     words: deque[str] = deque(maxlen=20)
+    options = {"t": tag, "labels": json.dumps(dict(labels)), "rm": True, "forcerm": True}
     try:
-        async with engine.send(
-            "POST", "build", data=context, t=tag, labels=json.dumps(dict(labels)), rm=True, forcerm=True
-        ) as answer:
+        async with engine.send("POST", "build", data=context, headers=headers, **options) as answer:
             async for line in answer.content:
                 told = json.loads(line)
                 words.append(str(told.get("stream", "")).strip())
@@ -103,10 +114,10 @@ async def _build(engine: Engine, context: IO[bytes], tag: str, labels: Mapping[s
         raise ImagePullFailed(f"the build broke off: {error}", where=str(folder)) from error
 
 
-async def _pull(engine: Engine, image: str, absent: ImagePullFailed) -> None:
+async def _pull(engine: Engine, image: str, absent: ImagePullFailed, headers: Mapping[str, str]) -> None:
     name = image if "@" in image or ":" in image.rpartition("/")[2] else f"{image}:latest"
     try:
-        async with engine.send("POST", "images/create", fromImage=name) as answer:
+        async with engine.send("POST", "images/create", headers=headers, fromImage=name) as answer:
             async for line in answer.content:
                 told = json.loads(line)
                 if "error" in told:
@@ -123,7 +134,4 @@ async def _pull(engine: Engine, image: str, absent: ImagePullFailed) -> None:
 
 def _status(words: str) -> int | None:
     """What a registry answered, where the engine passes it on in words only."""
-    for status, mark in ((429, "toomanyrequests"), (429, "429"), (401, "unauthorized"), (403, "denied")):
-        if mark in words.lower():
-            return status
-    return None
+    return next((status for mark, status in _MARKS.items() if mark in words.lower()), None)
