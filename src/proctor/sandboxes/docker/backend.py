@@ -103,7 +103,8 @@ class DockerBackend:
         return os.geteuid() == 0 and self._runtime in _ON_THIS_KERNEL
 
     def _ways(self, engine: Engine) -> Ways:
-        enters, switches = self._enters and engine.is_local, self._runtime in _ON_THIS_KERNEL
+        enters = self._enters and engine.is_local
+        switches = self._runtime in _ON_THIS_KERNEL and not engine.is_podman
         return Ways(enters=enters, switches=switches, opened=self._opened)
 
     def environment_identity(self, tools: Sequence[str]) -> Mapping[str, str]:
