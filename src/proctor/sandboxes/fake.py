@@ -34,10 +34,12 @@ from proctor.sandboxes.interfaces import (
     Network,
     Sandbox,
     SandboxSpec,
+    Service,
     Snapshot,
     Strength,
     TransferLimits,
 )
+from proctor.sandboxes.requests import only_itself, refuse_services
 from proctor.sandboxes.system_paths import belongs_to_system, runs_at_start
 
 __all__ = ["ExecHandler", "FakeBackend", "FakeFile", "FakeSandbox", "exits", "rewards"]
@@ -101,6 +103,7 @@ class FakeBackend:
             host=True,
             builds=False,
             snapshots=True,
+            services=False,
             limits=_STRENGTHS,
         )
 
@@ -116,7 +119,7 @@ class FakeBackend:
         """Everything is here."""
         return image or "host"
 
-    async def build(self, folder: Path, timeout_sec: float) -> str:
+    async def build(self, folder: Path, timeout_sec: float, dockerfile: str = "Dockerfile") -> str:
         """Nothing is built here."""
         raise UnsupportedByBackend("an image can't be built here", where=str(folder))
 
@@ -124,6 +127,7 @@ class FakeBackend:
         """Make a sandbox."""
         if spec.user not in (None, "agent", "root"):
             raise UnsupportedByBackend(f"no user {spec.user!r}", where="user")
+        refuse_services(spec)
         sandbox = FakeSandbox(self, spec, self._base(spec))
         self.sandboxes[sandbox.id] = sandbox
         return sandbox
@@ -272,6 +276,10 @@ class FakeSandbox:
         """Bytes of all files."""
         self._refuse_when_gone()
         return sum(len(file.content) for file in self.files.values())
+
+    def service(self, name: str) -> Service:
+        """Itself; there is no other."""
+        return only_itself(self, name, self.spec.place.name)
 
     async def destroy(self) -> None:
         """Forget it. Safe to repeat."""

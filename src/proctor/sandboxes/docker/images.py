@@ -8,6 +8,7 @@ import json
 import re
 from collections import deque
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 from urllib.parse import quote
@@ -17,7 +18,9 @@ from proctor.sandboxes.docker.fetching import Fetching
 from proctor.sandboxes.docker.tars import pack
 from proctor.sandboxes.errors import ExecChannelError, ImagePullFailed
 
-__all__ = ["build", "ensure", "find"]
+__all__ = ["DOCKERFILE", "BuildSource", "build", "ensure", "find"]
+
+DOCKERFILE = "Dockerfile"
 
 _REPOSITORY = "proctor-environment"
 """Images that we build are tagged with it and the digest of what they were built from."""
@@ -26,6 +29,14 @@ _RETRYING = re.compile(r"Retrying in (\d+) second")
 _FIRST_RETRY_SEC = 5
 """An engine waits so long after a layer was cut off, and then ever longer, for minutes. Trying again is ours, with its
 class on record and the cell's place given to another."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class BuildSource:
+    """A folder, all of which is sent to the engine, and the file in it that says how."""
+
+    folder: Path
+    dockerfile: str = DOCKERFILE
 
 
 async def find(engine: Engine, image: str) -> Mapping[str, Any]:
@@ -53,44 +64,48 @@ async def ensure(engine: Engine, image: str, fetching: Fetching) -> str:
     return str(digests[0]) if digests else str(found["Id"])
 
 
-async def build(engine: Engine, folder: Path, timeout_sec: float, labels: Mapping[str, str], fetching: Fetching) -> str:
+async def build(
+    engine: Engine, source: BuildSource, timeout_sec: float, labels: Mapping[str, str], fetching: Fetching
+) -> str:
     """Build a folder's Dockerfile unless that was done before; the image's id. Raises ``ImagePullFailed``."""
-    if not (folder / "Dockerfile").is_file():
-        raise ImagePullFailed("there is no Dockerfile", where=str(folder))
+    folder = source.folder
+    if not (folder / source.dockerfile).is_file():
+        raise ImagePullFailed(f"there is no {source.dockerfile}", where=str(folder))
     with pack(folder, ".", (0, 0), times=False) as context:
-        digest = await asyncio.to_thread(_digest, context)
+        digest = await asyncio.to_thread(_digest, context, source.dockerfile)
         tag = f"{_REPOSITORY}:{digest[:32]}"
         async with fetching.alone(tag):
             try:
                 return str((await find(engine, tag))["Id"])
             except ImagePullFailed:
-                await _build_in_time(engine, context, tag, labels, folder, timeout_sec)
+                await _build_in_time(engine, context, tag, labels, source, timeout_sec)
             return str((await find(engine, tag))["Id"])
 
 
 async def _build_in_time(
-    engine: Engine, context: IO[bytes], tag: str, labels: Mapping[str, str], folder: Path, timeout_sec: float
+    engine: Engine, context: IO[bytes], tag: str, labels: Mapping[str, str], source: BuildSource, timeout_sec: float
 ) -> None:
     try:
         async with asyncio.timeout(timeout_sec):
-            await _build(engine, context, tag, labels, folder)
+            await _build(engine, context, tag, labels, source)
     except TimeoutError as error:
-        raise ImagePullFailed(f"the build took more than {timeout_sec:.0f} s", where=str(folder)) from error
+        raise ImagePullFailed(f"the build took more than {timeout_sec:.0f} s", where=str(source.folder)) from error
 
 
-def _digest(context: IO[bytes]) -> str:
-    digest = hashlib.sha256()
+def _digest(context: IO[bytes], dockerfile: str) -> str:
+    digest = hashlib.sha256(b"" if dockerfile == DOCKERFILE else f"{dockerfile}\0".encode())
     while piece := context.read(1 << 20):
         digest.update(piece)
     context.seek(0)
     return digest.hexdigest()
 
 
-async def _build(engine: Engine, context: IO[bytes], tag: str, labels: Mapping[str, str], folder: Path) -> None:
+async def _build(engine: Engine, context: IO[bytes], tag: str, labels: Mapping[str, str], source: BuildSource) -> None:
     words: deque[str] = deque(maxlen=20)
+    folder, own = source.folder, json.dumps(dict(labels))
     try:
         async with engine.send(
-            "POST", "build", data=context, t=tag, labels=json.dumps(dict(labels)), rm=True, forcerm=True
+            "POST", "build", data=context, t=tag, labels=own, dockerfile=source.dockerfile, rm=True, forcerm=True
         ) as answer:
             async for line in answer.content:
                 told = json.loads(line)

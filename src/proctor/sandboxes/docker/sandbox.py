@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryFile
-from typing import Any
+from typing import Any, Protocol
 
 from proctor.sandboxes.docker.commands import Command
 from proctor.sandboxes.docker.defaults import DEFAULTS
@@ -28,6 +28,7 @@ from proctor.sandboxes.errors import (
     SandboxError,
     SandboxGone,
     SandboxStartError,
+    ServiceStopped,
     TransferRefused,
     UnsupportedByBackend,
 )
@@ -37,13 +38,14 @@ from proctor.sandboxes.interfaces import (
     ExecResult,
     LimitKind,
     SandboxSpec,
+    Service,
     Snapshot,
     Strength,
     TransferLimits,
 )
-from proctor.sandboxes.requests import refuse_words
+from proctor.sandboxes.requests import only_itself, refuse_words
 
-__all__ = ["Container", "DockerSandbox"]
+__all__ = ["Beside", "Container", "DockerSandbox"]
 
 _SIGNALLED = 128
 """An engine tells the end by signal n as exit code 128 + n, as shells do: the one can't be told from the other."""
@@ -58,6 +60,18 @@ _GRACE = 10
 """After a kill the next commands, a verifier say, may write another tenth of the limit."""
 
 
+class Beside(Protocol):
+    """What stands around a sandbox's container, and goes with it."""
+
+    def service(self, name: str) -> Service:
+        """The container of that name. Raises ``UnsupportedByBackend``."""
+        ...
+
+    async def remove(self) -> None:
+        """Remove all of it, when the sandbox's own container is gone."""
+        ...
+
+
 @dataclass(frozen=True, kw_only=True)
 class Container:
     """Which one it is, and whom commands run as and files belong to unless somebody else is named."""
@@ -68,6 +82,9 @@ class Container:
     users: Mapping[str, User]
     workdir: str
     relay: Path | None = None
+    beside: Beside | None = None
+    runs_itself: bool = False
+    """Whether it has a program of its own: one that has ended is not started again."""
 
 
 class DockerSandbox:
@@ -256,9 +273,17 @@ class DockerSandbox:
         """Start it again where it was stopped by us, or died with its first process: its files are what they were."""
         async with self._life:
             state = (await self._engine.ask("GET", f"containers/{self._container.id}/json"))["State"]
+            if not state["Running"] and self._container.runs_itself:
+                raise ServiceStopped(f"it ended with exit code {state['ExitCode']}", where=self.id)
             if not state["Running"]:
                 await self._engine.ask("POST", f"containers/{self._container.id}/start")
             self._stopped = False
+
+    def service(self, name: str) -> Service:
+        """The container of that name beside it, itself under its own. Raises ``UnsupportedByBackend``."""
+        if self._container.beside is None or name == self._spec.place.name:
+            return only_itself(self, name, self._spec.place.name)
+        return self._container.beside.service(name)
 
     async def destroy(self) -> None:
         """Kill everything and remove every trace. Safe to repeat."""
@@ -273,10 +298,17 @@ class DockerSandbox:
         try:
             await remove(self._engine, self._container.id)
         finally:
+            await self._leave()
+            self._on_destroyed(self.id)
+
+    async def _leave(self) -> None:
+        try:
+            if self._container.beside is not None:
+                await self._container.beside.remove()
+        finally:
             await self._engine.close()
             if self.relay is not None:
                 await asyncio.to_thread(shutil.rmtree, self.relay, ignore_errors=True)
-            self._on_destroyed(self.id)
 
     # --- files --------------------------------------------------------------------------------------------------------
 
