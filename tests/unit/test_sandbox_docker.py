@@ -91,7 +91,7 @@ def test_users_of_an_image() -> None:
 
 def test_labels_come_back_and_others_are_nobodys() -> None:
     ours = labels()
-    assert labels_of(written(ours, "mark")) == ours
+    assert labels_of(written(ours, "mark", "cell")) == ours
     assert labels_of({"some": "label"}) is None
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from proctor.sandboxes.errors import ExecChannelError, SandboxError, SandboxStartError
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["Engine", "EngineError", "EngineMissing", "connect", "connected"]
 
 _EXTRA = "Install Proctor with it: pip install -e '.[docker]' in its folder."
+_PIECE = 1 << 18
 _REMEDY = "Start Docker or Podman, let this user reach its socket, or name another with DOCKER_HOST."
 
 
@@ -65,18 +66,19 @@ class Engine:
 
     @asynccontextmanager
     async def send(
-        self, method: str, to: str, *, data: object = None, **params: object
+        self, method: str, to: str, *, data: str | IO[bytes] | None = None, **params: object
     ) -> AsyncIterator[aiohttp.ClientResponse]:
-        """A request; ``data`` as it is. Raises ``EngineError`` and ``ExecChannelError``."""
+        """A request; ``data`` is JSON as text, or a file to read. Raises ``EngineError`` and ``ExecChannelError``."""
         import aiohttp
 
         url = f"{self._docker.docker_host}/{self._docker.api_version}/{to}"
         query = {name: _text(value) for name, value in params.items() if value is not None}
-        kind = {"Content-Type": "application/x-tar" if not isinstance(data, str) else "application/json"}
+        kind = {"Content-Type": "application/json" if isinstance(data, str) else "application/x-tar"}
+        body = data if data is None or isinstance(data, str) else _pieces(data)
         timeout = aiohttp.ClientTimeout(total=None, sock_connect=10)
         try:
             async with self._docker.session.request(
-                method, url, params=query, data=data, headers=kind if data is not None else None, timeout=timeout
+                method, url, params=query, data=body, headers=kind if data is not None else None, timeout=timeout
             ) as response:
                 if response.status >= 400:
                     raise EngineError(response.status, _words(await response.read()))
@@ -118,6 +120,12 @@ async def connected() -> AsyncIterator[Engine]:
         yield engine
     finally:
         await engine.close()
+
+
+async def _pieces(file: IO[bytes]) -> AsyncIterator[bytes]:
+    """A file's content, read here and not in a thread: an engine may answer, and the file be closed, before its end."""
+    while piece := file.read(_PIECE):
+        yield piece
 
 
 def _text(value: object) -> str:
