@@ -8,6 +8,7 @@ import shutil
 import tempfile
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO, Any, TypeVar
@@ -27,7 +28,7 @@ from proctor.sandboxes.docker.states import filtered
 from proctor.sandboxes.docker.tars import folders_tar
 from proctor.sandboxes.docker.transfers import passwd_of
 from proctor.sandboxes.docker.users import User, default_user, read_users
-from proctor.sandboxes.errors import SandboxStartError, TransferRefused, UnsupportedByBackend
+from proctor.sandboxes.errors import SandboxError, SandboxStartError, TransferRefused, UnsupportedByBackend
 from proctor.sandboxes.interfaces import (
     RELAY,
     Capabilities,
@@ -159,12 +160,9 @@ class DockerBackend:
             self._open[name] = sandbox
             return sandbox
         except BaseException:
-            if made is not None:
-                await asyncio.shield(remove(engine, made))
-            await asyncio.shield(cell.remove())
+            await asyncio.shield(_undo(engine, made, cell))
             if relay is not None:
                 shutil.rmtree(relay, ignore_errors=True)
-            await engine.close()
             raise
 
     async def _fill(self, sandbox: DockerSandbox, spec: SandboxSpec, user: User, workdir: str) -> None:
@@ -239,6 +237,16 @@ def _named(image: str | None) -> str:
     if image is None:
         raise UnsupportedByBackend("a container needs an image, and the task names none", where="image")
     return image
+
+
+async def _undo(engine: Engine, made: str | None, cell: Cell) -> None:
+    """Nothing stays of a sandbox that could not be made; what can't be removed now is the reaper's."""
+    with suppress(SandboxError):
+        if made is not None:
+            await remove(engine, made)
+    with suppress(SandboxError):
+        await cell.remove()
+    await engine.close()
 
 
 def _relay_folder(engine: Engine) -> Path:

@@ -36,8 +36,9 @@ async def _delete(engine: Engine, what: str, **params: object) -> None:
         except EngineError as error:
             if error.status in (404, 409):  # gone, or another is at it
                 return
-            raise
+            if error.status != 403 or pause is None:  # a network that a container is just leaving
+                raise
         except ExecChannelError:
             if pause is None:
                 raise
-            await asyncio.sleep(pause)
+        await asyncio.sleep(pause)

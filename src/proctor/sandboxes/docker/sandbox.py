@@ -148,7 +148,9 @@ class DockerSandbox:
         try:
             await self._be_running()
             return await self._run(command, request)
-        except EngineError as error:
+        except (EngineError, ExecChannelError) as error:
+            if self._container.runs_itself:
+                await self._be_running()  # its program may have ended meanwhile: that is no trouble of the engine's
             raise ExecChannelError(str(error), where=self.id) from error
 
     def _body(self, request: ExecRequest, user: User) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from proctor.sandboxes.docker import images
 from proctor.sandboxes.docker.ceilings import ceilings
 from proctor.sandboxes.docker.cell_networks import CellNetworks
 from proctor.sandboxes.docker.defaults import DEFAULTS
-from proctor.sandboxes.docker.engine import Engine
+from proctor.sandboxes.docker.engine import Engine, EngineError
 from proctor.sandboxes.docker.readiness import Started
 from proctor.sandboxes.docker.removing import remove, remove_volume
 from proctor.sandboxes.docker.sandbox import Container, DockerSandbox
@@ -134,7 +134,10 @@ class Cell:
         spec = SandboxSpec(labels=self._spec.labels, image=service.image, env=service.env)
         sandbox = DockerSandbox(self._engine, container, spec, _STRENGTHS, lambda _: None)
         await self.enter(made, service.place)
-        await self._engine.ask("POST", f"containers/{made}/start")
+        try:
+            await self._engine.ask("POST", f"containers/{made}/start")
+        except EngineError as error:
+            raise SandboxStartError(f"service {service.place.name!r} did not start: {error.words}") from error
         return Started(self._engine, made, service, sandbox, image)
 
     def _body(self, service: ServiceSpec) -> dict[str, Any]:
