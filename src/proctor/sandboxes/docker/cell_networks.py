@@ -19,6 +19,7 @@ from uuid import uuid4
 
 from proctor.sandboxes.docker.engine import Engine, EngineError
 from proctor.sandboxes.docker.removing import remove_network
+from proctor.sandboxes.errors import UnsupportedByBackend
 from proctor.sandboxes.interfaces import Place
 
 __all__ = ["BRIDGES", "CellNetworks"]
@@ -46,7 +47,13 @@ class CellNetworks:
         self._made: dict[str, str] = {}
 
     async def make(self, names: Iterable[str]) -> None:
-        """The networks of these names, and the one that leads outside if the sandbox may go there."""
+        """The networks of these names, and the one that leads outside if the sandbox may go there.
+
+        Raises ``UnsupportedByBackend`` for an engine of which it is not known that it keeps containers in.
+        """
+        engines = (await self._engine.ask("GET", "version")).get("Components") or []
+        if any("podman" in str(one.get("Name", "")).lower() for one in engines):
+            raise UnsupportedByBackend("Podman is not known to keep services from its machine", where="services")
         for name in sorted(names):
             self._made[name] = await self._make(name, sealed=True)
         if self._public:

@@ -16,7 +16,7 @@ from proctor.sandboxes.docker.sandbox import DockerSandbox
 from proctor.sandboxes.errors import SandboxStartError, ServiceStopped, UnsupportedByBackend
 from proctor.sandboxes.interfaces import Condition, ExecRequest, Probe, ServiceSpec
 
-__all__ = ["Started", "probe_of"]
+__all__ = ["Started", "probe_of", "unframed"]
 
 _ASKED_EVERY_SEC: float = 1.0
 _NANOSECONDS = 1e9

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 from proctor.suites.files import TaskTree
 from proctor.suites.formats.compose import read_compose
 from proctor.suites.formats.compose_values import Dialect
-from proctor.suites.tasks import Environment, TaskProblem
+from proctor.suites.tasks import Environment, TaskNote, TaskProblem
 
-__all__ = ["HARBOR", "TERMINAL_BENCH", "with_services"]
+__all__ = ["HARBOR", "TERMINAL_BENCH", "compose_notes", "with_services"]
+
+_UNREAD: tuple[str, ...] = ("docker-compose.yml", "compose.yaml", "compose.yml")
+"""Names that Compose itself reads and the field does not."""
 
 HARBOR = Dialect(
     file="environment/docker-compose.yaml",
@@ -56,3 +60,12 @@ def with_services(tree: TaskTree, environment: Environment, paths: frozenset[str
         problem = TaskProblem(file=dialect.file, reason=f"is not UTF-8 at byte {error.start}")
         return replace(environment, compose_problems=(problem,))
     return replace(environment, services=found.composed, compose_problems=found.problems)
+
+
+def compose_notes(environment: Environment, paths: frozenset[str]) -> Iterator[TaskNote]:
+    """What an author may want to know: a Compose file that no container can be started from, or under another name."""
+    for problem in environment.compose_problems:
+        yield TaskNote(file=problem.file, field=problem.field, text=f"{problem.reason}, so no container is started")
+    for name in _UNREAD:
+        if f"environment/{name}" in paths and not environment.compose:
+            yield TaskNote(file=f"environment/{name}", text=f"is not read; the field's name for it is {HARBOR.file}")
