@@ -28,10 +28,12 @@ from proctor.sandboxes.interfaces import (
     Labels,
     LimitKind,
     Network,
+    Place,
     Reach,
     Sandbox,
     SandboxBackend,
     SandboxSpec,
+    ServiceSpec,
     Strength,
     TransferLimits,
 )
@@ -614,6 +616,15 @@ class RealSandboxContract(SandboxContract):
         await sandbox.destroy()
         assert not folder.exists()
         assert other.relay is None
+
+    async def test_services_are_had_or_refused(self, backend, start):
+        assert (await start()).service("main").workdir
+        with pytest.raises(UnsupportedByBackend):
+            (await start()).service("db")
+        if not backend.capabilities().services:
+            with pytest.raises(UnsupportedByBackend) as refused:
+                await start(services=(ServiceSpec(place=Place(name="db"), image="db"),))
+            assert refused.value.where == "services"
 
     async def test_an_allowlist_is_held_or_refused(self, backend, start):
         if Network.ALLOWLIST not in backend.capabilities().networks:

@@ -11,10 +11,11 @@ import pytest
 from proctor.sandboxes.docker import fetching
 from proctor.sandboxes.docker.fetching import Fetching, registry_of
 from proctor.sandboxes.docker.labels import labels_of, written
+from proctor.sandboxes.docker.readiness import probe_of, unframed
 from proctor.sandboxes.docker.states import StateWriter, filtered, read_changes
 from proctor.sandboxes.docker.users import default_user, read_users
 from proctor.sandboxes.errors import TransferRefused
-from proctor.sandboxes.interfaces import TransferLimits
+from proctor.sandboxes.interfaces import Probe, TransferLimits
 from tests.contracts.sandboxes import labels
 
 CHANGED, ADDED, DELETED = 0, 1, 2
@@ -91,7 +92,7 @@ def test_users_of_an_image() -> None:
 
 def test_labels_come_back_and_others_are_nobodys() -> None:
     ours = labels()
-    assert labels_of(written(ours, "mark")) == ours
+    assert labels_of(written(ours, "mark", "cell")) == ours
     assert labels_of({"some": "label"}) is None
 
 
@@ -126,3 +127,22 @@ async def test_pulls_wait_for_their_turn(monkeypatch: pytest.MonkeyPatch) -> Non
     assert slept == []
     await one.turn("ghcr.io/b:1")
     assert slept == [60.0]
+
+
+def test_an_images_own_healthcheck_is_read_and_its_missing_times_are_dockers() -> None:
+    second = 10**9
+    assert probe_of(None) == Probe()
+    assert probe_of({"Test": ["NONE"]}) == Probe()
+    assert probe_of({"Test": ["CMD-SHELL", "a b"], "Interval": 2 * second, "Retries": 5}) == Probe(
+        argv=("/bin/sh", "-c", "a b"), interval_sec=2, retries=5
+    )
+    assert probe_of({"Test": ["CMD", "a", "b"], "Timeout": second, "StartPeriod": second // 2}) == Probe(
+        argv=("a", "b"), timeout_sec=1, start_period_sec=0.5
+    )
+
+
+def test_a_log_is_read_without_its_frames_and_to_where_it_breaks_off() -> None:
+    frames = b"".join(bytes([kind, 0, 0, 0, 0, 0, 0, len(text)]) + text for kind, text in ((1, b"ab\n"), (2, b"c\n")))
+    assert unframed(frames) == b"ab\nc\n"
+    assert unframed(frames[:-1] + b"") == b"ab\nc"
+    assert unframed(b"\x01\0") == b""

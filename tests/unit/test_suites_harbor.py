@@ -152,6 +152,39 @@ def test_an_image_without_a_word_about_the_userland_is_needed(tmp_path: Path, na
     assert Need.IMAGE in task.needs
 
 
+def test_a_compose_file_is_read_with_the_task_and_what_is_wrong_with_it_is_noted(tmp_path: Path) -> None:
+    compose = "services:\n  db:\n    image: i\n    volumes: ['./app:/app']\n"
+    files = {"environment__docker-compose.yaml": compose, "environment__Dockerfile": "FROM x\n"}
+    task = good(load_task(make(tmp_path / "good", **files, environment__app__a="")))
+    assert task.environment.services is not None
+    assert [one.mounts[0].source for one in task.environment.services.beside] == ["app"]
+    loaded = load_task(
+        make(tmp_path / "bad", **{**files, "environment__docker-compose.yaml": compose + "    tty: true\n"})
+    )
+    assert good(loaded).environment.services is None
+    assert [str(problem) for problem in good(loaded).environment.compose_problems] == [
+        "environment/docker-compose.yaml: services.db.tty: is not supported",
+        "environment/docker-compose.yaml: services.db.volumes[0]: there is no environment/app",
+    ]
+    assert [note.field for note in loaded.notes] == ["services.db.tty", "services.db.volumes[0]"]
+
+
+def test_a_compose_file_under_another_name_is_noted(tmp_path: Path) -> None:
+    loaded = load_task(
+        make(tmp_path, environment__Dockerfile="FROM x\n", **{"environment__compose.yml": "services: {}\n"})
+    )
+    assert good(loaded).environment.services is None
+    assert [(note.file, "is not read" in note.text) for note in loaded.notes] == [("environment/compose.yml", True)]
+
+
+@pytest.mark.parametrize("content", ["\xff\xfe", "x" * 1_200_000])
+def test_a_compose_file_that_is_no_text_is_told(tmp_path: Path, content: str) -> None:
+    folder = make(tmp_path, environment__Dockerfile="FROM x\n")
+    (folder / "environment" / "docker-compose.yaml").write_bytes(content.encode("latin-1"))
+    (problem,) = good(load_task(folder)).environment.compose_problems
+    assert problem.reason in ("is not UTF-8 at byte 0", "is larger than 1 MiB")
+
+
 def test_old_schema_keys_mean_what_they_meant(tmp_path: Path) -> None:
     config = 'version = "1.0"\n[environment]\nmemory = "2G"\nstorage = "512M"\nallow_internet = false\n'
     loaded = load_task(make(tmp_path, config))

@@ -2,7 +2,8 @@
 
 As Harbor 0.26 reads them (``trial/artifact_handler.py``): the folder ``/logs/artifacts`` is always among them; a path
 that is not there is no fault, the verifier says what it misses; ``exclude`` holds tar's unanchored patterns for what is
-below a folder; ``destination`` names a place among the kept files, and a verifier finds everything where it was.
+below a folder; ``destination`` names a place among the kept files, and a verifier finds everything where it was. What
+was in a service beside the sandbox comes into the verifier's sandbox at the same path.
 """
 
 from __future__ import annotations
@@ -20,8 +21,10 @@ from proctor.sandboxes.errors import NothingThere
 from proctor.sandboxes.interfaces import Sandbox, Snapshot
 from proctor.suites.tasks import Artifact
 
-__all__ = ["give", "pack", "take"]
+__all__ = ["MAIN", "give", "is_of_service", "pack", "take"]
 
+MAIN: str = "main"
+"""The field's name for the service that the agent is in."""
 
 _PUBLISHED = Artifact(source="/logs/artifacts")
 
@@ -35,7 +38,8 @@ async def take(sandbox: Sandbox, artifacts: Sequence[Artifact], folder: Path) ->
     missing = []
     for number, artifact in enumerate(_all(artifacts)):
         try:
-            await sandbox.get(artifact.source, folder / str(number))
+            box = sandbox if artifact.service is None else sandbox.service(artifact.service)
+            await box.get(artifact.source, folder / str(number))
         except NothingThere:
             missing.extend([artifact.source] if artifact in artifacts else [])
             continue
@@ -43,9 +47,13 @@ async def take(sandbox: Sandbox, artifacts: Sequence[Artifact], folder: Path) ->
     return missing
 
 
-async def give(sandbox: Sandbox, artifacts: Sequence[Artifact], folder: Path) -> None:
-    """Put what ``take`` found where it was."""
+async def give(
+    sandbox: Sandbox, artifacts: Sequence[Artifact], folder: Path, *, only_of_services: bool = False
+) -> None:
+    """Put what ``take`` found where it was; a state holds what is of no service."""
     for number, artifact in enumerate(_all(artifacts)):
+        if only_of_services and not is_of_service(artifact):
+            continue
         if os.path.lexists(folder / str(number)):
             await sandbox.put(folder / str(number), artifact.source)
 
@@ -55,15 +63,21 @@ def pack(artifacts: Sequence[Artifact], folder: Path, archive: Path) -> Snapshot
     with tarfile.open(archive, "w") as tar:
         for number, artifact in enumerate(_all(artifacts)):
             if os.path.lexists(folder / str(number)):
-                name = (artifact.destination or artifact.source).strip("/")
-                tar.add(folder / str(number), arcname=name, filter=_nobodys)
+                own = f"{artifact.service}/" if is_of_service(artifact) else ""
+                name = artifact.destination or f"{own}{artifact.source.strip('/')}"
+                tar.add(folder / str(number), arcname=name.strip("/"), filter=_nobodys)
     with archive.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
     return Snapshot(path=archive, sha256=digest, size=archive.stat().st_size)
 
 
+def is_of_service(artifact: Artifact) -> bool:
+    """Whether it is in a service beside the sandbox, and so in no state of it."""
+    return artifact.service not in (None, MAIN)
+
+
 def _all(artifacts: Sequence[Artifact]) -> Sequence[Artifact]:
-    declared = any(one.source.rstrip("/") == _PUBLISHED.source and one.service in (None, "main") for one in artifacts)
+    declared = any(one.source.rstrip("/") == _PUBLISHED.source and not is_of_service(one) for one in artifacts)
     return artifacts if declared else (*artifacts, _PUBLISHED)
 
 

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import contextlib
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
 from proctor.engine.assignments import Assignment
 from proctor.engine.parts import RunnerParts
 from proctor.engine.phases import TaskUnsupported
+from proctor.engine.services import place_of, service_specs
 from proctor.engine.terms import Terms
 from proctor.kernel.canonical import Json
 from proctor.sandboxes.interfaces import Labels, Sandbox, SandboxSpec, Snapshot
+from proctor.suites.services import Composed, Service
 from proctor.suites.tasks import Environment, Task
 from proctor.suites.variables import resolve_variables
 
@@ -30,6 +33,11 @@ class AttemptSandboxes:
         self._there: list[Sandbox] = []
         self._image: str | None = None
         self._verifier_image: str | None = None
+        self._verifier_is_alone = False
+        """Whether it has an image of its own, and then none of the task's services."""
+        self._folder: Path | None = None
+        self._services: Composed | None = None
+        self._images: dict[str, str] = {}
 
     @property
     def in_image(self) -> bool:
@@ -41,22 +49,48 @@ class AttemptSandboxes:
 
         ``folder``: the task's files. A task that can run without an image does so where the backend can too.
         """
-        backend = self._parts.backend
+        backend, environment = self._parts.backend, task.environment
         if backend.capabilities().host and not task.needs_image:
             return {"image": await backend.pull(None)}
-        self._image = self._verifier_image = await self._bring(task.environment, folder, "environment")
+        self._folder, self._services = folder, environment.services
+        self._image = self._verifier_image = await self._bring_main(environment)
         own = task.verifier.environment
-        if own is not None and own.has_image and (own != task.environment or task.verifier.bundled_tests):
+        if own is not None and own.has_image and (own != environment or task.verifier.bundled_tests):
             place = "tests" if task.verifier.bundled_tests else "environment"
-            self._verifier_image = await self._bring(own, folder, place)
-        return {"image": self._image, "verifier_image": self._verifier_image}
+            self._verifier_image = await self._bring(own, place)
+            self._verifier_is_alone = True
+        evidence: dict[str, Json] = {"image": self._image, "verifier_image": self._verifier_image}
+        if self._services is not None and self._services.beside:
+            for service in self._services.beside:
+                self._images[service.name] = await self._bring_service(service, environment)
+            evidence["services"] = dict(self._images)
+        return evidence
 
-    async def _bring(self, environment: Environment, folder: Path | None, place: str) -> str:
+    async def _bring_main(self, environment: Environment) -> str:
+        """Compose's word on the main image goes before the task's, as in the field."""
+        main = None if environment.services is None else environment.services.main
+        if main is None or (main.image is None and main.build is None):
+            return await self._bring(environment, "environment")
+        return await self._bring_service(main, environment)
+
+    async def _bring_service(self, service: Service, environment: Environment) -> str:
+        """One that names neither image nor build has the main one's."""
+        backend = self._parts.backend
+        if service.build is not None:
+            assert self._folder is not None
+            place = self._folder / "environment" / service.build.context
+            return await backend.build(place, environment.build_timeout_sec, service.build.dockerfile)
+        if service.image is not None:
+            return await backend.pull(service.image)
+        assert self._image is not None
+        return self._image
+
+    async def _bring(self, environment: Environment, place: str) -> str:
         if environment.docker_image is not None:
             return await self._parts.backend.pull(environment.docker_image)
-        if folder is None or not environment.dockerfile:
+        if self._folder is None or not environment.dockerfile:
             raise TaskUnsupported("it names no image and has no Dockerfile", where="environment")
-        return await self._parts.backend.build(folder / place, environment.build_timeout_sec)
+        return await self._parts.backend.build(self._folder / place, environment.build_timeout_sec)
 
     async def create(
         self,
@@ -67,7 +101,11 @@ class AttemptSandboxes:
         restore_system: bool = False,
         for_verifier: bool = False,
     ) -> Sandbox:
-        """A sandbox as the task wants it, from a kept state if there is one. Raises what the backend raises."""
+        """A sandbox as the task wants it, from a kept state if there is one, with services that are started anew.
+
+        Raises what the backend raises.
+        """
+        secrets = self._parts.secrets
         spec = SandboxSpec(
             labels=Labels(
                 tenant=self._assignment.tenant,
@@ -78,12 +116,20 @@ class AttemptSandboxes:
             ),
             image=self._verifier_image if for_verifier else self._image,
             workdir=task.environment.workdir,
-            env=resolve_variables(task.environment.env, self._parts.secrets),
+            env=resolve_variables(task.environment.env, secrets),
             reach=terms.verifier_reach if for_verifier else terms.reach,
             limits=terms.limits,
             base=base,
             restore_system=restore_system,
         )
+        if self._services is not None and self._folder is not None and not (for_verifier and self._verifier_is_alone):
+            main = self._services.main
+            spec = replace(
+                spec,
+                env={**resolve_variables(main.env, secrets), **spec.env},
+                services=service_specs(self._services, self._folder, self._images, secrets),
+                place=place_of(self._services, main, self._folder),
+            )
         sandbox = await self._parts.backend.create(spec)
         self._there.append(sandbox)
         return sandbox

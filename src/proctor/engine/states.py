@@ -42,7 +42,7 @@ class StateKeeper:
         self._scratch: list[Path] = []
         self.artifacts: dict[str, StoredObject] = {}
 
-    async def collect(self, sandbox: Sandbox, step: StepPlan, workdir: str, detail: dict[str, Json]) -> Collected:
+    async def collect(self, sandbox: Sandbox, step: StepPlan, detail: dict[str, Json]) -> Collected:
         """The step's final state, kept; where it is verified live only the agent's session is dead by now.
 
         Raises ``TransferRefused`` for a state that can't be taken out.
@@ -50,7 +50,7 @@ class StateKeeper:
         await sandbox.kill_session("agent")
         detail["mode"] = step.terms.mode.value
         if step.hooks:
-            detail["hooks"] = await run_hooks(sandbox, step.hooks, workdir)
+            detail["hooks"] = await run_hooks(sandbox, step.hooks)
         if step.on_copy:
             await sandbox.kill_all()
         separate = step.terms.mode is VerificationMode.SEPARATE

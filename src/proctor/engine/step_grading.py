@@ -65,12 +65,15 @@ class StepGrader:
         return without_secrets(facts, list(self._parts.secrets.values()))
 
     async def _sandbox(self, step: StepPlan, collected: Collected) -> Sandbox:
-        """From the state, or in ``separate`` with nothing but the declared paths."""
+        """From the state and what was in services, or in ``separate`` with nothing but the declared paths."""
         if step.terms.mode is not VerificationMode.SEPARATE:
             restore = step.terms.mode is VerificationMode.SNAPSHOT and not self._task.changes_system
-            return await self._sandboxes.create(
+            sandbox = await self._sandboxes.create(
                 self._task, step.terms, base=collected.state, restore_system=restore, for_verifier=True
             )
+            if collected.artifacts is not None:
+                await artifacts.give(sandbox, step.artifacts, collected.artifacts, only_of_services=True)
+            return sandbox
         sandbox = await self._sandboxes.create(self._task, step.terms, for_verifier=True)
         assert collected.artifacts is not None
         await artifacts.give(sandbox, step.artifacts, collected.artifacts)

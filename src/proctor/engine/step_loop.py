@@ -181,7 +181,7 @@ class StepLoop:
     async def _grade(self, step: StepPlan) -> bool:
         """Collect what the step left and grade it; whether the next one is to be run."""
         with self._kept.recorder.phase(Phase.COLLECT, step=step.name) as detail:
-            collected = await self._kept.states.collect(self._sandbox, step, self._sandbox.workdir, detail)
+            collected = await self._kept.states.collect(self._sandbox, step, detail)
         with self._kept.recorder.phase(Phase.VERIFY, step=step.name) as detail:
             facts = await self._verify(step, collected, detail)
             self._results.append(facts)

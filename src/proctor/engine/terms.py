@@ -9,19 +9,27 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from proctor.engine.artifacts import MAIN
 from proctor.engine.phases import TaskUnsupported
 from proctor.kernel.canonical import Json
 from proctor.sandboxes.interfaces import Capabilities, Limits, Network, Reach, SandboxBackend
-from proctor.suites.tasks import AgentSettings, Artifact, NetworkPolicy, Step, Task, VerificationMode, Verifier
+from proctor.suites.tasks import (
+    Artifact,
+    NetworkPolicy,
+    Step,
+    Task,
+    TaskProblem,
+    VerificationMode,
+    Verifier,
+)
 from proctor.suites.variables import variable_names
 
 __all__ = ["Terms", "declared", "expected_sec", "obstacles", "refuse_unsupported", "terms_of"]
 
 _OURS: frozenset[str | None] = frozenset({None, "agent"})
 """Users that every backend has."""
-_MAIN: str = "main"
-"""The field's name for the service that the agent is in."""
-
+_TOLD: int = 8
+"""Of what is wrong with a Compose file; the rest is counted."""
 _SHARED: str = "'public' lets the {} sandbox reach what this machine can"
 
 
@@ -136,6 +144,10 @@ def obstacles(
     tables = {"environment.env": task.environment.env, "verifier.env": task.verifier.env}
     if is_oracle:
         tables["solution.env"] = task.solution_env
+    services = task.environment.services
+    if services is not None and not backend.capabilities().host:
+        for service in (services.main, *services.beside):
+            tables[f"services.{service.name}.environment"] = service.env
     for field, table in tables.items():
         for name in sorted(variable_names(table) - set(secrets)):
             yield f"{field}: ${{{name}}} is not among secrets.names"
@@ -156,52 +168,64 @@ def _refusals(
         why = f" ({task.environment.image_reason})" if task.environment.image_reason else ""
         yield "environment", f"needs an image{why}, which the {name} sandbox does not have"
     if not capable.host:
-        yield from _image_refusals(task, name)
+        yield from _image_refusals(task, terms, name, capable)
     if task.environment.gpus or task.environment.tpu:
         yield "environment.gpus", f"the {name} sandbox has no accelerator"
     yield from _network("environment", terms.reach, configuration, backend)
-    yield from _phase_refusals(terms, task.agent, task.verifier, configuration, backend)
+    yield from _phase_refusals(terms, task, task, configuration, backend)
     yield from _verifier_extras(task, task.verifier, capable)
-    yield from _services(task.artifacts)
+    yield from _services(task.artifacts, task, capable)
     for number, step in enumerate(task.steps):
         own = terms_of(task, configuration, step)
         for field, reason in (
-            *_phase_refusals(own, step.agent, step.verifier, configuration, backend),
+            *_phase_refusals(own, step, task, configuration, backend),
             *_verifier_extras(task, step.verifier, capable),
-            *_services(step.artifacts),
+            *_services(step.artifacts, task, capable),
         ):
             yield f"steps[{number}].{field}", reason
 
 
-def _image_refusals(task: Task, backend: str) -> Iterator[tuple[str, str]]:
+def _image_refusals(task: Task, terms: Terms, backend: str, capable: Capabilities) -> Iterator[tuple[str, str]]:
     """What a backend whose sandboxes are containers can't start from."""
-    if task.environment.compose:
-        yield "environment", f"is a Compose file, which the {backend} sandbox can't start yet"
-    elif not task.environment.has_image:
+    environment, services = task.environment, task.environment.services
+    if environment.compose_problems:
+        yield environment.compose_problems[0].file, _all_told(environment.compose_problems)
+    if environment.compose and services is None and not environment.compose_problems:
+        yield "environment", "has a Compose file that was not read when the task was imported"
+    main = None if services is None else services.main
+    named = main is not None and (main.image is not None or main.build is not None)
+    if not (named or environment.docker_image or environment.dockerfile or environment.compose_problems):
         yield "environment", f"names no image and has no Dockerfile, and the {backend} sandbox starts from one"
+    if services is not None and services.beside and not capable.services:
+        yield "environment", f"has services, which the {backend} sandbox does not have"
+    if main is not None and main.volumes and (terms.mode is VerificationMode.SNAPSHOT or task.steps):
+        yield f"services.{main.name}.volumes", "no kept state holds a volume; verify live or separate, without steps"
+
+
+def _all_told(problems: Sequence[TaskProblem]) -> str:
+    """All that is wrong with one file at once, so that nobody mends it key by key."""
+    told = [one.reason if one.field is None else f"{one.field}: {one.reason}" for one in problems[:_TOLD]]
+    return "; ".join(told) + (f"; and {len(problems) - _TOLD} more" if len(problems) > _TOLD else "")
 
 
 def _phase_refusals(
-    terms: Terms,
-    agent: AgentSettings,
-    verifier: Verifier,
-    configuration: Mapping[str, Json],
-    backend: SandboxBackend,
+    terms: Terms, phases: Task | Step, task: Task, configuration: Mapping[str, Json], backend: SandboxBackend
 ) -> Iterator[tuple[str, str]]:
     """Users, and networks of a phase that are not the environment's."""
-    capable = backend.capabilities()
+    capable, services = backend.capabilities(), task.environment.services
+    switches = capable.switches_network and (services is None or not services.beside)
     shared = {"agent": "the agent works"}
     if terms.mode is VerificationMode.LIVE:
         shared["verifier"] = "a live verifier runs"
     for phase, user, reach in (
-        ("agent", agent.user, terms.agent_reach),
-        ("verifier", verifier.user, terms.verifier_reach),
+        ("agent", phases.agent.user, terms.agent_reach),
+        ("verifier", phases.verifier.user, terms.verifier_reach),
     ):
         if capable.users is not None and user not in _OURS:
             yield f"{phase}.user", f"user {user!r} can't be had in this sandbox"
         if reach == terms.reach:
             continue
-        if phase in shared and not capable.switches_network:
+        if phase in shared and not switches:
             yield f"{phase}.network_mode", f"differs from the environment's, and {shared[phase]} in that same sandbox"
         else:
             yield from _network(phase, reach, configuration, backend)
@@ -222,18 +246,28 @@ def _network(
         yield field, f"{wanted!r} is more than policy.network = 'no-network' lets it have"
 
 
-def _services(artifacts: Sequence[Artifact]) -> Iterator[tuple[str, str]]:
+def _services(artifacts: Sequence[Artifact], task: Task, capable: Capabilities) -> Iterator[tuple[str, str]]:
+    known = _service_names(task, capable)
     for number, artifact in enumerate(artifacts):
-        if artifact.service not in (None, _MAIN):
+        if artifact.service is not None and artifact.service not in known:
             yield f"artifacts[{number}].service", f"there is no service {artifact.service!r} in this sandbox"
 
 
+def _service_names(task: Task, capable: Capabilities) -> Collection[str]:
+    """Those that a hook or an artifact may name."""
+    services = task.environment.services
+    return services.names if services is not None and capable.services else (MAIN,)
+
+
 def _verifier_extras(task: Task, verifier: Verifier, capable: Capabilities) -> Iterator[tuple[str, str]]:
+    known = _service_names(task, capable)
     for number, hook in enumerate(verifier.collect):
-        if hook.service != _MAIN:
+        if hook.service not in known:
             yield f"verifier.collect[{number}].service", f"there is no service {hook.service!r} in this sandbox"
         if capable.users is not None and hook.user not in _OURS:
             yield f"verifier.collect[{number}].user", f"user {hook.user!r} can't be had in this sandbox"
     own = verifier.environment
     if not capable.builds and own is not None and own.has_image and (verifier.bundled_tests or own != task.environment):
         yield "verifier.environment", "needs an image, which this sandbox does not have"
+    if capable.builds and own is not None and own.compose and own != task.environment:
+        yield "verifier.environment", "has a Compose file; only the task's own environment can have services"

@@ -7,6 +7,7 @@ SandboxError
 ├── ExecChannelError        the way to its first process broke: infrastructure
 ├── HostDiskFull            the host's disk had no room while it ran: infrastructure
 ├── SandboxGone             it was destroyed or died
+├── ServiceStopped          the program of a service beside it has ended
 ├── NodeLost                it went with its machine: infrastructure, elsewhere at once
 └── TransferRefused         what came out was hostile or too large
     └── NothingThere        there is nothing at that path
@@ -31,6 +32,7 @@ __all__ = [
     "SandboxError",
     "SandboxGone",
     "SandboxStartError",
+    "ServiceStopped",
     "TransferRefused",
     "UnsupportedByBackend",
 ]
@@ -101,6 +103,12 @@ class SandboxGone(SandboxError):
     """The sandbox is no longer there."""
 
     code = "sandbox-gone"
+
+
+class ServiceStopped(SandboxError):
+    """The service does not run any more."""
+
+    code = "sandbox-service-stopped"
 
 
 class NodeLost(SandboxError):

@@ -35,10 +35,12 @@ from proctor.sandboxes.interfaces import (
     Reach,
     Sandbox,
     SandboxSpec,
+    Service,
     Snapshot,
     Strength,
     TransferLimits,
 )
+from proctor.sandboxes.requests import only_itself, refuse_services
 from proctor.sandboxes.system_paths import belongs_to_system, runs_at_start
 
 __all__ = ["ExecHandler", "FakeBackend", "FakeFile", "FakeSandbox", "exits", "rewards"]
@@ -103,6 +105,7 @@ class FakeBackend:
             host=True,
             builds=False,
             snapshots=True,
+            services=False,
             limits=_STRENGTHS,
         )
 
@@ -118,7 +121,7 @@ class FakeBackend:
         """Everything is here."""
         return image or "host"
 
-    async def build(self, folder: Path, timeout_sec: float) -> str:
+    async def build(self, folder: Path, timeout_sec: float, dockerfile: str = "Dockerfile") -> str:
         """Nothing is built here."""
         raise UnsupportedByBackend("an image can't be built here", where=str(folder))
 
@@ -126,6 +129,7 @@ class FakeBackend:
         """Make a sandbox."""
         if spec.user not in (None, "agent", "root"):
             raise UnsupportedByBackend(f"no user {spec.user!r}", where="user")
+        refuse_services(spec)
         sandbox = FakeSandbox(self, spec, self._base(spec))
         self.sandboxes[sandbox.id] = sandbox
         return sandbox
@@ -278,6 +282,10 @@ class FakeSandbox:
         """Bytes of all files."""
         self._refuse_when_gone()
         return sum(len(file.content) for file in self.files.values())
+
+    def service(self, name: str) -> Service:
+        """Itself; there is no other."""
+        return only_itself(self, name, self.spec.place.name)
 
     async def destroy(self) -> None:
         """Forget it. Safe to repeat."""

@@ -19,19 +19,25 @@ __all__ = [
     "RELAY",
     "Capabilities",
     "Check",
+    "Condition",
     "ExecRequest",
     "ExecResult",
     "Labels",
     "LimitKind",
     "Limits",
     "Network",
+    "Place",
+    "Probe",
     "Reach",
     "Sandbox",
     "SandboxBackend",
     "SandboxSpec",
+    "Service",
+    "ServiceSpec",
     "Snapshot",
     "Strength",
     "TransferLimits",
+    "Volume",
 ]
 
 
@@ -109,6 +115,65 @@ class Snapshot:
     """Paths of the image's own system (interpreters, test tools) that the sandbox had changed."""
 
 
+class Condition(StrEnum):
+    """What a container waits for in another, in Compose's words."""
+
+    STARTED = "service_started"
+    HEALTHY = "service_healthy"
+    COMPLETED = "service_completed_successfully"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Probe:
+    """A command that succeeds when a service is ready. Without words there is none, whatever its image says."""
+
+    argv: tuple[str, ...] = ()
+    interval_sec: float = 30.0
+    timeout_sec: float = 30.0
+    start_period_sec: float = 0.0
+    retries: int = 3
+
+
+@dataclass(frozen=True, kw_only=True)
+class Volume:
+    """A place for files that containers of one sandbox share, by its name among them."""
+
+    name: str
+    read_only: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Place:
+    """Where a container stands among those of its sandbox: by what name, and what it shares with whom."""
+
+    name: str = "main"
+    networks: frozenset[str] = frozenset({"default"})
+    """It sees those that share one of these with it."""
+    outward: bool = True
+    """Whether it reaches what the sandbox's network lets it reach; else the others only."""
+    volumes: Mapping[str, Volume] = field(default_factory=dict)
+    """By the absolute path where each is."""
+    files: Mapping[str, Path] = field(default_factory=dict)
+    """Host files and trees copied in, by the absolute path where each goes."""
+    needs: Mapping[str, Condition] = field(default_factory=dict)
+    """What it waits for in others before it starts; the sandbox itself waits for it before ``create`` returns."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServiceSpec:
+    """A container that runs its own program beside the sandbox's commands."""
+
+    place: Place
+    image: str
+    """As ``pull`` or ``build`` named it."""
+    entrypoint: tuple[str, ...] | None = None
+    command: tuple[str, ...] | None = None
+    """``None``: as the image says."""
+    env: Mapping[str, str] = field(default_factory=dict)
+    probe: Probe | None = None
+    """``None``: as the image says."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class SandboxSpec:
     """What to create. Raised before anything starts: ``UnsupportedByBackend`` naming the field."""
@@ -129,6 +194,10 @@ class SandboxSpec:
     """Start from this final state instead of the bare image."""
     restore_system: bool = False
     """With ``base``: leave out what it changed of the system's own paths."""
+    services: tuple[ServiceSpec, ...] = ()
+    """What runs beside it; ``create`` returns when all of them are ready."""
+    place: Place = field(default_factory=Place)
+    """Where the sandbox itself stands among its services."""
 
 
 OutputSink = Callable[[str, bytes], None]
@@ -191,6 +260,8 @@ class Capabilities:
     builds: bool
     """Whether images are pulled from registries and built from Dockerfiles."""
     snapshots: bool
+    services: bool
+    """Whether other containers can run beside a sandbox."""
     limits: Mapping[LimitKind, Strength]
 
 
@@ -202,6 +273,27 @@ class Check:
     ok: bool
     detail: str
     remedy: str = ""
+
+
+class Service(Protocol):
+    """A container beside a sandbox, or the sandbox itself, for what a task does in either."""
+
+    @property
+    def workdir(self) -> str:
+        """Where its commands start."""
+        ...
+
+    async def exec(self, request: ExecRequest) -> ExecResult:
+        """Run a command to its end, timeout or limit. Raises ``ServiceStopped`` where its own program has ended."""
+        ...
+
+    async def get(self, source: str, destination: Path, limits: TransferLimits | None = None) -> None:
+        """Copy a file or tree out to a new host path, also when its program has ended. Raises ``TransferRefused``."""
+        ...
+
+    async def kill_session(self, session: str) -> None:
+        """Kill what is left of the execs of that session name. Returns when they are gone."""
+        ...
 
 
 class Sandbox(Protocol):
@@ -267,8 +359,12 @@ class Sandbox(Protocol):
         """Bytes that the sandbox's own files take on the host's disk."""
         ...
 
+    def service(self, name: str) -> Service:
+        """The container of that name beside it, itself under its own. Raises ``UnsupportedByBackend``."""
+        ...
+
     async def destroy(self) -> None:
-        """Kill everything and remove every trace. Safe to repeat."""
+        """Kill everything, services too, and remove every trace. Safe to repeat."""
         ...
 
 
@@ -296,8 +392,8 @@ class SandboxBackend(Protocol):
         """Have an image here; what it is by digest, ``host`` for the host's userland. Raises ``ImagePullFailed``."""
         ...
 
-    async def build(self, folder: Path, timeout_sec: float) -> str:
-        """The image of a folder with a ``Dockerfile``, built once for the same content; says what it is by digest.
+    async def build(self, folder: Path, timeout_sec: float, dockerfile: str = "Dockerfile") -> str:
+        """The image of a folder with such a file, built once for the same content; says what it is by digest.
 
         Raises ``ImagePullFailed``, and ``UnsupportedByBackend`` where nothing can be built.
         """
@@ -308,9 +404,10 @@ class SandboxBackend(Protocol):
         ...
 
     async def leaked(self, is_live: Callable[[Labels], Awaitable[bool]]) -> int:
-        """How many ``reap`` would remove."""
+        """How many things ``reap`` would remove."""
         ...
 
     async def reap(self, is_live: Callable[[Labels], Awaitable[bool]]) -> int:
-        """Remove sandboxes whose expiry passed or whose owner is dead and not live; returns how many."""
+        """Remove sandboxes, services, networks and volumes whose expiry passed or whose owner is dead and not live;
+        returns how many."""
         ...

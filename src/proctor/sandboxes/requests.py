@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 from proctor.sandboxes.errors import SandboxError, TransferRefused, UnsupportedByBackend
 from proctor.sandboxes.files.confined import parts_of
-from proctor.sandboxes.interfaces import ExecRequest
+from proctor.sandboxes.interfaces import ExecRequest, SandboxSpec, Service
 
-__all__ = ["refuse_words", "workdir_parts"]
+__all__ = ["only_itself", "refuse_services", "refuse_words", "workdir_parts"]
 
 
 def refuse_words(request: ExecRequest, environment: Mapping[str, str]) -> None:
@@ -27,3 +27,16 @@ def workdir_parts(workdir: str) -> tuple[str, ...]:
         return parts_of(workdir)
     except TransferRefused as error:
         raise UnsupportedByBackend(error.message, where="workdir") from error
+
+
+def refuse_services(spec: SandboxSpec) -> None:
+    """Raise ``UnsupportedByBackend`` where services are asked for, for backends that have none."""
+    if spec.services or spec.place.volumes or spec.place.files:
+        raise UnsupportedByBackend("nothing can run beside a sandbox here", where="services")
+
+
+def only_itself(sandbox: Service, name: str, own: str) -> Service:
+    """What a sandbox without services has of that name. Raises ``UnsupportedByBackend``."""
+    if name != own:
+        raise UnsupportedByBackend(f"there is no service {name!r}", where="services")
+    return sandbox

@@ -58,7 +58,7 @@ class TaskTree:
     files: list[TaskFile] = field(default_factory=list)
     problems: list[TaskProblem] = field(default_factory=list)
     texts: dict[str, bytes] = field(default_factory=dict)
-    """The bytes of small files that are parsed: those at the top, and instructions of steps."""
+    """The bytes of small files that are parsed: those at the top, instructions of steps, and Compose's."""
 
     def refuse(self, path: str, reason: str, *, field: str | None = None) -> None:
         """Record a problem of one path."""
@@ -203,7 +203,7 @@ def _add(tree: TaskTree, path: str, source: str) -> int:
     if refused is not None:
         tree.refuse(path, refused)
         return 0
-    keep = "/" not in path or path.endswith("/instruction.md")
+    keep = "/" not in path or path.endswith(("/instruction.md", "/docker-compose.yaml"))
     try:
         sha256, size, text = _hash(source, keep)
     except OSError as error:

@@ -11,6 +11,8 @@ from enum import StrEnum
 
 from pydantic import JsonValue
 
+from proctor.suites.services import Composed
+
 __all__ = [
     "DEFAULT_WORKDIR",
     "AgentSettings",
@@ -158,6 +160,10 @@ class Environment:
     docker_image: str | None = None
     dockerfile: bool = False
     compose: bool = False
+    services: Composed | None = None
+    """What the Compose file declares; ``None`` without one, or where it can't be had."""
+    compose_problems: tuple[TaskProblem, ...] = ()
+    """Why it can't be had: the task is of use only where its image is not needed."""
     image_reason: str = ""
     """What in the task's files asks for an image, where that is known more closely than by a file's name."""
     build_timeout_sec: float = 600.0
@@ -177,7 +183,7 @@ class Environment:
 
     @property
     def has_image(self) -> bool:
-        """Whether an image is named or can be built."""
+        """Whether an image is named or can be built, or Compose says of which."""
         return self.docker_image is not None or self.dockerfile or self.compose
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 
 from proctor.suites.errors import VariableMissing
 
-__all__ = ["malformed_reference", "resolve_variables", "variable_names"]
+__all__ = ["malformed_reference", "resolve_variables", "variable_names", "variable_reference"]
 
 _WHOLE = re.compile(r"\$\{(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?::-(?P<default>.*))?\}", re.DOTALL)
 _PART = re.compile(r"\$\{[A-Za-z_][A-Za-z0-9_]*(?::-[^}]*)?\}")
@@ -26,6 +26,12 @@ def variable_names(*tables: Mapping[str, str]) -> frozenset[str]:
 def resolve_variables(table: Mapping[str, str], known: Mapping[str, str]) -> dict[str, str]:
     """The table with its references replaced. Raises ``VariableMissing`` for a name that is not known."""
     return {key: _resolved(key, value, known) for key, value in table.items()}
+
+
+def variable_reference(value: str) -> str | None:
+    """The name that a value refers to as a whole, or ``None``."""
+    match = _WHOLE.fullmatch(value)
+    return None if match is None else match["name"]
 
 
 def malformed_reference(values: Iterable[str]) -> str | None:

@@ -22,6 +22,7 @@ from proctor.sandboxes.interfaces import (
     Sandbox,
     SandboxBackend,
     SandboxSpec,
+    Service,
     Snapshot,
     Strength,
     TransferLimits,
@@ -64,11 +65,11 @@ class FaultyBackend:
             raise ImagePullFailed("docker pull: unexpected EOF", engine_exit=PULL_DROPPED, where=image)
         return await self._backend.pull(image)
 
-    async def build(self, folder: Path, timeout_sec: float) -> str:
+    async def build(self, folder: Path, timeout_sec: float, dockerfile: str = "Dockerfile") -> str:
         """``pull_drop``: as a build ends whose base image does not come."""
         if self._hit.makes(FaultKind.PULL_DROP):
             raise ImagePullFailed("docker build: unexpected EOF", engine_exit=PULL_DROPPED, where=str(folder))
-        return await self._backend.build(folder, timeout_sec)
+        return await self._backend.build(folder, timeout_sec, dockerfile)
 
     async def create(self, spec: SandboxSpec) -> Sandbox:
         """``full_disk``: the host has no room for the sandbox's files."""
@@ -159,6 +160,10 @@ class FaultySandbox:
     async def disk_used(self) -> int:
         """The real one's."""
         return await self._sandbox.disk_used()
+
+    def service(self, name: str) -> Service:
+        """The real one's: no fault is made in it."""
+        return self._sandbox.service(name)
 
     async def destroy(self) -> None:
         """The real one's."""

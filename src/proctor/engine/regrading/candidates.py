@@ -17,6 +17,7 @@ from uuid import UUID
 from sqlalchemy import Connection
 
 from proctor.database.queries import run_query
+from proctor.engine.artifacts import is_of_service
 from proctor.engine.outcomes import OutcomeClass
 from proctor.engine.planning import RunSetRow
 from proctor.engine.terms import terms_of
@@ -146,6 +147,9 @@ def _obstacle(row: Any, task: StoredTask) -> str | None:
         terms_of(task.task, row.document, step).mode is VerificationMode.LIVE for step in task.task.steps or (None,)
     ):
         return "its verifier is live, and what ran beside it is gone"
+    artifacts = (*task.task.artifacts, *(one for step in task.task.steps for one in step.artifacts))
+    if any(is_of_service(artifact) for artifact in artifacts):
+        return "its verifier gets files of a service, and no state holds those"
     kept = _states(row.artifacts)
     missing = [name for name in _state_names(task.task) if name not in kept]
     return f"no {missing[0]} was kept" if missing else None

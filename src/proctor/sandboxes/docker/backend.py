@@ -4,32 +4,34 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import json
 import os
 import shutil
 import tempfile
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime
+from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO, Any, TypeVar
 from uuid import uuid4
 
 from proctor.sandboxes.docker import images
+from proctor.sandboxes.docker.ceilings import ceilings
 from proctor.sandboxes.docker.credentials import Credentials
-from proctor.sandboxes.docker.defaults import DEFAULTS
 from proctor.sandboxes.docker.engine import Engine, EngineError, EngineMissing, connect, connected
 from proctor.sandboxes.docker.fetching import Fetching
-from proctor.sandboxes.docker.labels import OURS, labels_of, written
+from proctor.sandboxes.docker.labels import OURS, written
+from proctor.sandboxes.docker.leftovers import leftovers
 from proctor.sandboxes.docker.networks import ContainerNetwork, Ways, engine_network
 from proctor.sandboxes.docker.removing import remove
 from proctor.sandboxes.docker.sandbox import Container, DockerSandbox
 from proctor.sandboxes.docker.scripts import KEEP
+from proctor.sandboxes.docker.services import Cell
 from proctor.sandboxes.docker.states import filtered
-from proctor.sandboxes.docker.tars import first_file, folders_tar
+from proctor.sandboxes.docker.tars import folders_tar
+from proctor.sandboxes.docker.transfers import passwd_of
 from proctor.sandboxes.docker.users import User, default_user, read_users
-from proctor.sandboxes.errors import SandboxStartError, TransferRefused, UnsupportedByBackend
+from proctor.sandboxes.errors import SandboxError, SandboxStartError, TransferRefused, UnsupportedByBackend
 from proctor.sandboxes.interfaces import (
     RELAY,
     Capabilities,
@@ -43,19 +45,15 @@ from proctor.sandboxes.interfaces import (
     Snapshot,
     Strength,
 )
-from proctor.sandboxes.owners import owner_is_dead
 from proctor.sandboxes.requests import workdir_parts
 
 __all__ = ["DockerBackend", "mark_of"]
 
-_DROPPED = ("NET_RAW", "MKNOD", "AUDIT_WRITE")
-"""Of the engine's own set of capabilities: what lets a container forge packets, devices or audit records."""
 _FOLDERS = ("logs", "logs/agent", "logs/user-agent", "logs/verifier", "logs/artifacts", "tests", "solution")
 """The places that the field's tasks know (04)."""
 _ON_THIS_KERNEL = (None, "runc", "crun")
 """Runtimes whose containers have the network of the machine's own kernel, which can be entered and switched; gVisor's
 have one of their own."""
-_PASSWD_BYTES = 1 << 20
 _T = TypeVar("_T")
 
 
@@ -86,6 +84,7 @@ class DockerBackend:
             host=False,
             builds=True,
             snapshots=True,
+            services=True,
             limits={
                 LimitKind.MEMORY: Strength.ENFORCED,
                 LimitKind.CPU: Strength.ENFORCED,
@@ -141,10 +140,11 @@ class DockerBackend:
         async with connected() as engine:
             return await images.ensure(engine, _named(image), self._fetching)
 
-    async def build(self, folder: Path, timeout_sec: float) -> str:
-        """The image of a folder with a ``Dockerfile``; says its id. Raises ``ImagePullFailed``."""
+    async def build(self, folder: Path, timeout_sec: float, dockerfile: str = images.DOCKERFILE) -> str:
+        """The image of a folder with such a file; says its id. Raises ``ImagePullFailed``."""
+        source = images.BuildSource(folder=folder, dockerfile=dockerfile)
         async with connected() as engine:
-            return await images.build(engine, folder, timeout_sec, {OURS: self._mark}, self._fetching)
+            return await images.build(engine, source, timeout_sec, {OURS: self._mark}, self._fetching)
 
     async def create(self, spec: SandboxSpec) -> Sandbox:
         """Start a sandbox. Raises ``UnsupportedByBackend`` before launch or ``SandboxStartError``."""
@@ -158,29 +158,33 @@ class DockerBackend:
 
     async def _create(self, engine: Engine, image: str, spec: SandboxSpec) -> Sandbox:
         name = f"proctor-{uuid4().hex}"
+        labels = written(spec.labels, self._mark, name)
+        cell = Cell(engine, name, spec, labels, self._runtime)
         made: str | None = None
         relay: Path | None = None
         try:
             self._ways(engine).refuse(spec.reach)
             relay = _relay_folder(engine) if spec.relay else None
             known = await images.find(engine, image)
-            body = self._body(known, spec, relay, await engine_network(engine, spec.reach))
-            made = (await engine.ask("POST", "containers/create", body, name=name))["Id"]
-            users = read_users(await _passwd(engine, made))
+            await cell.lay()
+            body = self._body(known, spec, labels, relay)
+            body["HostConfig"]["NetworkMode"] = await engine_network(engine, spec.reach)
+            made = (await engine.ask("POST", "containers/create", cell.joined(body, spec.place), name=name))["Id"]
+            users = read_users(await passwd_of(engine, made))
             user = _chosen(spec.user, known, users)
             workdir = spec.workdir or known["Config"].get("WorkingDir") or "/"
-            container = Container(id=made, name=name, user=user, users=users, workdir=workdir, relay=relay)
-            connected_by = ContainerNetwork(engine, made, spec.reach, self._ways(engine))
-            sandbox = DockerSandbox(engine, container, spec, self._strengths(spec), connected_by, self._destroyed)
+            container = Container(id=made, name=name, user=user, users=users, workdir=workdir, relay=relay, beside=cell)
+            network = ContainerNetwork(engine, made, spec, self._ways(engine))
+            sandbox = DockerSandbox(engine, container, spec, self._strengths(spec), network, self._destroyed)
+            await cell.enter(made, spec.place)
             await self._fill(sandbox, spec, user, workdir)
+            await cell.up()
             self._open[name] = sandbox
             return sandbox
         except BaseException:
-            if made is not None:
-                await asyncio.shield(remove(engine, made))
+            await asyncio.shield(_undo(engine, made, cell))
             if relay is not None:
                 shutil.rmtree(relay, ignore_errors=True)
-            await engine.close()
             raise
 
     async def _fill(self, sandbox: DockerSandbox, spec: SandboxSpec, user: User, workdir: str) -> None:
@@ -201,10 +205,9 @@ class DockerBackend:
             await sandbox.exec(ExecRequest(argv=argv, user="root", cwd="/"))
         await sandbox.begin()
 
-    def _body(self, image: Mapping[str, Any], spec: SandboxSpec, relay: Path | None, network: str) -> dict[str, Any]:
-        limits = spec.limits
-        memory = (limits.memory_mb or DEFAULTS.memory_mb or 0) * 1000**2
-        file_size = (limits.file_size_mb or DEFAULTS.file_size_mb or 0) * 1024**2
+    def _body(
+        self, image: Mapping[str, Any], spec: SandboxSpec, labels: Mapping[str, str], relay: Path | None
+    ) -> dict[str, Any]:
         return {
             "Image": image["Id"],
             "Entrypoint": ["/bin/sh", "-c", KEEP],
@@ -212,22 +215,12 @@ class DockerBackend:
             "User": "0:0",
             "WorkingDir": "/",
             "OpenStdin": True,
-            "Labels": written(spec.labels, self._mark),
+            "Labels": labels,
             "HostConfig": {
+                **ceilings(spec.limits, self._runtime),
                 "Init": True,
-                "NetworkMode": network,
-                "Memory": memory,
-                "MemorySwap": memory,
-                "NanoCpus": int((limits.cpus or 0) * 1e9),
-                "PidsLimit": limits.pids or DEFAULTS.pids,
-                "CapDrop": list(_DROPPED),
-                "Ulimits": [
-                    {"Name": "fsize", "Soft": file_size, "Hard": file_size},
-                    {"Name": "core", "Soft": 0, "Hard": 0},
-                ],
                 "Binds": [f"{relay}:{RELAY}:ro"] if relay is not None else [],
                 "LogConfig": {"Type": "none", "Config": {}},
-                **({"Runtime": self._runtime} if self._runtime else {}),
             },
         }
 
@@ -241,32 +234,19 @@ class DockerBackend:
     # --- what was left ------------------------------------------------------------------------------------------------
 
     async def leaked(self, is_live: Callable[[Labels], Awaitable[bool]]) -> int:
-        """How many sandboxes ``reap`` would remove."""
+        """How many containers, networks and volumes ``reap`` would remove."""
         async with connected() as engine:
-            return len([one async for one in self._outlived(engine, is_live)])
+            return len([one async for one in leftovers(engine, self._mark, is_live)])
 
     async def reap(self, is_live: Callable[[Labels], Awaitable[bool]]) -> int:
-        """Remove sandboxes whose expiry passed or whose owner is dead and not live; returns how many."""
-        removed = 0
+        """Remove whatever's expiry passed or whose owner is dead and not live; returns how many things."""
         async with connected() as engine:
-            async for container, name in self._outlived(engine, is_live):
-                known = self._open.get(name)
-                await (known.destroy() if known is not None else remove(engine, container))
-                removed += 1
-        return removed
-
-    async def _outlived(
-        self, engine: Engine, is_live: Callable[[Labels], Awaitable[bool]]
-    ) -> AsyncIterator[tuple[str, str]]:
-        """The id and name of each of ours whose time or owner is over."""
-        wanted = json.dumps({"label": [f"{OURS}={self._mark}"]})
-        for one in await engine.ask("GET", "containers/json", all=True, filters=wanted):
-            labels = labels_of(one["Labels"])
-            if labels is None:
-                continue
-            outlived = datetime.now(UTC) >= labels.expires_at or owner_is_dead(labels)
-            if outlived and not await is_live(labels):
-                yield one["Id"], one["Names"][0].lstrip("/")
+            found = [one async for one in leftovers(engine, self._mark, is_live)]
+            for known in [self._open[name] for name in {one.cell for one in found} if name in self._open]:
+                await known.destroy()
+            for one in found:
+                await one.remove(engine, one.id)
+        return len(found)
 
 
 def mark_of(folder: Path) -> str:
@@ -278,6 +258,16 @@ def _named(image: str | None) -> str:
     if image is None:
         raise UnsupportedByBackend("a container needs an image, and the task names none", where="image")
     return image
+
+
+async def _undo(engine: Engine, made: str | None, cell: Cell) -> None:
+    """Nothing stays of a sandbox that could not be made; what can't be removed now is the reaper's."""
+    with suppress(SandboxError):
+        if made is not None:
+            await remove(engine, made)
+    with suppress(SandboxError):
+        await cell.remove()
+    await engine.close()
 
 
 def _relay_folder(engine: Engine) -> Path:
@@ -303,15 +293,6 @@ def _unpacked(base: Snapshot, out: IO[bytes], restore_system: bool) -> Sequence[
             raise TransferRefused("not the snapshot that was kept: its digest differs", where=str(base.path))
         file.seek(0)
         return filtered(file, out, restore_system=restore_system)
-
-
-async def _passwd(engine: Engine, container: str) -> bytes:
-    """An image that has none has root alone."""
-    try:
-        async with engine.send("GET", f"containers/{container}/archive", path="/etc/passwd") as answer:
-            return await first_file(answer.content.iter_chunked(1 << 16), _PASSWD_BYTES)
-    except EngineError:
-        return b""
 
 
 def _apart(work: Coroutine[Any, Any, _T]) -> _T:

@@ -130,10 +130,9 @@ async def connected() -> AsyncIterator[Engine]:
         await engine.close()
 
 
-async def _pieces(tar: IO[bytes]) -> AsyncIterator[bytes]:
-    """An engine may answer before it has read a tar to its end, and then the file is closed: no thread may be reading
-    it, as one of the library's would."""
-    while piece := tar.read(_PIECE):
+async def _pieces(file: IO[bytes]) -> AsyncIterator[bytes]:
+    """A file's content, read here and not in a thread: an engine may answer, and the file be closed, before its end."""
+    while piece := file.read(_PIECE):
         yield piece
 
 

@@ -9,6 +9,7 @@ import re
 from collections import deque
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 from urllib.parse import quote
@@ -18,7 +19,9 @@ from proctor.sandboxes.docker.fetching import Fetching
 from proctor.sandboxes.docker.tars import pack
 from proctor.sandboxes.errors import ExecChannelError, ImagePullFailed
 
-__all__ = ["build", "ensure", "find"]
+__all__ = ["DOCKERFILE", "BuildSource", "build", "ensure", "find"]
+
+DOCKERFILE = "Dockerfile"
 
 _REPOSITORY = "proctor-environment"
 """Images that we build are tagged with it and the digest of what they were built from."""
@@ -35,6 +38,14 @@ _MARKS = {
 _FIRST_RETRY_SEC = 5
 """An engine waits so long after a layer was cut off, and then ever longer, for minutes. Trying again is ours, with its
 class on record and the cell's place given to another."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class BuildSource:
+    """A folder, all of which is sent to the engine, and the file in it that says how."""
+
+    folder: Path
+    dockerfile: str = DOCKERFILE
 
 
 async def find(engine: Engine, image: str) -> Mapping[str, Any]:
@@ -62,34 +73,37 @@ async def ensure(engine: Engine, image: str, fetching: Fetching) -> str:
     return str(digests[0]) if digests else str(found["Id"])
 
 
-async def build(engine: Engine, folder: Path, timeout_sec: float, labels: Mapping[str, str], fetching: Fetching) -> str:
+async def build(
+    engine: Engine, source: BuildSource, timeout_sec: float, labels: Mapping[str, str], fetching: Fetching
+) -> str:
     """Build a folder's Dockerfile unless that was done before; the image's id. Raises ``ImagePullFailed``."""
-    if not (folder / "Dockerfile").is_file():
-        raise ImagePullFailed("there is no Dockerfile", where=str(folder))
+    folder = source.folder
+    if not (folder / source.dockerfile).is_file():
+        raise ImagePullFailed(f"there is no {source.dockerfile}", where=str(folder))
     with pack(folder, ".", (0, 0), times=False) as context:
-        digest = await asyncio.to_thread(_digest, context)
+        digest = await asyncio.to_thread(_digest, context, source.dockerfile)
         tag = f"{_REPOSITORY}:{digest[:32]}"
         async with fetching.alone(tag):
             try:
                 return str((await find(engine, tag))["Id"])
             except ImagePullFailed:
                 headers = await fetching.build_headers()
-                async with _in_time(timeout_sec, folder):
-                    await _build(engine, context, tag, labels, folder, headers)
+                async with _in_time(timeout_sec, source):
+                    await _build(engine, context, tag, labels, source, headers)
             return str((await find(engine, tag))["Id"])
 
 
 @asynccontextmanager
-async def _in_time(timeout_sec: float, folder: Path) -> AsyncIterator[None]:
+async def _in_time(timeout_sec: float, source: BuildSource) -> AsyncIterator[None]:
     try:
         async with asyncio.timeout(timeout_sec):
             yield
     except TimeoutError as error:
-        raise ImagePullFailed(f"the build took more than {timeout_sec:.0f} s", where=str(folder)) from error
+        raise ImagePullFailed(f"the build took more than {timeout_sec:.0f} s", where=str(source.folder)) from error
 
 
-def _digest(context: IO[bytes]) -> str:
-    digest = hashlib.sha256()
+def _digest(context: IO[bytes], dockerfile: str) -> str:
+    digest = hashlib.sha256(b"" if dockerfile == DOCKERFILE else f"{dockerfile}\0".encode())
     while piece := context.read(1 << 20):
         digest.update(piece)
     context.seek(0)
@@ -97,10 +111,16 @@ def _digest(context: IO[bytes]) -> str:
 
 
 async def _build(
-    engine: Engine, context: IO[bytes], tag: str, labels: Mapping[str, str], folder: Path, headers: Mapping[str, str]
+    engine: Engine,
+    context: IO[bytes],
+    tag: str,
+    labels: Mapping[str, str],
+    source: BuildSource,
+    headers: Mapping[str, str],
 ) -> None:
     words: deque[str] = deque(maxlen=20)
-    options = {"t": tag, "labels": json.dumps(dict(labels)), "rm": True, "forcerm": True}
+    folder, own = source.folder, json.dumps(dict(labels))
+    options = {"t": tag, "labels": own, "dockerfile": source.dockerfile, "rm": True, "forcerm": True}
     try:
         async with engine.send("POST", "build", data=context, headers=headers, **options) as answer:
             async for line in answer.content:

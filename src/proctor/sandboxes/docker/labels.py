@@ -8,16 +8,19 @@ from uuid import UUID
 
 from proctor.sandboxes.interfaces import Labels
 
-__all__ = ["OURS", "labels_of", "written"]
+__all__ = ["CELL", "OURS", "labels_of", "written"]
 
 OURS = "dev.proctor.sandbox"
 """On everything that we make; its value is the installation's own mark, so that none reaps another's."""
+CELL = f"{OURS}.cell"
+"""The name of the sandbox that a thing belongs to, itself or a service, network or volume beside it."""
 
 
-def written(labels: Labels, mark: str) -> dict[str, str]:
-    """Labels as an engine keeps them."""
+def written(labels: Labels, mark: str, cell: str) -> dict[str, str]:
+    """Labels as an engine keeps them, on everything of the sandbox ``cell``."""
     return {
         OURS: mark,
+        CELL: cell,
         f"{OURS}.tenant": str(labels.tenant),
         f"{OURS}.run-set": str(labels.run_set),
         f"{OURS}.attempt": str(labels.attempt),

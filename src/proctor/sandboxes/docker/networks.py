@@ -17,7 +17,7 @@ from proctor.sandboxes.docker.labels import OURS
 from proctor.sandboxes.egress import PROXY, EgressProxy, Rules, proxy_variables
 from proctor.sandboxes.egress.namespaces import listener_in
 from proctor.sandboxes.errors import SandboxStartError, UnsupportedByBackend
-from proctor.sandboxes.interfaces import Network, Reach
+from proctor.sandboxes.interfaces import Network, Reach, SandboxSpec
 
 __all__ = ["ContainerNetwork", "Ways", "engine_network"]
 
@@ -45,15 +45,16 @@ class Ways:
 class ContainerNetwork:
     """The network of one container; the caller sees to it that nothing starts, stops or switches in between."""
 
-    def __init__(self, engine: Engine, container: str, reach: Reach, ways: Ways) -> None:
+    def __init__(self, engine: Engine, container: str, spec: SandboxSpec, ways: Ways) -> None:
         self._engine, self._container, self._ways = engine, container, ways
-        self.reach = reach
+        self._beside = [service.place.name for service in spec.services]
+        self.reach = spec.reach
         self._proxy: EgressProxy | None = None
 
     @property
     def variables(self) -> Mapping[str, str]:
         """What commands must know to find their way out."""
-        return proxy_variables() if self.reach.network is Network.ALLOWLIST else {}
+        return proxy_variables(self._beside) if self.reach.network is Network.ALLOWLIST else {}
 
     async def started(self) -> None:
         """The container's first process is new, and so is its loopback. Raises ``SandboxStartError``."""
@@ -64,8 +65,8 @@ class ContainerNetwork:
     async def switch(self, reach: Reach) -> None:
         """Give a running container another network. Raises ``UnsupportedByBackend``, ``EngineError``."""
         self._ways.refuse(reach)
-        if not self._ways.switches:
-            raise UnsupportedByBackend("its runtime can't give a running container another network", where="network")
+        if self._beside or not self._ways.switches:
+            raise UnsupportedByBackend("this running container can't be given another network", where="network")
         was, wanted = await engine_network(self._engine, self.reach), await engine_network(self._engine, reach)
         if was != wanted:
             body = {"Container": self._container, "Force": True}

@@ -1,4 +1,4 @@
-"""The end of a container, also where its engine is just being started again."""
+"""The end of what is an engine's, also where it is just being started again."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import asyncio
 from proctor.sandboxes.docker.engine import Engine, EngineError
 from proctor.sandboxes.errors import ExecChannelError
 
-__all__ = ["remove"]
+__all__ = ["remove", "remove_network", "remove_volume"]
 
 _PAUSES = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0)
 """Seconds between tries: an engine is back within half a minute, or the reaper sees to what is left."""
@@ -15,15 +15,30 @@ _PAUSES = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0)
 
 async def remove(engine: Engine, container: str) -> None:
     """Kill and remove it with its volumes; one that is gone is well. Raises ``EngineError``."""
+    await _delete(engine, f"containers/{container}", force=True, v=True)
+
+
+async def remove_network(engine: Engine, network: str) -> None:
+    """Remove a network that no container is in; one that is gone is well. Raises ``EngineError``."""
+    await _delete(engine, f"networks/{network}")
+
+
+async def remove_volume(engine: Engine, volume: str) -> None:
+    """Remove a volume that no container has; one that is gone is well. Raises ``EngineError``."""
+    await _delete(engine, f"volumes/{volume}")
+
+
+async def _delete(engine: Engine, what: str, **params: object) -> None:
     for pause in (*_PAUSES, None):
         try:
-            await engine.ask("DELETE", f"containers/{container}", force=True, v=True)
+            await engine.ask("DELETE", what, None, **params)
             return
         except EngineError as error:
             if error.status in (404, 409):  # gone, or another is at it
                 return
-            raise
+            if error.status != 403 or pause is None:  # a network that a container is just leaving
+                raise
         except ExecChannelError:
             if pause is None:
                 raise
-            await asyncio.sleep(pause)
+        await asyncio.sleep(pause)

@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryFile
-from typing import Any
+from typing import Any, Protocol
 
 from proctor.sandboxes.docker.commands import Command
 from proctor.sandboxes.docker.defaults import DEFAULTS
@@ -29,6 +29,7 @@ from proctor.sandboxes.errors import (
     SandboxError,
     SandboxGone,
     SandboxStartError,
+    ServiceStopped,
     TransferRefused,
     UnsupportedByBackend,
 )
@@ -39,13 +40,14 @@ from proctor.sandboxes.interfaces import (
     LimitKind,
     Reach,
     SandboxSpec,
+    Service,
     Snapshot,
     Strength,
     TransferLimits,
 )
-from proctor.sandboxes.requests import refuse_words
+from proctor.sandboxes.requests import only_itself, refuse_words
 
-__all__ = ["Container", "DockerSandbox"]
+__all__ = ["Beside", "Container", "DockerSandbox"]
 
 _SIGNALLED = 128
 """An engine tells the end by signal n as exit code 128 + n, as shells do: the one can't be told from the other."""
@@ -58,6 +60,18 @@ _GRACE = 10
 """After a kill the next commands, a verifier say, may write another tenth of the limit."""
 
 
+class Beside(Protocol):
+    """What stands around a sandbox's container, and goes with it."""
+
+    def service(self, name: str) -> Service:
+        """The container of that name. Raises ``UnsupportedByBackend``."""
+        ...
+
+    async def remove(self) -> None:
+        """Remove all of it, when the sandbox's own container is gone."""
+        ...
+
+
 @dataclass(frozen=True, kw_only=True)
 class Container:
     """Which one it is, and whom commands run as and files belong to unless somebody else is named."""
@@ -68,6 +82,9 @@ class Container:
     users: Mapping[str, User]
     workdir: str
     relay: Path | None = None
+    beside: Beside | None = None
+    runs_itself: bool = False
+    """Whether it has a program of its own: one that has ended is not started again."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -148,7 +165,9 @@ class DockerSandbox:
         try:
             await self._be_running()
             return await self._run(command, request)
-        except EngineError as error:
+        except (EngineError, ExecChannelError) as error:
+            if self._container.runs_itself:
+                await self._be_running()  # its program may have ended meanwhile: that is no trouble of the engine's
             raise ExecChannelError(str(error), where=self.id) from error
 
     def _body(self, request: ExecRequest, user: User) -> dict[str, Any]:
@@ -272,7 +291,10 @@ class DockerSandbox:
     async def _be_running(self) -> None:
         """Start it again where it was stopped by us, or died with its first process: its files are what they were."""
         async with self._life:
-            if not (await self._state())["Running"]:
+            state = await self._state()
+            if not state["Running"] and self._container.runs_itself:
+                raise ServiceStopped(f"it ended with exit code {state['ExitCode']}", where=self.id)
+            if not state["Running"]:
                 await self._engine.ask("POST", f"containers/{self._container.id}/start")
                 await self._network.started()
             self._stopped = False
@@ -280,6 +302,12 @@ class DockerSandbox:
     async def _state(self) -> Mapping[str, Any]:
         found: Mapping[str, Any] = (await self._engine.ask("GET", f"containers/{self._container.id}/json"))["State"]
         return found
+
+    def service(self, name: str) -> Service:
+        """The container of that name beside it, itself under its own. Raises ``UnsupportedByBackend``."""
+        if self._container.beside is None or name == self._spec.place.name:
+            return only_itself(self, name, self._spec.place.name)
+        return self._container.beside.service(name)
 
     async def destroy(self) -> None:
         """Kill everything and remove every trace. Safe to repeat."""
@@ -295,10 +323,17 @@ class DockerSandbox:
             await self._network.close()
             await remove(self._engine, self._container.id)
         finally:
+            await self._leave()
+            self._on_destroyed(self.id)
+
+    async def _leave(self) -> None:
+        try:
+            if self._container.beside is not None:
+                await self._container.beside.remove()
+        finally:
             await self._engine.close()
             if self.relay is not None:
                 await asyncio.to_thread(shutil.rmtree, self.relay, ignore_errors=True)
-            self._on_destroyed(self.id)
 
     # --- files --------------------------------------------------------------------------------------------------------
 

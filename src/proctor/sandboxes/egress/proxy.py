@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import Coroutine, Mapping
+from collections.abc import Coroutine, Iterable, Mapping
 from contextlib import suppress
 from http.client import HTTPException, parse_headers
 from io import BytesIO
@@ -39,10 +39,17 @@ class _Refused(Exception):
         self.status, self.words = status, words
 
 
-def proxy_variables() -> Mapping[str, str]:
-    """The environment by which programs find the proxy, in both spellings that are in use."""
+def proxy_variables(beside: Iterable[str] = ()) -> Mapping[str, str]:
+    """The environment by which programs find the proxy, in both spellings that are in use.
+
+    ``beside``: hosts that are reached without it.
+    """
     address = f"http://{PROXY[0]}:{PROXY[1]}"
-    lower = {"http_proxy": address, "https_proxy": address, "no_proxy": "localhost,127.0.0.1,::1"}
+    lower = {
+        "http_proxy": address,
+        "https_proxy": address,
+        "no_proxy": ",".join(("localhost", "127.0.0.1", "::1", *beside)),
+    }
     return {**lower, **{name.upper(): value for name, value in lower.items()}}
 
 

@@ -55,6 +55,7 @@ from proctor.sandboxes.local.userland import (
     workdir_parts,
 )
 from proctor.sandboxes.owners import owner_is_dead
+from proctor.sandboxes.requests import refuse_services
 from proctor.sandboxes.system_paths import belongs_to_system, runs_at_start
 
 __all__ = ["LocalBackend"]
@@ -90,6 +91,7 @@ class LocalBackend:
             host=True,
             builds=False,
             snapshots=True,
+            services=False,
             limits=strengths.strengths(),
         )
 
@@ -108,7 +110,7 @@ class LocalBackend:
         """Nothing to pull: the host's userland or an unpacked image's path."""
         return image or "host"
 
-    async def build(self, folder: Path, timeout_sec: float) -> str:
+    async def build(self, folder: Path, timeout_sec: float, dockerfile: str = "Dockerfile") -> str:
         """Nothing is built here."""
         raise UnsupportedByBackend("an image can't be built here", where=str(folder))
 
@@ -165,6 +167,7 @@ class LocalBackend:
             changed = [path for path in spec.base.changed_system_paths if belongs_to_system(path)]
             if changed:
                 raise UnsupportedByBackend(f"the system's own /{changed[0]} differs in it", where="base")
+        refuse_services(spec)
         workdir_parts(spec.workdir or WORKDIR)
         if spec.image is None:
             return host_userland(shared_etc(self._place()), network=spec.reach.network is Network.PUBLIC)

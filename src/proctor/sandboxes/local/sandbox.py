@@ -30,6 +30,7 @@ from proctor.sandboxes.interfaces import (
     LimitKind,
     Reach,
     SandboxSpec,
+    Service,
     Snapshot,
     Strength,
     TransferLimits,
@@ -43,7 +44,7 @@ from proctor.sandboxes.local.meters import Meter, descendants
 from proctor.sandboxes.local.orphans import kill_unborn
 from proctor.sandboxes.local.records import RECORD
 from proctor.sandboxes.local.userland import AGENT, WORKDIR, Userland, agent_environment
-from proctor.sandboxes.requests import refuse_words
+from proctor.sandboxes.requests import only_itself, refuse_words
 
 __all__ = ["LocalSandbox", "Place"]
 
@@ -235,6 +236,10 @@ class LocalSandbox:
         """Bytes that the sandbox's own files take on the host's disk."""
         self._refuse_when_gone()
         return (await self._in_thread(tree_use, self._place.root)).bytes
+
+    def service(self, name: str) -> Service:
+        """Itself; there is no other."""
+        return only_itself(self, name, self._spec.place.name)
 
     async def destroy(self) -> None:
         """Kill everything and remove every trace. Safe to repeat."""

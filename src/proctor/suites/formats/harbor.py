@@ -14,6 +14,7 @@ from pydantic import JsonValue
 from proctor.suites.digests import agent_digest, content_digest, verifier_digest
 from proctor.suites.files import TaskTree, printable, read_tree
 from proctor.suites.formats.checking import checked, folder_name, malformed_task, unknown_keys
+from proctor.suites.formats.compose_dialects import compose_notes
 from proctor.suites.formats.harbor_config import ProctorTable, TaskToml
 from proctor.suites.formats.harbor_task import build_task
 from proctor.suites.formats.json_values import NotJson, as_json
@@ -44,7 +45,10 @@ def load_task(folder: Path) -> LoadedTask:
         agent_digest=agent_digest(tree.files, task.instruction, raw),
         verifier_digest=verifier_digest(tree.files, raw),
         task=task,
-        notes=tuple(unknown_keys(CONFIG_FILE, config)),
+        notes=(
+            *unknown_keys(CONFIG_FILE, config),
+            *compose_notes(task.environment, frozenset(file.path for file in tree.files)),
+        ),
         files=tuple(tree.files),
     )
 

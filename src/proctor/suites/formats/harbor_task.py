@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from proctor.suites.files import TaskTree
+from proctor.suites.formats.compose_dialects import HARBOR, with_services
 from proctor.suites.formats.harbor_config import (
     AgentTable,
     ArtifactEntry,
@@ -46,7 +47,7 @@ _IMAGE_FILES: tuple[str, ...] = ("Dockerfile", "docker-compose.yaml")
 def build_task(tree: TaskTree, config: TaskToml, own: ProctorTable, folder_name: str) -> Task:
     """The task; where the tree has problems afterwards it is to be thrown away."""
     paths = frozenset(file.path for file in tree.files)
-    environment = _environment(config.environment, paths, "environment")
+    environment = with_services(tree, _environment(config.environment, paths, "environment"), paths, HARBOR)
     mode = _mode(tree, config.verifier, own.verification)
     if config.environment.os == "windows":
         _refuse(tree, "environment.os", "is windows, which no backend here can run")

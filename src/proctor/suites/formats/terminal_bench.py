@@ -23,6 +23,7 @@ from pydantic import JsonValue
 from proctor.suites.digests import agent_digest, content_digest, verifier_digest
 from proctor.suites.files import TaskFile, TaskTree, printable, read_tree
 from proctor.suites.formats.checking import checked, folder_name, malformed_task, unknown_keys
+from proctor.suites.formats.compose_dialects import TERMINAL_BENCH, with_services
 from proctor.suites.formats.harbor_task import exists_below_environment, visible_instruction
 from proctor.suites.formats.terminal_bench_config import ProctorKey, TaskYaml
 from proctor.suites.formats.terminal_bench_image import (
@@ -166,7 +167,7 @@ def _environment(tree: TaskTree, own: ProctorKey, paths: frozenset[str]) -> tupl
         env={"TEST_DIR": "/tests"},
         workdir=workdir_of(tree),
     )
-    return environment, notes
+    return with_services(tree, environment, paths, TERMINAL_BENCH), notes
 
 
 def _userland(tree: TaskTree, own: ProctorKey, paths: frozenset[str]) -> Userland | None:

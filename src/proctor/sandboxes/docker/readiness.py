@@ -1,0 +1,119 @@
+"""Whether a service that was started is ready: its healthcheck succeeds, or its program has ended well.
+
+As long is waited as Docker would wait: through the start period and then for ``retries`` intervals. It is asked every
+second at the least, so that what is ready waits for nothing; and no more when it was ready once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from proctor.sandboxes.docker.engine import Engine
+from proctor.sandboxes.docker.sandbox import DockerSandbox
+from proctor.sandboxes.errors import SandboxStartError, ServiceStopped, UnsupportedByBackend
+from proctor.sandboxes.interfaces import Condition, ExecRequest, Probe, ServiceSpec
+
+__all__ = ["Started", "probe_of", "unframed"]
+
+_ASKED_EVERY_SEC: float = 1.0
+_NANOSECONDS = 1e9
+_SHELL = ("/bin/sh", "-c")
+_LAST_LINES: int = 15
+_LAST_CHARACTERS: int = 1500
+
+
+class Started:
+    """One service that was started."""
+
+    def __init__(
+        self, engine: Engine, container: str, spec: ServiceSpec, sandbox: DockerSandbox, image: Mapping[str, Any]
+    ) -> None:
+        self._engine, self._container, self._name = engine, container, spec.place.name
+        self.sandbox = sandbox
+        self._probe = probe_of(image["Config"].get("Healthcheck")) if spec.probe is None else spec.probe
+        self._healthy = False
+
+    async def reaches(self, condition: Condition) -> None:
+        """Wait until others may go on. Raises ``SandboxStartError``, ``UnsupportedByBackend``."""
+        if condition is Condition.COMPLETED:
+            await self._completes()
+        elif not self._probe.argv:
+            reason = "others wait until it is healthy, and neither it nor its image has a healthcheck"
+            raise UnsupportedByBackend(reason, where=f"services.{self._name}")
+        else:
+            await self._becomes_healthy()
+
+    async def settles(self) -> None:
+        """Wait until it is healthy, if that can be asked; a program that failed by now has failed for good."""
+        state = await self._state()
+        if state["Running"] and self._probe.argv:
+            await self._becomes_healthy()
+        elif not state["Running"] and state["ExitCode"] != 0:
+            raise await self._failed(f"ended with exit code {state['ExitCode']}")
+
+    async def _completes(self) -> None:
+        answer = await self._engine.ask("POST", f"containers/{self._container}/wait", condition="not-running")
+        if answer["StatusCode"] != 0:
+            raise await self._failed(f"ended with exit code {answer['StatusCode']}, and others wait for its success")
+
+    async def _becomes_healthy(self) -> None:
+        if self._healthy:
+            return
+        probe, began = self._probe, time.monotonic()
+        given = probe.start_period_sec + probe.retries * probe.interval_sec
+        request = ExecRequest(argv=probe.argv, timeout_sec=probe.timeout_sec, session="health")
+        while True:
+            try:
+                result = await self.sandbox.exec(request)
+            except ServiceStopped as error:
+                raise await self._failed("ended before it was healthy") from error
+            if result.exit_code == 0:
+                self._healthy = True
+                return
+            if time.monotonic() - began >= given:
+                words = (result.stdout + result.stderr)[-200:].decode("utf-8", "replace").strip()
+                raise await self._failed(f"was not healthy within {given:.0f} s ({words})")
+            await asyncio.sleep(min(probe.interval_sec, _ASKED_EVERY_SEC))
+
+    async def _state(self) -> Mapping[str, Any]:
+        found: Mapping[str, Any] = (await self._engine.ask("GET", f"containers/{self._container}/json"))["State"]
+        return found
+
+    async def _failed(self, how: str) -> SandboxStartError:
+        words = f"service {self._name!r} {how}: {await self._last_words()}"
+        return SandboxStartError(words, remedy="Its image, command and healthcheck are the task's own.")
+
+    async def _last_words(self) -> str:
+        async with self._engine.send(
+            "GET", f"containers/{self._container}/logs", stdout=True, stderr=True, tail=_LAST_LINES
+        ) as answer:
+            text = unframed(await answer.read()).decode("utf-8", "replace").strip()
+        return " | ".join(text.splitlines())[-_LAST_CHARACTERS:] or "it printed nothing"
+
+
+def probe_of(check: Mapping[str, Any] | None) -> Probe:
+    """An image's own healthcheck; times that it does not give are Docker's."""
+    kind, *argv = (check or {}).get("Test") or ["NONE"]
+    if check is None or kind not in ("CMD", "CMD-SHELL"):
+        return Probe()
+    usual = Probe()
+    return Probe(
+        argv=tuple(argv) if kind == "CMD" else (*_SHELL, *argv),
+        interval_sec=check.get("Interval", 0) / _NANOSECONDS or usual.interval_sec,
+        timeout_sec=check.get("Timeout", 0) / _NANOSECONDS or usual.timeout_sec,
+        start_period_sec=check.get("StartPeriod", 0) / _NANOSECONDS,
+        retries=check.get("Retries", 0) or usual.retries,
+    )
+
+
+def unframed(stream: bytes) -> bytes:
+    """An engine's log without the eight bytes before each piece that tell its stream and length."""
+    text, place = b"", 0
+    while place + 8 <= len(stream):
+        length = int.from_bytes(stream[place + 4 : place + 8], "big")
+        text += stream[place + 8 : place + 8 + length]
+        place += 8 + length
+    return text
