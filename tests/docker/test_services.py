@@ -226,7 +226,9 @@ FAILING: Sequence[tuple[str, dict[str, object], type[Exception], str]] = [
 @pytest.mark.parametrize(("how", "change", "error", "told"), FAILING, ids=[one[0] for one in FAILING])
 async def test_a_service_that_never_is_ready_is_named_and_all_of_it_removed(backend, image, how, change, error, told):
     needs = {} if how == "quiet" else {"db": Condition.HEALTHY}
-    spec = SandboxSpec(labels=labels(), image=image, services=(server(image, **change),), place=Place(needs=needs))
+    ready = replace(READY, argv=("test", "-e", "/tmp/ready"))
+    slow = server(image, "slow", command=("sh", "-c", "sleep 2; touch /tmp/ready; sleep 60"), probe=ready)
+    spec = SandboxSpec(labels=labels(), image=image, services=(server(image, **change), slow), place=Place(needs=needs))
     with pytest.raises(error, match=f"(?s){told}") as caught:
         await backend.create(spec)
     assert "db" in f"{caught.value} {caught.value.where}"

@@ -47,11 +47,14 @@ class Started:
             await self._becomes_healthy()
 
     async def settles(self) -> None:
-        """Wait until it is healthy, if that can be asked; a program that failed by now has failed for good."""
-        state = await self._state()
-        if state["Running"] and self._probe.argv:
+        """Wait until it is healthy, if that can be asked. Raises ``SandboxStartError``."""
+        if self._probe.argv and (await self._state())["Running"]:
             await self._becomes_healthy()
-        elif not state["Running"] and state["ExitCode"] != 0:
+
+    async def has_not_failed(self) -> None:
+        """Raise ``SandboxStartError`` where its program has ended, and not well."""
+        state = await self._state()
+        if not state["Running"] and state["ExitCode"] != 0:
             raise await self._failed(f"ended with exit code {state['ExitCode']}")
 
     async def _completes(self) -> None:

@@ -106,6 +106,8 @@ class Cell:
                 await self._wait(self._spec.place)
                 for started in self._started.values():
                     await started.settles()
+                for started in self._started.values():  # what failed while others became ready, too
+                    await started.has_not_failed()
         except TimeoutError as error:
             raise SandboxStartError(
                 f"its services were not ready within {UP_SECONDS:.0f} s", where=self._name
