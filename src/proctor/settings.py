@@ -45,6 +45,10 @@ class Settings(BaseSettings):
     sandbox_root: Path | None = Field(default=None, description="Where local sandboxes keep their files.")
     docker_runtime: str | None = Field(default=None, description="The engine's runtime for containers, such as runsc.")
     lease_sec: float = Field(default=60.0, ge=1, le=3600, description="A claim's lease; a heartbeat is a quarter.")
+    cpu_overcommit: float = Field(
+        default=2.0, ge=0.1, le=100, description="How many times each processor is promised to attempts."
+    )
+    stall_sec: float = Field(default=600.0, gt=0, description="Without progress for so long, an attempt is named.")
     log_level: Literal["debug", "info", "warning", "error"] = Field(default="warning", description="What is logged.")
 
     def __init__(self, **values: Any) -> None:

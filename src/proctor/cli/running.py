@@ -187,6 +187,7 @@ def _parts(session: RunSession, seen: Progress) -> str:
     parts += [f"{earlier:,} earlier or elsewhere"] if earlier > 0 else []
     parts += [f"{session.running} running"]
     parts += [f"{seen.waiting:,} waiting"] if seen.waiting else []
+    parts += [session.held_back] if session.held_back else []
     owed = " ".join(f"{name} {count:,}" for name, count in session.undecided.most_common())
     parts += [f"attempts without a verdict: {owed}"] if owed else []
     return " · ".join(parts)

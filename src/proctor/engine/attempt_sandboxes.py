@@ -11,7 +11,7 @@ from proctor.engine.parts import RunnerParts
 from proctor.engine.phases import TaskUnsupported
 from proctor.engine.terms import Terms
 from proctor.kernel.canonical import Json
-from proctor.sandboxes.interfaces import Labels, Sandbox, SandboxSpec, Snapshot
+from proctor.sandboxes.interfaces import Labels, Requests, Sandbox, SandboxSpec, Snapshot
 from proctor.suites.tasks import Environment, Task
 from proctor.suites.variables import resolve_variables
 
@@ -81,6 +81,7 @@ class AttemptSandboxes:
             env=resolve_variables(task.environment.env, self._parts.secrets),
             network=terms.verifier_network if for_verifier else terms.network,
             limits=terms.limits,
+            requests=Requests(memory_mb=terms.requests.memory_mb, cpus=terms.requests.cpus),
             base=base,
             restore_system=restore_system,
         )

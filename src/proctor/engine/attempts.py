@@ -67,6 +67,11 @@ class AttemptRunner:
         return tuple(self._kept.recorder.evidence)
 
     @property
+    def has_sandbox(self) -> bool:
+        """Whether its sandbox was made."""
+        return any(item.phase is Phase.START for item in self.evidence_so_far)
+
+    @property
     def last_segment(self) -> int:
         """The number of the last log segment written."""
         return self._kept.log.last_segment

@@ -24,6 +24,7 @@ from proctor.engine.models import configuration, run_set, run_set_profile
 from proctor.engine.outcomes import final_classes
 from proctor.engine.policy_book import recall
 from proctor.engine.recording import KIND
+from proctor.headroom.needs import UNNAMED, Need
 from proctor.kernel.canonical import Json
 from proctor.kernel.ids import new_id
 from proctor.queue import service as queue
@@ -56,6 +57,7 @@ class PlannedTask:
     agent_digest: str
     verifier_digest: str
     expected_sec: float
+    need: Need = UNNAMED
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -305,7 +307,7 @@ def enqueue_undecided(
     ``only``: content digests of the tasks to queue; ``only_owed``: cells that had an attempt; ``limit``: at most so
     many cells; ``revive``: dead letters too.
     """
-    expected = {task.content_digest: task.expected_sec for task in plan.tasks}
+    tasks = {task.content_digest: task for task in plan.tasks}
     queued: Counter[CellKind] = Counter()
     for page in _undecided(connection, plan, identity, only_owed=only_owed):
         wanted = [row for row in page if only is None or row.content_digest in only]
@@ -316,7 +318,8 @@ def enqueue_undecided(
                 id=row.cell_id,
                 provider=plan.profiles[row.profile].provider,
                 band=plan.band,
-                expected_sec=expected.get(row.content_digest, 0.0),
+                expected_sec=tasks[row.content_digest].expected_sec,
+                need=tasks[row.content_digest].need,
             )
             for row in wanted
         ]

@@ -21,10 +21,12 @@ __all__ = [
     "Check",
     "ExecRequest",
     "ExecResult",
+    "Footing",
     "Labels",
     "LimitKind",
     "Limits",
     "Network",
+    "Requests",
     "Sandbox",
     "SandboxBackend",
     "SandboxSpec",
@@ -78,6 +80,24 @@ class Limits:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Requests:
+    """What a whole sandbox is promised of its machine while others take more than they were; within its limits."""
+
+    memory_mb: float
+    cpus: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Footing:
+    """What the sandboxes of a backend stand on."""
+
+    disk: Path | None
+    """A folder of this machine's that they fill; ``None`` where they are on another machine."""
+    own_group: bool
+    """Whether they share the control group of this process, and so its limits."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Labels:
     """Who a sandbox belongs to and until when; the reaper removes what outlived ``expires_at``."""
 
@@ -115,6 +135,8 @@ class SandboxSpec:
     network: Network = Network.NONE
     allowed_hosts: tuple[str, ...] = ()
     limits: Limits = field(default_factory=Limits)
+    requests: Requests | None = None
+    """``None``: nothing is promised."""
     relay: bool = False
     """Whether it has a folder ``/proctor`` for its own attempt's relay: with no network the only way out."""
     base: Snapshot | None = None
@@ -272,6 +294,10 @@ class SandboxBackend(Protocol):
 
     def environment_identity(self, tools: Sequence[str]) -> Mapping[str, str]:
         """What of the environment can change a result, hashed into the configuration (03, Identity)."""
+        ...
+
+    def footing(self) -> Footing | None:
+        """What its sandboxes take room of, for admission; ``None`` where they take none."""
         ...
 
     def doctor(self) -> Sequence[Check]:

@@ -32,9 +32,11 @@ from proctor.sandboxes.interfaces import (
     Capabilities,
     Check,
     ExecRequest,
+    Footing,
     Labels,
     LimitKind,
     Network,
+    Requests,
     Sandbox,
     SandboxSpec,
     Snapshot,
@@ -96,6 +98,20 @@ class DockerBackend:
         async with connected() as engine:
             info = await engine.ask("GET", "info")
         return {"runtime": self._runtime or info["DefaultRuntime"], "architecture": info["Architecture"]}
+
+    def footing(self) -> Footing:
+        """The machine of the engine: the folder of its containers, where that is this one's.
+
+        An engine that is reached through a socket is here; its folder may still be hidden from a container's eyes, and
+        what such a one sees as its root lies on the same disk.
+        """
+        root = _apart(self._root())
+        return Footing(disk=root if root is None or root.exists() else Path("/"), own_group=False)
+
+    async def _root(self) -> Path | None:
+        async with connected() as engine:
+            info = await engine.ask("GET", "info")
+        return Path(info["DockerRootDir"]) if engine.is_local else None
 
     def doctor(self) -> Sequence[Check]:
         """Whether an engine answers."""
@@ -197,6 +213,7 @@ class DockerBackend:
                 "Memory": memory,
                 "MemorySwap": memory,
                 "NanoCpus": int((limits.cpus or 0) * 1e9),
+                **_promised(spec.requests, memory),
                 "PidsLimit": limits.pids or DEFAULTS.pids,
                 "CapDrop": list(_DROPPED),
                 "Ulimits": [
@@ -256,6 +273,16 @@ def _named(image: str | None) -> str:
     if image is None:
         raise UnsupportedByBackend("a container needs an image, and the task names none", where="image")
     return image
+
+
+def _promised(requests: Requests | None, memory: int) -> dict[str, int]:
+    """What is kept for a container while others want more; an engine takes no promise beyond the limit."""
+    if requests is None:
+        return {}
+    return {
+        "MemoryReservation": min(memory, int(requests.memory_mb * 1000**2)),
+        "CpuShares": max(2, round(requests.cpus * 1024)),
+    }
 
 
 def _relay_folder(engine: Engine) -> Path:

@@ -94,6 +94,14 @@ class ControlGroup:
             quota = max(1000, int(cpus * _PERIOD))
             self._write(LimitKind.CPU, "cpu.max" if self._unified else "cpu.cfs_quota_us", quota)
 
+    def promise(self, *, memory: int, cpus: float) -> None:
+        """What it is to keep while others want more: memory that is taken back last, and its part of the processors."""
+        if LimitKind.MEMORY in self._folders:
+            self._write(LimitKind.MEMORY, "memory.low" if self._unified else "memory.soft_limit_in_bytes", memory)
+        if LimitKind.CPU in self._folders:
+            name, whole, most = ("cpu.weight", 100, 10_000) if self._unified else ("cpu.shares", 1024, 262_144)
+            self._write(LimitKind.CPU, name, min(most, max(2, round(cpus * whole))))
+
     def add(self, pid: int) -> None:
         """Put a process in; what it forks from then on is in as well."""
         for folder in set(self._folders.values()):
