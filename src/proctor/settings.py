@@ -51,6 +51,11 @@ class Settings(BaseSettings):
     stall_sec: float = Field(default=600.0, gt=0, description="Without progress for so long, an attempt is named.")
     log_level: Literal["debug", "info", "warning", "error"] = Field(default="warning", description="What is logged.")
 
+    @property
+    def quiet_sec(self) -> float:
+        """``stall_sec``, but never less than two heartbeats: progress is told with them."""
+        return max(self.stall_sec, self.lease_sec / 2)
+
     def __init__(self, **values: Any) -> None:
         """Raises ``SettingInvalid`` naming the variable."""
         try:

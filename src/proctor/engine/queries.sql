@@ -97,10 +97,11 @@ FROM jsonb_to_recordset(CAST(:rows AS jsonb))
 WHERE a.tenant_id = :tenant AND a.id = r.id AND a.ended_at IS NULL;
 
 -- name: see_attempts
--- A progress signal with the heartbeat: how far the log has come.
-UPDATE proctor.attempt a SET last_segment = r.segment
-FROM unnest(CAST(:ids AS uuid[]), CAST(:segments AS int[])) AS r (id, segment)
-WHERE a.tenant_id = :tenant AND a.id = r.id AND a.ended_at IS NULL AND a.last_segment < r.segment;
+-- A progress signal with the heartbeat, of attempts that have come further: how far, and when that was seen.
+UPDATE proctor.attempt a
+SET last_segment = greatest(a.last_segment, r.segment), phase = r.phase, progressed_at = now()
+FROM unnest(CAST(:ids AS uuid[]), CAST(:segments AS int[]), CAST(:phases AS text[])) AS r (id, segment, phase)
+WHERE a.tenant_id = :tenant AND a.id = r.id AND a.ended_at IS NULL;
 
 -- name: insert_evidence
 INSERT INTO proctor.evidence (tenant_id, attempt_id, seq, phase, started_at, ended_at, detail)
@@ -365,9 +366,20 @@ CROSS JOIN LATERAL (
 LEFT JOIN proctor.grading g ON g.tenant_id = :tenant AND g.attempt_id = a.id AND g.number = o.grading
      AND g.verifier_digest = c.verifier_digest;
 
+-- name: stalled
+-- What runs and has shown nothing new for so long, the longest first.
+SELECT a.id AS attempt, a.cell_id AS cell, t.name AS task, p.name AS profile, a.phase, a.progressed_at AS since
+FROM proctor.attempt a
+JOIN proctor.expected_cell e ON e.tenant_id = a.tenant_id AND e.run_set_id = a.run_set_id AND e.cell_id = a.cell_id
+JOIN proctor.run_set_profile p ON p.tenant_id = a.tenant_id AND p.run_set_id = a.run_set_id AND p.position = e.profile
+JOIN proctor.task t ON t.tenant_id = a.tenant_id AND t.content_digest = a.content_digest
+WHERE a.tenant_id = :tenant AND a.run_set_id = :run_set AND a.ended_at IS NULL
+  AND a.progressed_at < now() - make_interval(secs => :quiet)
+ORDER BY a.progressed_at, a.id LIMIT :limit;
+
 -- name: running_attempts
--- What runs now in a run set, and which phase its evidence has come to.
-SELECT a.id, a.cell_id, a.content_digest, a.started_at, e.profile
+-- What runs now in a run set, and which phase it has come to.
+SELECT a.id, a.cell_id, a.content_digest, a.started_at, a.phase, e.profile
 FROM proctor.attempt a
 JOIN proctor.expected_cell e ON e.tenant_id = a.tenant_id AND e.run_set_id = a.run_set_id AND e.cell_id = a.cell_id
 WHERE a.tenant_id = :tenant AND a.run_set_id = :run_set AND a.ended_at IS NULL ORDER BY a.started_at LIMIT :limit;

@@ -18,11 +18,10 @@ from sqlalchemy import Connection
 
 from proctor.database.engine import Database
 from proctor.engine.assignments import Assignment
-from proctor.engine.attempts import AttemptRunner, RunnerParts
+from proctor.engine.attempts import AttemptRunner, RunnerParts, Standing
 from proctor.engine.claiming import Claimer
-from proctor.engine.evidence import Evidence
 from proctor.engine.faults.injecting import with_faults
-from proctor.engine.recording import KIND, Decided, record_lost, record_progress
+from proctor.engine.recording import KIND, Decided, Moved, record_lost, record_progress
 from proctor.engine.settling import Settler
 from proctor.headroom import HeldBack, Node
 from proctor.queue import service as queue
@@ -104,7 +103,7 @@ class Worker:
         self._settler = Settler(database, on_settled, self._let_go)
         self._running: dict[int, _Running] = {}
         self._held: set[int] = set()
-        self._reported: dict[int, int] = {}
+        self._reported: dict[int, Standing] = {}
         self._beats = 0
         self._looked = -HELD_BACK_SEC
         self.held_back: HeldBack | None = None
@@ -154,6 +153,7 @@ class Worker:
             while self._running:
                 await asyncio.wait([running.task for running in self._running.values() if running.task is not None])
             await asyncio.to_thread(self._settler.close)
+            self.held_back = None
             self._ended.set()
             await asyncio.to_thread(heart.join)
             self._database.as_scheduler(lambda c: workers.forget(c, [self._identity.id]))
@@ -272,12 +272,15 @@ class Worker:
             running.cancel()
 
     def _report(self, running: dict[int, _Running]) -> None:
-        by_tenant: dict[UUID, list[tuple[Assignment, Sequence[Evidence], int]]] = defaultdict(list)
+        """What has come further since the last beat; of the others nothing is written, so that it can be seen."""
+        by_tenant: dict[UUID, list[Moved]] = defaultdict(list)
         for token, one in running.items():
-            evidence = one.runner.evidence_so_far
-            new = evidence[self._reported.get(token, 0) :]
-            self._reported[token] = len(evidence)
-            by_tenant[one.runner.assignment.tenant].append((one.runner.assignment, new, one.runner.last_segment))
+            before, now, assignment = self._reported.get(token, Standing()), one.runner.standing, one.runner.assignment
+            self._reported[token] = now
+            if now != before:
+                new = one.runner.evidence_so_far[before.phases_ended : now.phases_ended]
+                moved = Moved(assignment=assignment, evidence=new, segment=now.last_segment, phase=now.phase)
+                by_tenant[assignment.tenant].append(moved)
         for tenant, rows in by_tenant.items():
             self._database.as_tenant(tenant, lambda c, t=tenant, r=rows: record_progress(c, t, r))  # type: ignore[misc]
 

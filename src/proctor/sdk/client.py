@@ -298,6 +298,11 @@ class Client:
         tenant = self._platform.tenant
         return self._read(lambda connection: reading.running(connection, tenant, row))
 
+    def stalled(self, row: RunSetRow) -> list[reading.Stall]:
+        """Attempts of a run set that run and have made no progress for the time that the settings say."""
+        tenant, quiet = self._platform.tenant, self._platform.settings.quiet_sec
+        return self._read(lambda connection: reading.stalled(connection, tenant, row, quiet_sec=quiet))
+
     def attempt(self, reference: str) -> reading.AttemptDetail:
         """An attempt by the beginning of its id, or a cell's last one."""
         tenant = self._platform.tenant

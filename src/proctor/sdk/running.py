@@ -117,6 +117,12 @@ class RunSession:
         tenant = self._platform.tenant
         return self._platform.engine.read(lambda connection: reading.progress(connection, tenant, self.run_set))
 
+    def stalled(self) -> list[reading.Stall]:
+        """Its attempts that run and have made no progress for the time that the settings say, whoever runs them."""
+        platform, row = self._platform, self.run_set
+        quiet = platform.settings.quiet_sec
+        return platform.engine.read(lambda c: reading.stalled(c, platform.tenant, row, quiet_sec=quiet))
+
     def result(self) -> RunSetRow:
         """Say how it ended. Raises what the worker raised."""
         if not self.nothing_to_do:
