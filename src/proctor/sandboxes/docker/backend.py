@@ -43,6 +43,7 @@ from proctor.sandboxes.interfaces import (
     Strength,
 )
 from proctor.sandboxes.owners import owner_is_dead
+from proctor.sandboxes.promises import machine_bytes, oom_score
 from proctor.sandboxes.requests import workdir_parts
 
 __all__ = ["DockerBackend", "mark_of"]
@@ -282,6 +283,7 @@ def _promised(requests: Requests | None, memory: int) -> dict[str, int]:
     return {
         "MemoryReservation": min(memory, int(requests.memory_mb * 1000**2)),
         "CpuShares": max(2, round(requests.cpus * 1024)),
+        "OomScoreAdj": oom_score(int(requests.memory_mb * 1000**2), machine_bytes()),
     }
 
 

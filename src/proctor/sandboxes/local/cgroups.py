@@ -19,6 +19,8 @@ _PARENT = "proctor-sandboxes"
 _PERIOD = 100_000
 """Microseconds over which a cpu quota is dealt out: the kernel's own default."""
 _REMOVAL_SECONDS = 5.0
+_CHARGED_AT_ONCE = 1 << 20
+"""Memory is charged in pieces: what was refused need not have come up to the limit itself."""
 _CONTROLLERS = {LimitKind.MEMORY: "memory", LimitKind.CPU: "cpu"}
 
 
@@ -118,6 +120,20 @@ class ControlGroup:
             return 0
         counts = dict(line.split(None, 1) for line in text.splitlines())
         return int(counts.get("oom_kill", 0))
+
+    def was_full(self) -> bool:
+        """Whether it ever ran into its own limit of memory."""
+        folder = self._folders.get(LimitKind.MEMORY)
+        if folder is None:
+            return False
+        try:
+            if not self._unified:  # it counts failures too, but not every kernel does so
+                most, limit = (int((folder / f"memory.{n}_in_bytes").read_text()) for n in ("max_usage", "limit"))
+                return most > limit - _CHARGED_AT_ONCE
+            lines = (folder / "memory.events").read_text().splitlines()
+        except OSError:
+            return True  # it is gone: what killed it was most likely its own
+        return int(dict(line.split(None, 1) for line in lines).get("oom", 0)) > 0
 
     def remove(self) -> None:
         """Remove it once it is empty. Safe to repeat."""
