@@ -19,6 +19,7 @@ from sqlalchemy import Connection, insert, select, update
 from sqlalchemy.dialects.postgresql import insert as upsert
 
 from proctor.database.queries import run_query
+from proctor.engine.durations import Measured, measure
 from proctor.engine.identity import cell_id, run_set_id
 from proctor.engine.models import configuration, run_set, run_set_profile
 from proctor.engine.outcomes import final_classes
@@ -57,6 +58,7 @@ class PlannedTask:
     agent_digest: str
     verifier_digest: str
     expected_sec: float
+    """By its time limits; what its attempts took counts more, where there are any."""
     need: Need = UNNAMED
 
 
@@ -308,20 +310,20 @@ def enqueue_undecided(
     many cells; ``revive``: dead letters too.
     """
     tasks = {task.content_digest: task for task in plan.tasks}
+    measured = measure(
+        connection,
+        plan.tenant,
+        plan.suite_id,
+        [profile.configuration for profile in plan.profiles],
+        [task.agent_digest for task in plan.tasks],
+    )
     queued: Counter[CellKind] = Counter()
     for page in _undecided(connection, plan, identity, only_owed=only_owed):
         wanted = [row for row in page if only is None or row.content_digest in only]
         if limit is not None:
             wanted = wanted[: limit - queued.total()]
         items = [
-            Item(
-                id=row.cell_id,
-                provider=plan.profiles[row.profile].provider,
-                band=plan.band,
-                expected_sec=tasks[row.content_digest].expected_sec,
-                need=tasks[row.content_digest].need,
-            )
-            for row in wanted
+            _item(plan, plan.profiles[row.profile], tasks[row.content_digest], row.cell_id, measured) for row in wanted
         ]
         if items:
             queue.enqueue(connection, plan.tenant, KIND, items, holder=identity, revive=revive)
@@ -329,6 +331,16 @@ def enqueue_undecided(
         if limit is not None and queued.total() >= limit:
             break
     return queued
+
+
+def _item(plan: Plan, profile: PlannedProfile, task: PlannedTask, cell: UUID, measured: Measured) -> Item:
+    return Item(
+        id=cell,
+        provider=profile.provider,
+        band=plan.band,
+        expected_sec=measured.expected(profile.configuration, task.agent_digest, task.expected_sec),
+        need=task.need,
+    )
 
 
 def _undecided(connection: Connection, plan: Plan, identity: UUID, *, only_owed: bool) -> Iterator[Sequence[Any]]:

@@ -453,6 +453,27 @@ SELECT avg(took) FROM (
     JOIN proctor.attempt a ON a.tenant_id = c.tenant_id AND a.id = r.attempt_id
     WHERE c.tenant_id = :tenant AND c.configuration = ANY(CAST(:configurations AS text[])) LIMIT 1000) sample;
 
+-- name: last_configurations
+-- Of a suite's last run sets, the newest first.
+SELECT p.configuration FROM proctor.run_set s
+JOIN proctor.run_set_profile p ON p.tenant_id = s.tenant_id AND p.run_set_id = s.id
+WHERE s.tenant_id = :tenant AND s.suite_id = :suite_id
+GROUP BY p.configuration ORDER BY max(s.created_at) DESC, p.configuration LIMIT :limit;
+
+-- name: measured_seconds
+-- How long the last attempts took that gave a cell of each configuration and task its verdict.
+SELECT c.configuration, t.agent_digest, last.seconds
+FROM unnest(CAST(:configurations AS text[])) AS c (configuration)
+CROSS JOIN unnest(CAST(:agent_digests AS text[])) AS t (agent_digest)
+CROSS JOIN LATERAL (
+    SELECT extract(epoch FROM a.ended_at - a.started_at)::float AS seconds
+    FROM proctor.cell l
+    JOIN proctor.result r ON r.tenant_id = l.tenant_id AND r.cell_id = l.id
+    JOIN proctor.attempt a ON a.tenant_id = l.tenant_id AND a.id = r.attempt_id AND a.ended_at IS NOT NULL
+    WHERE l.tenant_id = :tenant AND l.configuration = c.configuration AND l.agent_digest = t.agent_digest
+    ORDER BY l.trial DESC LIMIT :sample
+) last;
+
 -- name: regrade_attempts
 -- Ended attempts of a run set's cells on these tasks, in order, each with its last outcome; a cell without one has a
 -- row of NULLs. decided_anew: a verdict by the verifier that is asked for is there already.
