@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
+from glob import iglob
 from pathlib import Path
 
 from proctor.kernel.clock import Clock
@@ -99,10 +100,10 @@ class NodeReader:
         """Soft limit and use of each sandbox whose control group can be read."""
         for base in self._hierarchies("memory"):
             for pattern in _SANDBOXES:
-                for group in base.glob(pattern):
-                    promise = _number(group, "memory.low", "memory.soft_limit_in_bytes")
+                for group in iglob(f"{base}/{pattern}"):
+                    promise = _number(group, "memory.low", "memory.soft_limit_in_bytes") or 0
                     used = _used(group)
-                    if promise is not None and used is not None:
+                    if used is not None:
                         yield (promise if promise < _UNLIMITED else 0), used
 
     def _pressure(self) -> float | None:
@@ -139,7 +140,7 @@ class NodeReader:
         base = self._root / "sys/fs/cgroup"
         return [base] if (base / "cgroup.controllers").exists() else [base / controller]
 
-    def _own_groups(self, controller: str) -> Iterator[Path]:
+    def _own_groups(self, controller: str) -> Iterator[str]:
         """The groups that this process is in, up to the root; of a container whose path is not mounted the root."""
         if not self._own_group:
             return
@@ -148,7 +149,7 @@ class NodeReader:
             below = base / own
             for group in (below, *below.parents):
                 if group.is_dir():
-                    yield group
+                    yield str(group)
                 if group == base:
                     break
 
@@ -163,34 +164,36 @@ class NodeReader:
         return (of_controller or unified or [""])[0].lstrip("/")
 
 
-def _number(group: Path, *names: str) -> int | None:
+def _text(path: str) -> str | None:
+    """A small file's text; ``None`` where it can't be read. No ``Path``: hundreds of these are read for a claim."""
+    try:
+        with open(path, encoding="ascii") as file:
+            return file.read()
+    except (OSError, ValueError):
+        return None
+
+
+def _number(group: str, *names: str) -> int | None:
     """The first of these files that is there; ``None`` for ``max``, and where there is none."""
     for name in names:
-        try:
-            text = (group / name).read_text(encoding="ascii").strip()
-        except OSError:
-            continue
-        return int(text) if text.isdigit() else None
+        if (text := _text(f"{group}/{name}")) is not None:
+            return int(text) if text.strip().isdigit() else None
     return None
 
 
-def _used(group: Path) -> int | None:
+def _used(group: str) -> int | None:
     """What a group holds, without page cache that is dropped as soon as somebody needs room."""
     used = _number(group, "memory.current", "memory.usage_in_bytes")
-    if used is None:
-        return None
-    try:
-        stat = dict(line.split(None, 1) for line in (group / "memory.stat").read_text(encoding="ascii").splitlines())
-    except (OSError, ValueError):
+    if not used or (stat := _text(f"{group}/memory.stat")) is None:
         return used
-    return max(0, used - int(stat.get("total_inactive_file", stat.get("inactive_file", "0"))))
+    found = dict(line.split(None, 1) for line in stat.splitlines())
+    return max(0, used - int(found.get("total_inactive_file", found.get("inactive_file", "0"))))
 
 
-def _quota(group: Path) -> float | None:
+def _quota(group: str) -> float | None:
     """Processors that a group may use; ``None``: no limit."""
-    try:
-        quota, period = (group / "cpu.max").read_text(encoding="ascii").split()
-    except (OSError, ValueError):
-        found, length = _number(group, "cpu.cfs_quota_us"), _number(group, "cpu.cfs_period_us")
-        return found / length if found and length else None
-    return int(quota) / int(period) if quota.isdigit() else None
+    if (text := _text(f"{group}/cpu.max")) is not None:
+        quota, period = text.split()
+        return int(quota) / int(period) if quota.isdigit() else None
+    found, length = _number(group, "cpu.cfs_quota_us"), _number(group, "cpu.cfs_period_us")
+    return found / length if found and length else None

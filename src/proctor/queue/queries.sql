@@ -95,7 +95,7 @@ WITH held AS (
     FROM proctor.queue_item
     WHERE kind = :kind AND state = 'pending' AND holders ->> CAST(:scope AS text) IS NOT NULL
       AND ((need ->> 'memory_mb')::float > :left_memory
-           OR least((need ->> 'cpus')::float, :most_cpus) > :left_cpus
+           OR least(coalesce((need ->> 'cpus')::float, 0), :most_cpus) > :left_cpus
            OR (need ->> 'disk_mb')::float > :left_disk)
 )
 SELECT count(*) OVER () AS rows, count(*) FILTER (WHERE never) OVER () AS never, id, need
@@ -205,7 +205,7 @@ WITH running AS MATERIALIZED (
     SELECT first.*, row_number() OVER so_far AS place,
            CAST(:left_memory AS float) IS NULL OR (
                sum((need ->> 'memory_mb')::float) OVER so_far > :left_memory
-               OR sum(least((need ->> 'cpus')::float, :most_cpus)) OVER so_far > :left_cpus
+               OR sum(least(coalesce((need ->> 'cpus')::float, 0), :most_cpus)) OVER so_far > :left_cpus
                OR sum((need ->> 'disk_mb')::float) OVER so_far > :left_disk) IS NOT TRUE AS fits
     FROM (
         SELECT tenant_id, place_in_table, effective, start, service, is_last, need FROM turned
