@@ -93,6 +93,7 @@ def test_a_cell_that_can_never_fit_this_machine_is_named_and_the_others_run(cli:
     task(cli, "giant", "memory_mb = 9000000")
     task(cli, "small")
     cli.write("large.toml", LARGE)
+    assert "giant needs 9,000,000 MB of memory, and this node has" in cli("run", "large.toml", "--dry-run").stdout
     for command in (["run", "large.toml"], ["resume", "large"]):
         done = cli(*command, code=4)
         assert "needs 9,000,000 MB of memory, and this node has" in done.stderr + done.stdout

@@ -121,6 +121,8 @@ def test_who_waits_for_what_is_told() -> None:
     assert words(Need(memory_mb=64 * GB), room(), never=1) == (
         "cell 01234567 needs 65,536 MB of memory, and this node has 9,216 to give"
     )
+    two = HeldBack(rows=3, never=0, first=CELL, need=Need(cpus=7), room=room())
+    assert held_back_words(two).endswith("6 are left on this node (2 more wait)")
     assert "can't be read, so it runs one attempt at a time" in words(Need(), Room(rows=0))
     assert words(Need(), replace(room(), rows=0)) == "cell 01234567 waits until this node is under less pressure"
 

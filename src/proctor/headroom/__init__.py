@@ -3,7 +3,7 @@
 ``needs`` are the values, ``reader`` reads the node's own files, ``admission`` decides; none of them knows a database.
 """
 
-from proctor.headroom.admission import Node, held_back_words, room_of
+from proctor.headroom.admission import Node, held_back_words, room_of, too_large_words
 from proctor.headroom.needs import UNNAMED, Admit, HeldBack, Need, Reserved, Room
 from proctor.headroom.reader import NodeReader, Reading
 
@@ -19,4 +19,5 @@ __all__ = [
     "Room",
     "held_back_words",
     "room_of",
+    "too_large_words",
 ]

@@ -17,7 +17,7 @@ from proctor.headroom.needs import Admit, HeldBack, Need, Reserved, Room
 from proctor.headroom.reader import NodeReader, Reading
 from proctor.kernel.clock import Clock
 
-__all__ = ["Node", "held_back_words", "room_of"]
+__all__ = ["Node", "held_back_words", "room_of", "too_large_words"]
 
 KEPT: float = 0.1
 """Of memory, never granted: the kernel, the database and the workers themselves live in it."""
@@ -64,6 +64,10 @@ class Node:
     def __init__(self, reader: NodeReader, clock: Clock, *, overcommit: float) -> None:
         self._reader, self._clock, self._overcommit = reader, clock, overcommit
 
+    def ever(self) -> Need | None:
+        """What it could give with nothing else on it; ``None``: it can't be read."""
+        return self.admit()(Reserved()).ever
+
     def admit(self) -> Admit:
         """Read the machine now; what comes back says what a claim may take, as long as that is fresh."""
         reading = self._reader.read()
@@ -75,17 +79,30 @@ class Node:
 
 
 def held_back_words(held: HeldBack) -> str:
-    """Which cell waits for what: it needs X, and this node has Y."""
+    """Which cell waits for what: it needs X, and this node has Y; and how many more wait."""
+    more = f" ({held.rows - 1:,} more wait)" if held.rows > 1 else ""
+    return _first_words(held) + more
+
+
+def _first_words(held: HeldBack) -> str:
     cell, room = f"cell {held.first.hex[:8]}", held.room
     if room.left is None or room.ever is None:
         return f"{cell} waits: this node's free memory or disk can't be read, so it runs one attempt at a time"
+    if held.never and (words := too_large_words(held.need, room.ever)):
+        return f"{cell} {words}"
     for words, amount in _WORDS:
         need, left, ever = amount(held.need), amount(room.left), amount(room.ever)
-        if held.never and need > ever and amount is not _cpus:
-            return f"{cell} needs {need:,.10g} {words}, and this node has {ever:,.10g} to give"
         if min(need, ever) > left:
             return f"{cell} needs {need:,.10g} {words}, {max(0, left):,.10g} are left on this node"
     return f"{cell} waits until this node is under less pressure"
+
+
+def too_large_words(need: Need, ever: Need) -> str:
+    """What of a need a node could never give; empty where it can. More processors than it has are all it has."""
+    for words, amount in _WORDS:
+        if amount(need) > amount(ever) and amount is not _cpus:
+            return f"needs {amount(need):,.10g} {words}, and this node has {amount(ever):,.10g} to give"
+    return ""
 
 
 def _memory(need: Need) -> float:
