@@ -231,6 +231,8 @@ class Worker:
     def _let_go(self, tokens: Sequence[int]) -> None:
         """These are written down or discarded; until then a lease is renewed, however long the writing takes."""
         self._held.difference_update(tokens)
+        if self._settings.node is not None:
+            self._call(self._wake.set)  # until now what they were promised was not there for others
 
     # --- the heart: leases, progress, recovery ------------------------------------------------------------------------
 
