@@ -20,6 +20,8 @@ from benchmarks.timing import load_average
 COMMANDS: Mapping[str, Sequence[Sequence[str]]] = {
     "null_cells": [["--json"]],
     "queue_claims": [["--json"]],
+    "planner_grants": [["--json"]],
+    "straggler_mix": [["--json"]],
     "sandbox_start": [["--json"]],
     "rerun": [["--cells", "10000", "--json"], ["--cells", "100000", "--json"]],
     "stored": [["--attempts", "100000", "--json"]],

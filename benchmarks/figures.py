@@ -55,6 +55,22 @@ def _queue_claims(report: Report) -> Iterator[Figure]:
             yield Figure(what=what, value=f"{rate:,.0f}", ratio=ratio, of="bare SKIP LOCKED batches")
 
 
+def _planner_grants(report: Report) -> Iterator[Figure]:
+    for key, rate in report.items():
+        if key.endswith("_grants_per_sec"):
+            workers = key.removeprefix("workers_").removesuffix("_grants_per_sec")
+            ratio = report[f"workers_{workers}_ratio_to_plain"]
+            yield Figure(what=f"grants/s, workers: {workers}", value=f"{rate:,.0f}", ratio=ratio, of="no admission")
+
+
+def _straggler_mix(report: Report) -> Iterator[Figure]:
+    words = {"longest_expected": "longest expected first", "by_limits": "by time limits", "first_come": "first come"}
+    for order, what in words.items():
+        worst = f"worst {report[f'{order}_worst']:.2f}"
+        ratio = report[f"{order}_mean"]
+        yield Figure(what=f"makespan, {what}", value=worst, ratio=ratio, of="the lower bound, mean over seeds")
+
+
 def _rerun(report: Report) -> Iterator[Figure]:
     bare = report["bare_python"]["median"]
     for step, words in (("until_nothing_to_do", 'to "nothing to do"'), ("until_end", "to its end")):
@@ -85,6 +101,8 @@ _BY_NAME: Mapping[str, Callable[[Report], Iterator[Figure]]] = {
     "null_cells": _null_cells,
     "sandbox_start": _sandbox_start,
     "queue_claims": _queue_claims,
+    "planner_grants": _planner_grants,
+    "straggler_mix": _straggler_mix,
     "rerun": _rerun,
     "startup": _startup,
     "stored": _stored,

@@ -26,6 +26,7 @@ from proctor.suites.service import SuiteService
 if TYPE_CHECKING:
     from proctor.database.embedded import Connections, EmbeddedServer
     from proctor.engine.attempts import RunnerParts
+    from proctor.headroom import Node
 
 __all__ = [
     "BackendUnknown",
@@ -81,6 +82,16 @@ class Platform:
         if name == "docker":
             return docker_backend(self.settings)
         raise BackendUnknown(f"There is no sandbox backend {name!r}.", where="execution.sandbox")
+
+    def node(self, backend: SandboxBackend) -> Node | None:
+        """This machine, where sandboxes of that backend take room of one."""
+        from proctor.headroom import Node, NodeReader
+
+        footing = backend.footing()
+        if footing is None:
+            return None
+        reader = NodeReader(SystemClock(), footing.disk, own_group=footing.own_group)
+        return Node(reader, SystemClock(), overcommit=self.settings.cpu_overcommit)
 
     def runner_parts(self, backend: SandboxBackend, owner: str, secrets: Mapping[str, str]) -> RunnerParts:
         """What the attempts of one worker share."""

@@ -49,7 +49,16 @@ class Settings(BaseSettings):
         default="", description="Networks beyond the public ones that allowlists may lead to: CIDRs, commas between."
     )
     lease_sec: float = Field(default=60.0, ge=1, le=3600, description="A claim's lease; a heartbeat is a quarter.")
+    cpu_overcommit: float = Field(
+        default=2.0, ge=0.1, le=100, description="How many times each processor is promised to attempts."
+    )
+    stall_sec: float = Field(default=600.0, gt=0, description="Without progress for so long, an attempt is named.")
     log_level: Literal["debug", "info", "warning", "error"] = Field(default="warning", description="What is logged.")
+
+    @property
+    def quiet_sec(self) -> float:
+        """``stall_sec``, but never less than two heartbeats: progress is told with them."""
+        return max(self.stall_sec, self.lease_sec / 2)
 
     def __init__(self, **values: Any) -> None:
         """Raises ``SettingInvalid`` naming the variable."""

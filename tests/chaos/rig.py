@@ -178,13 +178,22 @@ class Home:
         """Where ``PROGRAM`` is told what to do and tells what it did."""
         return self.folder / "control"
 
-    def start(self, *words: str, more: Mapping[str, str] | None = None, program: bool = False) -> Run:
-        """Start ``proctor`` with these words, ``run FILE`` without any; ``program``: the one that can be disturbed."""
+    def start(
+        self,
+        *words: str,
+        more: Mapping[str, str] | None = None,
+        program: bool = False,
+        inside: Sequence[str] = (),
+    ) -> Run:
+        """Start ``proctor`` with these words, ``run FILE`` without any; ``program``: the one that can be disturbed.
+
+        ``inside``: a command that starts another somewhere else.
+        """
         command = self.command(*(words or ("run", str(self.file))))
         log = self.folder / f"run-{len(self.runs):03d}.txt"
         with log.open("wb") as output:
             process = subprocess.Popen(
-                [sys.executable, str(PROGRAM), *command[1:]] if program else command,
+                [*inside, *([sys.executable, str(PROGRAM), *command[1:]] if program else command)],
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=output,

@@ -16,7 +16,7 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -99,11 +99,12 @@ def why_not(version: str | None = None) -> str:
 
 @contextmanager
 def external_server(
-    version: str | None = None, *, bootstrap: bool = True, programs: Path | None = None
+    version: str | None = None, *, bootstrap: bool = True, programs: Path | None = None, listen: Sequence[str] = ()
 ) -> Iterator[ExternalServer]:
     """A new cluster in a temporary folder, as an unprivileged user, on a TCP port of this machine only.
 
-    ``programs`` is a folder of PostgreSQL's programs other than Debian's: the wheel's, which are built without TLS.
+    ``listen``: more addresses of this machine's, each in a /24 network that may sign in. ``programs`` is a folder of
+    PostgreSQL's programs other than Debian's: the wheel's, which are built without TLS.
     """
     tls = programs is None
     version = version or (installed_versions()[0] if programs is None else "")
@@ -120,7 +121,8 @@ def external_server(
                 os.chown(path, who.pw_uid, who.pw_gid)
         _initdb(programs, folder, who)
         kind = "hostssl" if tls else "host"
-        rules = (f"{kind} all all {address} scram-sha-256\n" for address in ("127.0.0.1/32", "::1/128"))
+        networks = ("127.0.0.1/32", "::1/128", *(f"{address.rpartition('.')[0]}.0/24" for address in listen))
+        rules = (f"{kind} all all {network} scram-sha-256\n" for network in networks)
         (folder / "data" / "pg_hba.conf").write_text("".join(rules))
         (folder / "password").unlink()
         server = ExternalServer(
@@ -132,7 +134,7 @@ def external_server(
             tls=tls,
             passwords=passwords,
         )
-        with _postgres(server, folder, who):
+        with _postgres(server, folder, who, ("localhost", *listen)):
             if bootstrap:
                 with connect(server.superuser) as superuser:
                     roles.bootstrap(superuser, passwords)
@@ -180,9 +182,11 @@ def _initdb(programs: Path, folder: Path, who: pwd.struct_passwd | None) -> None
 
 
 @contextmanager
-def _postgres(server: ExternalServer, folder: Path, who: pwd.struct_passwd | None) -> Iterator[None]:
+def _postgres(
+    server: ExternalServer, folder: Path, who: pwd.struct_passwd | None, addresses: Sequence[str]
+) -> Iterator[None]:
     settings = {
-        "listen_addresses": "localhost",
+        "listen_addresses": ",".join(addresses),
         "port": str(server.port),
         "unix_socket_directories": "",
         "fsync": "off",

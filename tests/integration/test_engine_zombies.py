@@ -22,8 +22,9 @@ from proctor.database.engine import Database
 from proctor.engine.assignments import Assignment, Finished
 from proctor.engine.attempts import AttemptRunner, RunnerParts
 from proctor.engine.claiming import Claimer
+from proctor.engine.evidence import Evidence
 from proctor.engine.library import CachedLibrary
-from proctor.engine.recording import decide, record_batch, record_progress
+from proctor.engine.recording import Moved, decide, record_batch, record_progress
 from proctor.engine.scratch import make_scratch, remove_scratch
 from proctor.kernel.clock import SystemClock
 from proctor.kernel.errors import IntegrityError
@@ -52,6 +53,10 @@ def claim(bench: Bench, run_set: UUID) -> Assignment:
     claimer = Claimer(bench.database, new_id(), backend=bench.backend.name, slots=1, scope=run_set, lease_sec=60.0)
     (assignment,) = claimer.claim(1, list)
     return assignment
+
+
+def moved(assignment: Assignment, evidence: Sequence[Evidence], segment: int) -> Moved:
+    return Moved(assignment=assignment, evidence=evidence, segment=segment, phase="agent")
 
 
 def finish(bench: Bench, assignment: Assignment) -> Finished:
@@ -99,7 +104,7 @@ def test_a_worker_whose_lease_was_lost_can_not_write(bench: Bench, run_set: UUID
     assert bench.work(run_set).state == "complete"
     before = stored(bench)
     assert record(bench, late) == 0
-    bench.engine.read(lambda c: record_progress(c, bench.tenant, [(late.assignment, late.evidence, 7)]))
+    bench.engine.read(lambda c: record_progress(c, bench.tenant, [moved(late.assignment, late.evidence, 7)]))
     assert stored(bench) == before
     classes = "SELECT number, class, verdict FROM proctor.outcome o JOIN proctor.attempt a ON a.id = o.attempt_id"
     assert bench.sql(f"{classes} ORDER BY number") == [(1, "lease_lost", None), (2, "passed", True)]
@@ -125,7 +130,7 @@ def test_other_evidence_under_a_number_that_is_taken_is_an_error_and_nothing_is_
 ) -> None:
     finished = finish(bench, claim(bench, run_set))
     first, *rest = finished.evidence
-    bench.engine.read(lambda c: record_progress(c, bench.tenant, [(finished.assignment, [first], 0)]))
+    bench.engine.read(lambda c: record_progress(c, bench.tenant, [moved(finished.assignment, [first], 0)]))
     before = stored(bench)
     other = replace(finished, evidence=(replace(first, detail={"task": "another"}), *rest))
     with pytest.raises(IntegrityError):

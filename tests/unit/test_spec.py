@@ -85,6 +85,8 @@ BAD = [
     (LEAST + 'env = { "A=B" = "x" }\n', "'A=B' can't name a variable"),
     (LEAST + "[policy]\nresources = { memory_mb = -1 }\n", "memory_mb is -1, and has to be 16 to"),
     (LEAST + "[policy]\nresources = { cpus = 1e9 }\n", "cpus is 1e+09"),
+    (LEAST + "[policy]\nresources = { request_cpus = 0 }\n", "request_cpus is 0, and has to be 0.01 to"),
+    (LEAST + "[policy]\nresources = { memory_mb = 64, request_memory_mb = 65 }\n", "65, more than its own limit of 64"),
     (LEAST + '[[faults]]\nkind = "oom"\n', "faults[0].kind: Input should be 'pull_drop', 'oom_kill'"),
     (LEAST + "[[faults]]\nattempts = [1]\n", "faults[0].kind: This key is missing"),
     (LEAST + '[[faults]]\nkind = "eviction"\ntask = "x"\n', "Did you mean 'tasks'"),

@@ -8,7 +8,8 @@ import pytest
 
 from proctor.engine.phases import TaskUnsupported
 from proctor.engine.spec import Policy
-from proctor.engine.terms import declared, expected_sec, refuse_unsupported, terms_of
+from proctor.engine.terms import declared, expected_sec, refuse_unsupported, requested, terms_of
+from proctor.headroom import UNNAMED, Need
 from proctor.kernel.canonical import Json
 from proctor.sandboxes.fake import FakeBackend
 from proctor.sandboxes.interfaces import Capabilities, Limits, Network, Reach
@@ -254,3 +255,18 @@ def test_a_backend_without_that_network_says_so() -> None:
     allowlist = NetworkPolicy(mode=NetworkMode.ALLOWLIST, allowed_hosts=("a.b",))
     with pytest.raises(TaskUnsupported, match="'allowlist' is not available in the fake sandbox"):
         refuse_unsupported(replace(TASK, verifier=replace(VERIFIER, network=allowlist)), configuration(), Plain())
+
+
+def test_an_attempt_is_promised_its_limits_where_nothing_else_is_said() -> None:
+    named = replace(TASK, environment=replace(TASK.environment, memory_mb=2048, cpus=2.0, storage_mb=4096))
+    assert requested(named, "task") == Need(memory_mb=2048, cpus=2, disk_mb=4096)
+    assert requested(named, {"memory_mb": 512}).memory_mb == 512
+    assert requested(replace(TASK, environment=Environment()), "task") == UNNAMED
+
+
+def test_a_policy_may_promise_less_than_the_limit_and_never_more() -> None:
+    named = replace(TASK, environment=replace(TASK.environment, memory_mb=2048, cpus=2.0))
+    policy: dict[str, Json] = {"request_memory_mb": 256, "request_cpus": 8}
+    assert requested(named, policy) == Need(memory_mb=256, cpus=2, disk_mb=100)
+    terms = terms_of(named, configuration(resources=policy))
+    assert (terms.limits.memory_mb, terms.requests.memory_mb) == (2048, 256)

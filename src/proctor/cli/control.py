@@ -33,13 +33,13 @@ def status(run_set: RunSet = None, as_json: AsJson = False) -> None:
             show(run_sets_table(rows) if rows else "No run sets yet: proctor run FILE.toml")
             return
         seen = opened.status(run_set)
-        running = opened.running(seen.run_set)
+        running, stalled = opened.running(seen.run_set), opened.stalled(seen.run_set)
         if as_json:
-            print_json({"status": seen, "running": running})
+            print_json({"status": seen, "running": running, "stalled": stalled})
             return
         from proctor.reports.tables import status_lines
 
-        show(*status_lines(seen, running, opened.task_names(seen.run_set.suite_id)))
+        show(*status_lines(seen, running, stalled, opened.task_names(seen.run_set.suite_id)))
 
 
 def pause(run_set: RunSet = None, as_json: AsJson = False) -> None:

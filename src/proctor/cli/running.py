@@ -15,6 +15,9 @@ import typer
 from proctor.cli.output import ExitCode, err, show
 
 if TYPE_CHECKING:
+    from datetime import datetime
+    from uuid import UUID
+
     from rich.console import RenderableType
 
     from proctor.engine.planning import RunSetRow
@@ -164,9 +167,34 @@ def _wait(session: RunSession) -> None:
         pass
 
 
+class _Stalls:
+    """Tells of each attempt that makes no progress, once for each time it stands still."""
+
+    def __init__(self, session: RunSession) -> None:
+        self._session = session
+        self._told: set[tuple[UUID, datetime]] = set()
+        self._waited = 0.0
+
+    def look(self) -> None:
+        """Call it as often as one looks at the run; it asks the database more seldom."""
+        from rich.text import Text
+
+        from proctor.reports.stalls import stall_words
+
+        self._waited += LOOK_SEC
+        if self._waited < LINE_SEC:
+            return
+        self._waited = 0.0
+        for stall in self._session.stalled():
+            if (stall.attempt, stall.since) not in self._told:
+                self._told.add((stall.attempt, stall.since))
+                err().print(Text(stall_words(stall), style="yellow"), soft_wrap=True)
+
+
 def _lines(session: RunSession) -> None:
-    waited = 0.0
+    waited, stalls = 0.0, _Stalls(session)
     while not session.wait(LOOK_SEC):
+        stalls.look()
         waited += LOOK_SEC
         if waited >= LINE_SEC:
             waited = 0.0
@@ -187,6 +215,7 @@ def _parts(session: RunSession, seen: Progress) -> str:
     parts += [f"{earlier:,} earlier or elsewhere"] if earlier > 0 else []
     parts += [f"{session.running} running"]
     parts += [f"{seen.waiting:,} waiting"] if seen.waiting else []
+    parts += [session.held_back] if session.held_back else []
     owed = " ".join(f"{name} {count:,}" for name, count in session.undecided.most_common())
     parts += [f"attempts without a verdict: {owed}"] if owed else []
     return " · ".join(parts)
@@ -212,7 +241,9 @@ def _live(session: RunSession, presses: list[int]) -> None:
     with Progress(*columns, console=err(), transient=True) as bar:
         first = session.progress()
         task = bar.add_task("", total=first.expected, completed=first.decided, seen="")
+        stalls = _Stalls(session)
         while not session.wait(LOOK_SEC):
+            stalls.look()
             seen = session.progress()
             word = ("" if not presses else "stopping, Ctrl-C again to cancel · ") + _parts(session, seen)
             bar.update(task, completed=seen.decided, total=seen.expected, seen=word)

@@ -13,7 +13,7 @@ from proctor.engine.phases import TaskUnsupported
 from proctor.engine.services import place_of, service_specs
 from proctor.engine.terms import Terms
 from proctor.kernel.canonical import Json
-from proctor.sandboxes.interfaces import Labels, Sandbox, SandboxSpec, Snapshot
+from proctor.sandboxes.interfaces import Labels, Requests, Sandbox, SandboxSpec, Snapshot
 from proctor.suites.services import Composed, Service
 from proctor.suites.tasks import Environment, Task
 from proctor.suites.variables import resolve_variables
@@ -119,6 +119,7 @@ class AttemptSandboxes:
             env=resolve_variables(task.environment.env, secrets),
             reach=terms.verifier_reach if for_verifier else terms.reach,
             limits=terms.limits,
+            requests=Requests(memory_mb=terms.requests.memory_mb, cpus=terms.requests.cpus),
             base=base,
             restore_system=restore_system,
         )

@@ -11,7 +11,7 @@ import asyncio
 import contextlib
 import tempfile
 from collections.abc import Mapping
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from proctor.agents.errors import AgentSetupFailed
@@ -36,7 +36,7 @@ from proctor.objects.store import ObjectStore
 from proctor.sandboxes.interfaces import Sandbox
 from proctor.suites.tasks import Task
 
-__all__ = ["AttemptRunner", "RunnerParts"]
+__all__ = ["AttemptRunner", "RunnerParts", "Standing"]
 
 ORACLE: str = "oracle"
 """The agent that runs the reference solution."""
@@ -44,8 +44,20 @@ SETUP_TIMEOUT_SEC: float = 360.0
 """The field's cap on bringing an agent into a sandbox."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class Standing:
+    """How far a running attempt has come: one that stays what it was has made no progress."""
+
+    phase: str = ""
+    phases_ended: int = 0
+    last_segment: int = 0
+    """The number of the last log segment written."""
+    steps: int = 0
+    """Of its trajectory."""
+
+
 class AttemptRunner:
-    """Runs one assignment. ``evidence`` and ``last_segment`` may be read while it does."""
+    """Runs one assignment. What it has come to may be read while it does."""
 
     def __init__(self, assignment: Assignment, parts: RunnerParts) -> None:
         self.assignment = assignment
@@ -67,9 +79,20 @@ class AttemptRunner:
         return tuple(self._kept.recorder.evidence)
 
     @property
-    def last_segment(self) -> int:
-        """The number of the last log segment written."""
-        return self._kept.log.last_segment
+    def has_sandbox(self) -> bool:
+        """Whether its sandbox was made."""
+        return any(item.phase is Phase.START for item in self.evidence_so_far)
+
+    @property
+    def standing(self) -> Standing:
+        """How far it has come."""
+        kept = self._kept
+        return Standing(
+            phase=kept.recorder.current,
+            phases_ended=len(kept.recorder.evidence),
+            last_segment=kept.log.last_segment,
+            steps=len(kept.trajectory),
+        )
 
     async def run(self) -> Finished:
         """Run to the end, whatever it is; only cancellation by a second Ctrl-C cuts it short, and is recorded."""

@@ -18,6 +18,7 @@ from proctor.engine.assignments import Assignment
 from proctor.engine.identity import attempt_id
 from proctor.engine.policy_book import recall
 from proctor.engine.recording import KIND
+from proctor.headroom import Admit, HeldBack, Node
 from proctor.kernel.canonical import Json
 from proctor.kernel.ids import derived_id
 from proctor.queue import service as queue
@@ -38,26 +39,47 @@ class Claimer:
     """Takes work for one worker. Keeps the profiles of run sets it has seen, since thousands of cells share them."""
 
     def __init__(
-        self, database: Database, worker_id: UUID, *, backend: str, slots: int, scope: UUID | None, lease_sec: float
+        self,
+        database: Database,
+        worker_id: UUID,
+        *,
+        backend: str,
+        slots: int,
+        scope: UUID | None,
+        lease_sec: float,
+        node: Node | None = None,
     ) -> None:
+        """``node``: what attempts have to fit into; ``None``: they take no room of any."""
         self._database, self._worker, self._backend = database, worker_id, backend
-        self._slots, self._scope, self._lease = slots, scope, lease_sec
+        self._slots, self._scope, self._lease, self._node = slots, scope, lease_sec, node
         self._profiles: dict[UUID, list[_Profile]] = {}
 
-    def claim(self, limit: int, known: Callable[[], Sequence[int]]) -> list[Assignment]:
+    def claim(
+        self, limit: int, known: Callable[[], Sequence[int]], begun: Callable[[], Sequence[int]] = list
+    ) -> list[Assignment]:
         """Up to ``limit`` attempts, started. ``known``: tokens the worker already holds, asked for if a claim's
-        answer was lost with the connection."""
+        answer was lost with the connection; ``begun``: those of them whose sandboxes are there."""
         tries = 0
+        admit = None if self._node is None else self._node.admit()
 
         def work(connection: Connection) -> list[Assignment]:
             nonlocal tries
             tries += 1
             adopted = self._adopt(connection, known()) if tries > 1 else []
-            return adopted or self._claim(connection, limit)
+            return adopted or self._claim(connection, limit, admit, begun())
 
         return self._database.as_scheduler(work)
 
-    def _claim(self, connection: Connection, limit: int) -> list[Assignment]:
+    def held_back(self, begun: Sequence[int]) -> HeldBack | None:
+        """What of the worker's one run set waits for room on its node; ``None``: nothing, or it works for any."""
+        if self._node is None or self._scope is None:
+            return None
+        worker, scope, admit = self._worker, self._scope, self._node.admit()
+        return self._database.as_scheduler(
+            lambda c: queue.held_back(c, KIND, worker_id=worker, scope=scope, admit=admit, begun=begun)
+        )
+
+    def _claim(self, connection: Connection, limit: int, admit: Admit | None, begun: Sequence[int]) -> list[Assignment]:
         claims = queue.claim(
             connection,
             KIND,
@@ -66,6 +88,8 @@ class Claimer:
             slots=self._slots,
             scope=self._scope,
             lease_sec=self._lease,
+            admit=admit,
+            begun=begun,
         )
         assignments: list[Assignment] = []
         for tenant, of_tenant in _by_tenant(claims).items():

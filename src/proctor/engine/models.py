@@ -47,8 +47,9 @@ def _tenant() -> Column[object]:
     return Column("tenant_id", Uuid, primary_key=True)
 
 
-def _when(name: str, *, nullable: bool = False) -> Column[object]:
-    return Column(name, DateTime(timezone=True), nullable=nullable, server_default=None if nullable else func.now())
+def _when(name: str, *, nullable: bool = False, comment: str | None = None) -> Column[object]:
+    default = None if nullable else func.now()
+    return Column(name, DateTime(timezone=True), nullable=nullable, server_default=default, comment=comment)
 
 
 def _refers(columns: Sequence[str], target: str, there: Sequence[str]) -> ForeignKeyConstraint:
@@ -151,6 +152,8 @@ attempt = Table(
     _when("started_at"),
     _when("ended_at", nullable=True),
     Column("last_segment", Integer, nullable=False, server_default="0"),
+    Column("phase", Text, nullable=False, server_default="", comment="the one it is in, as its worker last said"),
+    _when("progressed_at", comment="when its evidence, log or trajectory last grew"),
     Column("limits", JSONB, nullable=False, server_default=text("'{}'")),
     Column("usage", JSONB, comment="NULL: unknown"),
     Column("artifacts", JSONB, nullable=False, server_default=text("'[]'")),

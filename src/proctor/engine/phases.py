@@ -50,6 +50,8 @@ class PhaseRecorder:
         each phase for what its evidence says besides."""
         self._clock, self._secrets, self._remarks = clock, secrets, remarks
         self.evidence: list[Evidence] = []
+        self.current = ""
+        """The phase that began last."""
 
     @contextmanager
     def phase(self, phase: Phase, *, step: str = "") -> Iterator[dict[str, Json]]:
@@ -57,7 +59,7 @@ class PhaseRecorder:
 
         ``step``: which of the task's steps it belongs to; empty for a task without, and for what all steps share.
         """
-        started = self._clock.now()
+        started, self.current = self._clock.now(), phase.value
         detail: dict[str, Json] = {"step": step} if step else {}
         try:
             yield detail

@@ -19,11 +19,13 @@ from sqlalchemy import Connection, insert, select, update
 from sqlalchemy.dialects.postgresql import insert as upsert
 
 from proctor.database.queries import run_query
+from proctor.engine.durations import Measured, measure
 from proctor.engine.identity import cell_id, run_set_id
 from proctor.engine.models import configuration, run_set, run_set_profile
 from proctor.engine.outcomes import final_classes
 from proctor.engine.policy_book import recall
 from proctor.engine.recording import KIND
+from proctor.headroom.needs import UNNAMED, Need
 from proctor.kernel.canonical import Json
 from proctor.kernel.ids import new_id
 from proctor.queue import service as queue
@@ -56,6 +58,8 @@ class PlannedTask:
     agent_digest: str
     verifier_digest: str
     expected_sec: float
+    """By its time limits; what its attempts took counts more, where there are any."""
+    need: Need = UNNAMED
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -305,20 +309,21 @@ def enqueue_undecided(
     ``only``: content digests of the tasks to queue; ``only_owed``: cells that had an attempt; ``limit``: at most so
     many cells; ``revive``: dead letters too.
     """
-    expected = {task.content_digest: task.expected_sec for task in plan.tasks}
+    tasks = {task.content_digest: task for task in plan.tasks}
+    measured = measure(
+        connection,
+        plan.tenant,
+        plan.suite_id,
+        [profile.configuration for profile in plan.profiles],
+        [task.agent_digest for task in plan.tasks],
+    )
     queued: Counter[CellKind] = Counter()
     for page in _undecided(connection, plan, identity, only_owed=only_owed):
         wanted = [row for row in page if only is None or row.content_digest in only]
         if limit is not None:
             wanted = wanted[: limit - queued.total()]
         items = [
-            Item(
-                id=row.cell_id,
-                provider=plan.profiles[row.profile].provider,
-                band=plan.band,
-                expected_sec=expected.get(row.content_digest, 0.0),
-            )
-            for row in wanted
+            _item(plan, plan.profiles[row.profile], tasks[row.content_digest], row.cell_id, measured) for row in wanted
         ]
         if items:
             queue.enqueue(connection, plan.tenant, KIND, items, holder=identity, revive=revive)
@@ -326,6 +331,16 @@ def enqueue_undecided(
         if limit is not None and queued.total() >= limit:
             break
     return queued
+
+
+def _item(plan: Plan, profile: PlannedProfile, task: PlannedTask, cell: UUID, measured: Measured) -> Item:
+    return Item(
+        id=cell,
+        provider=profile.provider,
+        band=plan.band,
+        expected_sec=measured.expected(profile.configuration, task.agent_digest, task.expected_sec),
+        need=task.need,
+    )
 
 
 def _undecided(connection: Connection, plan: Plan, identity: UUID, *, only_owed: bool) -> Iterator[Sequence[Any]]:

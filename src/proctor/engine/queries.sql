@@ -97,10 +97,11 @@ FROM jsonb_to_recordset(CAST(:rows AS jsonb))
 WHERE a.tenant_id = :tenant AND a.id = r.id AND a.ended_at IS NULL;
 
 -- name: see_attempts
--- A progress signal with the heartbeat: how far the log has come.
-UPDATE proctor.attempt a SET last_segment = r.segment
-FROM unnest(CAST(:ids AS uuid[]), CAST(:segments AS int[])) AS r (id, segment)
-WHERE a.tenant_id = :tenant AND a.id = r.id AND a.ended_at IS NULL AND a.last_segment < r.segment;
+-- A progress signal with the heartbeat, of attempts that have come further: how far, and when that was seen.
+UPDATE proctor.attempt a
+SET last_segment = greatest(a.last_segment, r.segment), phase = r.phase, progressed_at = now()
+FROM unnest(CAST(:ids AS uuid[]), CAST(:segments AS int[]), CAST(:phases AS text[])) AS r (id, segment, phase)
+WHERE a.tenant_id = :tenant AND a.id = r.id AND a.ended_at IS NULL;
 
 -- name: insert_evidence
 INSERT INTO proctor.evidence (tenant_id, attempt_id, seq, phase, started_at, ended_at, detail)
@@ -365,9 +366,20 @@ CROSS JOIN LATERAL (
 LEFT JOIN proctor.grading g ON g.tenant_id = :tenant AND g.attempt_id = a.id AND g.number = o.grading
      AND g.verifier_digest = c.verifier_digest;
 
+-- name: stalled
+-- What runs and has shown nothing new for so long, the longest first.
+SELECT a.id AS attempt, a.cell_id AS cell, t.name AS task, p.name AS profile, a.phase, a.progressed_at AS since
+FROM proctor.attempt a
+JOIN proctor.expected_cell e ON e.tenant_id = a.tenant_id AND e.run_set_id = a.run_set_id AND e.cell_id = a.cell_id
+JOIN proctor.run_set_profile p ON p.tenant_id = a.tenant_id AND p.run_set_id = a.run_set_id AND p.position = e.profile
+JOIN proctor.task t ON t.tenant_id = a.tenant_id AND t.content_digest = a.content_digest
+WHERE a.tenant_id = :tenant AND a.run_set_id = :run_set AND a.ended_at IS NULL
+  AND a.progressed_at < now() - make_interval(secs => :quiet)
+ORDER BY a.progressed_at, a.id LIMIT :limit;
+
 -- name: running_attempts
--- What runs now in a run set, and which phase its evidence has come to.
-SELECT a.id, a.cell_id, a.content_digest, a.started_at, e.profile
+-- What runs now in a run set, and which phase it has come to.
+SELECT a.id, a.cell_id, a.content_digest, a.started_at, a.phase, e.profile
 FROM proctor.attempt a
 JOIN proctor.expected_cell e ON e.tenant_id = a.tenant_id AND e.run_set_id = a.run_set_id AND e.cell_id = a.cell_id
 WHERE a.tenant_id = :tenant AND a.run_set_id = :run_set AND a.ended_at IS NULL ORDER BY a.started_at LIMIT :limit;
@@ -440,6 +452,27 @@ SELECT avg(took) FROM (
     FROM proctor.cell c JOIN proctor.result r ON r.tenant_id = c.tenant_id AND r.cell_id = c.id
     JOIN proctor.attempt a ON a.tenant_id = c.tenant_id AND a.id = r.attempt_id
     WHERE c.tenant_id = :tenant AND c.configuration = ANY(CAST(:configurations AS text[])) LIMIT 1000) sample;
+
+-- name: last_configurations
+-- Of a suite's last run sets, the newest first.
+SELECT p.configuration FROM proctor.run_set s
+JOIN proctor.run_set_profile p ON p.tenant_id = s.tenant_id AND p.run_set_id = s.id
+WHERE s.tenant_id = :tenant AND s.suite_id = :suite_id
+GROUP BY p.configuration ORDER BY max(s.created_at) DESC, p.configuration LIMIT :limit;
+
+-- name: measured_seconds
+-- How long the last attempts took that gave a cell of each configuration and task its verdict.
+SELECT c.configuration, t.agent_digest, last.seconds
+FROM unnest(CAST(:configurations AS text[])) AS c (configuration)
+CROSS JOIN unnest(CAST(:agent_digests AS text[])) AS t (agent_digest)
+CROSS JOIN LATERAL (
+    SELECT extract(epoch FROM a.ended_at - a.started_at)::float AS seconds
+    FROM proctor.cell l
+    JOIN proctor.result r ON r.tenant_id = l.tenant_id AND r.cell_id = l.id
+    JOIN proctor.attempt a ON a.tenant_id = l.tenant_id AND a.id = r.attempt_id AND a.ended_at IS NOT NULL
+    WHERE l.tenant_id = :tenant AND l.configuration = c.configuration AND l.agent_digest = t.agent_digest
+    ORDER BY l.trial DESC LIMIT :sample
+) last;
 
 -- name: regrade_attempts
 -- Ended attempts of a run set's cells on these tasks, in order, each with its last outcome; a cell without one has a

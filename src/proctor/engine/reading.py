@@ -29,6 +29,7 @@ __all__ = [
     "CellRow",
     "Progress",
     "RunSetStatus",
+    "Stall",
 ]
 
 _run = partial(run_query, "proctor.engine")
@@ -50,6 +51,19 @@ class Progress:
     def live(self) -> int:
         """Cells that something will still be done for without anybody asking."""
         return self.queued + self.waiting + self.running
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stall:
+    """A running attempt whose evidence, log and trajectory have not grown since."""
+
+    attempt: UUID
+    cell: UUID
+    task: str
+    profile: str
+    phase: str
+    """The one it is in; empty where its worker has not said yet."""
+    since: datetime
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -337,3 +351,9 @@ def running(connection: Connection, tenant: UUID, row: RunSetRow, *, limit: int 
     """Attempts of a run set that run now, the longest-running first."""
     rows = _run(connection, "running_attempts", tenant=tenant, run_set=row.id, limit=limit)
     return [dict(one._mapping) for one in rows]
+
+
+def stalled(connection: Connection, tenant: UUID, row: RunSetRow, *, quiet_sec: float, limit: int = 50) -> list[Stall]:
+    """Attempts of a run set that run and have made no progress for ``quiet_sec``, the longest first."""
+    rows = _run(connection, "stalled", tenant=tenant, run_set=row.id, quiet=quiet_sec, limit=limit)
+    return [Stall(**one._mapping) for one in rows]

@@ -31,6 +31,7 @@ __all__ = [
     "KIND",
     "Decided",
     "Imported",
+    "Moved",
     "Regrading",
     "decide",
     "jsonb_text",
@@ -64,6 +65,19 @@ class Decided:
     def outcome(self) -> Outcome:
         """The outcome that decides."""
         return self.outcomes[-1]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Moved:
+    """A running attempt that has come further."""
+
+    assignment: Assignment
+    evidence: Sequence[Evidence]
+    """Of the phases that ended since the last time."""
+    segment: int
+    """The number of the last log segment written."""
+    phase: str
+    """The one it is in."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -199,22 +213,24 @@ def _record_lanes(connection: Connection, tenant: UUID, written: Sequence[Decide
         queue.lane_worked(connection, tenant, KIND, provider)
 
 
-def record_progress(
-    connection: Connection, tenant: UUID, running: Sequence[tuple[Assignment, Sequence[Evidence], int]]
-) -> None:
-    """What has become known of running attempts: phases that ended and how far the log has come.
+def record_progress(connection: Connection, tenant: UUID, moved: Sequence[Moved]) -> None:
+    """What has become known of running attempts: phases that ended, the one they are in, how far the log has come.
 
     Of those whose lease was lost nothing is written: they have ended, and what they are is said.
     """
-    live = queue.held(connection, tenant, KIND, [(assignment.cell, assignment.token) for assignment, _, _ in running])
-    running = [one for one in running if one[0].token in live]
-    rows = [row for assignment, evidence, _ in running for row in _evidence_rows(assignment.attempt, evidence)]
+    live = queue.held(connection, tenant, KIND, [(one.assignment.cell, one.assignment.token) for one in moved])
+    moved = [one for one in moved if one.assignment.token in live]
+    rows = [row for one in moved for row in _evidence_rows(one.assignment.attempt, one.evidence)]
     if rows:
         insert_evidence(connection, tenant, rows)
-    moved = [(assignment.attempt, segment) for assignment, _, segment in running if segment]
-    if moved:
-        ids, segments = [id_ for id_, _ in moved], [segment for _, segment in moved]
-        _run(connection, "see_attempts", tenant=tenant, ids=ids, segments=segments)
+    _run(
+        connection,
+        "see_attempts",
+        tenant=tenant,
+        ids=[one.assignment.attempt for one in moved],
+        segments=[one.segment for one in moved],
+        phases=[one.phase for one in moved],
+    )
 
 
 def record_lost(connection: Connection, tenant: UUID, lost: Sequence[queue.Lost]) -> int:

@@ -21,7 +21,8 @@ from proctor.engine.outcomes import CURRENT_POLICY
 from proctor.engine.planning import UNLIMITED_SEC, Plan, PlannedProfile, PlannedTask
 from proctor.engine.spec import Profile, RunSetSpec, spec_document
 from proctor.engine.task_names import matches
-from proctor.engine.terms import expected_sec
+from proctor.engine.terms import expected_sec, requested
+from proctor.headroom.needs import UNNAMED
 from proctor.kernel.canonical import Json
 from proctor.kernel.money import parse_usd
 from proctor.queue.service import Band
@@ -30,7 +31,7 @@ from proctor.suites.errors import SuiteUnknown
 from proctor.suites.loading import load_suite, tasks_further_down
 from proctor.suites.service import StoredTask, SuiteService
 
-__all__ = ["STANDARD_TOOLS", "Resolved", "resolve", "resolve_suite"]
+__all__ = ["STANDARD_TOOLS", "Resolved", "planned_tasks", "resolve", "resolve_suite"]
 
 _SETTINGS: tuple[str, ...] = ("agent", "script")
 STANDARD_TOOLS: tuple[str, ...] = ("bash", "git", "python3")
@@ -83,7 +84,7 @@ def resolve(
         trials=spec.trials,
         band=Band[spec.execution.priority.upper()],
         profiles=profiles,
-        tasks=[_task(task, spec) for task in tasks],
+        tasks=planned_tasks(tasks, spec),
     )
     malformed = tuple(task for task in tasks if task.task is None)
     return Resolved(
@@ -221,6 +222,11 @@ def _refuse_faults_of_no_task(spec: RunSetSpec, tasks: Sequence[StoredTask]) -> 
             raise SpecInvalid(f"No task of the suite fits {fault.tasks!r}.", where=f"faults[{position}].tasks")
 
 
+def planned_tasks(tasks: Sequence[StoredTask], spec: RunSetSpec) -> list[PlannedTask]:
+    """A suite's tasks as a run set of that spec plans them."""
+    return [_task(task, spec) for task in tasks]
+
+
 def _task(task: StoredTask, spec: RunSetSpec) -> PlannedTask:
     timeout = spec.policy.agent_timeout
     expected = expected_sec(task.task, None if timeout == "task" else float(timeout)) if task.task else 0.0
@@ -229,6 +235,7 @@ def _task(task: StoredTask, spec: RunSetSpec) -> PlannedTask:
         agent_digest=task.agent_digest,
         verifier_digest=task.verifier_digest,
         expected_sec=UNLIMITED_SEC if expected is None else expected,
+        need=requested(task.task, spec.policy.model_dump()["resources"]) if task.task else UNNAMED,
     )
 
 

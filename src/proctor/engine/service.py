@@ -24,12 +24,13 @@ from proctor.engine.outcomes import OutcomePolicy
 from proctor.engine.planning import CellKind, RunSetRow
 from proctor.engine.reclassifying import Reclassifier
 from proctor.engine.recording import KIND
-from proctor.engine.resolving import Resolved, override_reasons
+from proctor.engine.resolving import Resolved, override_reasons, planned_tasks
 from proctor.engine.spec import RunSetSpec
 from proctor.engine.task_names import matches
 from proctor.kernel.ids import new_id
 from proctor.kernel.words import counted
 from proctor.queue import service as queue
+from proctor.suites.service import tasks_of
 
 __all__ = ["EngineService", "OnMoved", "Opened", "Rehearsal", "Selection", "fitting", "task_digests"]
 
@@ -278,6 +279,7 @@ class EngineService:
             plan = self.stored_plan(connection, row)
             if is_imported(plan.profiles):
                 raise RunSetImported(where=row.name)
+            plan = self._with_tasks(connection, plan)
             queued = planning.enqueue_undecided(connection, plan, identity, revive=True)
             if queued:
                 planning.set_state(connection, self.tenant, identity, "running")
@@ -330,22 +332,23 @@ class EngineService:
             if imported and row.state != "running":
                 planning.set_state(connection, self.tenant, row.id, *_ending(row, progress, None))
             return progress.expected - progress.decided
-        owed = sum(planning.enqueue_undecided(connection, plan, row.id).values())
+        owed = sum(planning.enqueue_undecided(connection, self._with_tasks(connection, plan), row.id).values())
         progress = reading.progress(connection, self.tenant, row)
         state, reason = ("running", "reclassified") if owed else _ending(row, progress, None)
         planning.set_state(connection, self.tenant, row.id, state, reason)
         return owed
 
     def stored_plan(self, connection: Connection, row: RunSetRow) -> planning.Plan:
-        """A run set's plan as it was stored, enough to queue its cells again."""
-        spec = RunSetSpec.model_validate(planning.stored_spec(connection, self.tenant, row.id))
+        """A run set's plan as it was stored, without its tasks."""
+        stored = planning.stored_spec(connection, self.tenant, row.id)
+        spec = RunSetSpec.model_validate(stored)
         profiles = reading.profiles_of(connection, self.tenant, row.id)
         return planning.Plan(
             tenant=self.tenant,
             name=row.name,
             spec_digest=row.spec_digest,
             suite_id=row.suite_id,
-            spec={},
+            spec=stored,
             policy_version=row.policy_version,
             reuse_sec=row.reuse_sec,
             trials=spec.trials,
@@ -353,6 +356,11 @@ class EngineService:
             profiles=[_planned(profile) for profile in profiles],
             tasks=[],
         )
+
+    def _with_tasks(self, connection: Connection, plan: planning.Plan) -> planning.Plan:
+        """A stored plan with its tasks, to queue their cells by what they need."""
+        tasks = tasks_of(connection, self.tenant, plan.suite_id)
+        return replace(plan, tasks=planned_tasks(tasks, RunSetSpec.model_validate(plan.spec)))
 
     def stored_spec(self, identity: UUID) -> RunSetSpec:
         """A run set's spec as it was planned."""

@@ -116,8 +116,13 @@ _RESOURCES: dict[str, tuple[float, float]] = {
     "memory_mb": (16, 16 * 2**20),
     "cpus": (0.01, 4096),
     "storage_mb": (1, 2**30),
+    "request_memory_mb": (16, 16 * 2**20),
+    "request_cpus": (0.01, 4096),
+    "request_storage_mb": (1, 2**30),
 }
 """Below, no shell starts; above, a number is mistyped."""
+_Resource = Literal["memory_mb", "cpus", "storage_mb", "request_memory_mb", "request_cpus", "request_storage_mb"]
+"""A limit ends or slows an attempt that goes beyond it; a request is what the attempt is promised of the node."""
 
 
 class Policy(_Section):
@@ -125,7 +130,7 @@ class Policy(_Section):
 
     agent_timeout: Literal["task"] | Annotated[float, Field(gt=0, le=604_800)] = "task"
     verifier_timeout: Literal["task"] | Annotated[float, Field(gt=0, le=604_800)] = "task"
-    resources: Literal["task"] | dict[Literal["memory_mb", "cpus", "storage_mb"], float] = "task"
+    resources: Literal["task"] | dict[_Resource, float] = "task"
     network: Literal["task", "no-network", "public"] = "task"
     verification: Literal["task", "snapshot", "separate", "live"] = "task"
     out_of_memory: Literal["model", "infrastructure"] = "model"
@@ -137,6 +142,9 @@ class Policy(_Section):
             low, high = _RESOURCES[name]
             if not low <= value <= high:
                 raise ValueError(f"{name} is {value:g}, and has to be {low:g} to {high:g}")
+            limit = resources.get(name.removeprefix("request_")) if isinstance(resources, dict) else None
+            if limit is not None and value > limit:
+                raise ValueError(f"{name} is {value:g}, more than its own limit of {limit:g}")
         return resources
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from proctor.engine.artifacts import MAIN
 from proctor.engine.phases import TaskUnsupported
+from proctor.headroom.needs import UNNAMED, Need
 from proctor.kernel.canonical import Json
 from proctor.sandboxes.interfaces import Capabilities, Limits, Network, Reach, SandboxBackend
 from proctor.suites.tasks import (
@@ -24,7 +25,7 @@ from proctor.suites.tasks import (
 )
 from proctor.suites.variables import variable_names
 
-__all__ = ["Terms", "declared", "expected_sec", "obstacles", "refuse_unsupported", "terms_of"]
+__all__ = ["Terms", "declared", "expected_sec", "obstacles", "refuse_unsupported", "requested", "terms_of"]
 
 _OURS: frozenset[str | None] = frozenset({None, "agent"})
 """Users that every backend has."""
@@ -40,6 +41,8 @@ class Terms:
     agent_timeout_sec: float | None
     verifier_timeout_sec: float
     limits: Limits
+    requests: Need
+    """What the attempt is promised of its node."""
     reach: Reach
     """What the agent's sandbox may reach but for the two phases that may have a word of their own."""
     agent_reach: Reach
@@ -60,6 +63,7 @@ def terms_of(task: Task, configuration: Mapping[str, Json], step: Step | None = 
         agent_timeout_sec=_timeout(policies["agent_timeout"], _agent_timeout(task, step)),
         verifier_timeout_sec=verifier.timeout_sec if timeout is None else timeout,
         limits=_limits(policies["resources"], task),
+        requests=requested(task, policies["resources"]),
         reach=reach,
         agent_reach=_own_or(reach, agent, task),
         mode=mode,
@@ -71,6 +75,27 @@ def expected_sec(task: Task, override: float | None) -> float | None:
     """How long the agent may take in all its steps together; ``None`` where one of them has no limit."""
     limits = [_agent_timeout(task, step) if override is None else override for step in task.steps or (None,)]
     return None if None in limits else sum(limit for limit in limits if limit is not None)
+
+
+def requested(task: Task, resources: Json) -> Need:
+    """What an attempt is promised: what the policy requests, else the limit, else what is usual; never beyond a limit.
+
+    ``resources``: the policy, ``task`` or what overrides it.
+    """
+    chosen = dict(resources) if isinstance(resources, Mapping) else {}
+    limits = _limits(resources, task)
+
+    def promised(name: str, limit: float | None, usual: float) -> float:
+        asked = chosen.get(f"request_{name}")
+        if isinstance(asked, int | float):
+            return asked if limit is None else min(asked, limit)
+        return usual if limit is None else limit
+
+    return Need(
+        memory_mb=promised("memory_mb", limits.memory_mb, UNNAMED.memory_mb),
+        cpus=promised("cpus", limits.cpus, UNNAMED.cpus),
+        disk_mb=promised("storage_mb", limits.disk_mb, UNNAMED.disk_mb),
+    )
 
 
 def _agent_timeout(task: Task, step: Step | None) -> float | None:

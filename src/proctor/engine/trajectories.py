@@ -16,6 +16,10 @@ class TrajectoryGatherer:
     def __init__(self) -> None:
         self._steps: list[Step] = []
 
+    def __len__(self) -> int:
+        """How many steps there are so far."""
+        return len(self._steps)
+
     def instruct(self, instruction: str) -> None:
         """The agent is given an instruction: the task's, or the next step's."""
         self.add(lambda number: Step(step_id=number, source="user", message=instruction))

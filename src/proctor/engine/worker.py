@@ -18,12 +18,12 @@ from sqlalchemy import Connection
 
 from proctor.database.engine import Database
 from proctor.engine.assignments import Assignment
-from proctor.engine.attempts import AttemptRunner, RunnerParts
+from proctor.engine.attempts import AttemptRunner, RunnerParts, Standing
 from proctor.engine.claiming import Claimer
-from proctor.engine.evidence import Evidence
 from proctor.engine.faults.injecting import with_faults
-from proctor.engine.recording import KIND, Decided, record_lost, record_progress
+from proctor.engine.recording import KIND, Decided, Moved, record_lost, record_progress
 from proctor.engine.settling import Settler
+from proctor.headroom import HeldBack, Node
 from proctor.queue import service as queue
 from proctor.queue import workers
 
@@ -31,6 +31,9 @@ __all__ = ["Worker", "WorkerSettings", "recover"]
 
 IDLE_SEC: float = 0.25
 """Between looks for work that is waiting for a time or for another worker."""
+
+HELD_BACK_SEC: float = 2.0
+"""Between looks for what waits for room on this node: it is only told, and the look reads every row that does."""
 
 REAP_BEATS: int = 8
 """Heartbeats, two leases long, between looks for sandboxes of the dead: a dead worker may have been seen first by one
@@ -46,6 +49,8 @@ class WorkerSettings:
     slots: int
     scope: UUID | None = None
     lease_sec: float = queue.LEASE_SEC
+    node: Node | None = None
+    """What attempts have to fit into; ``None``: they take no room of any."""
 
     @property
     def batch(self) -> int:
@@ -93,12 +98,16 @@ class Worker:
             slots=settings.slots,
             scope=settings.scope,
             lease_sec=settings.lease_sec,
+            node=settings.node,
         )
         self._settler = Settler(database, on_settled, self._let_go)
         self._running: dict[int, _Running] = {}
         self._held: set[int] = set()
-        self._reported: dict[int, int] = {}
+        self._reported: dict[int, Standing] = {}
         self._beats = 0
+        self._looked = -HELD_BACK_SEC
+        self.held_back: HeldBack | None = None
+        """What waits for room on this node, as far as it was looked for."""
         self._stopping = threading.Event()
         self._cancelling = False
         self._ended = threading.Event()
@@ -144,6 +153,7 @@ class Worker:
             while self._running:
                 await asyncio.wait([running.task for running in self._running.values() if running.task is not None])
             await asyncio.to_thread(self._settler.close)
+            self.held_back = None
             self._ended.set()
             await asyncio.to_thread(heart.join)
             self._database.as_scheduler(lambda c: workers.forget(c, [self._identity.id]))
@@ -166,7 +176,24 @@ class Worker:
         free = self._settings.slots - len(self._running)
         if free < self._settings.batch and self._running:
             return []
-        return await asyncio.to_thread(self._claimer.claim, free, lambda: list(self._held))
+        claimed = await asyncio.to_thread(self._claimer.claim, free, lambda: list(self._held), self._begun)
+        await self._look_at_node(full=len(claimed) == free)
+        return claimed
+
+    async def _look_at_node(self, *, full: bool) -> None:
+        """After a claim that left slots free: whether something waits for room on this node."""
+        if self._settings.node is None:
+            return
+        now = self._parts.clock.monotonic()
+        if full:
+            self.held_back = None
+        elif now - self._looked >= HELD_BACK_SEC:
+            self._looked = now
+            self.held_back = await asyncio.to_thread(self._claimer.held_back, self._begun())
+
+    def _begun(self) -> list[int]:
+        """Tokens of the attempts whose sandboxes are there."""
+        return [token for token, running in self._running.copy().items() if running.runner.has_sandbox]
 
     async def _pause(self, *, busy: bool) -> None:
         """Until an attempt ends; with free slots also for a while, since what waits may have come due."""
@@ -204,6 +231,8 @@ class Worker:
     def _let_go(self, tokens: Sequence[int]) -> None:
         """These are written down or discarded; until then a lease is renewed, however long the writing takes."""
         self._held.difference_update(tokens)
+        if self._settings.node is not None:
+            self._call(self._wake.set)  # until now what they were promised was not there for others
 
     # --- the heart: leases, progress, recovery ------------------------------------------------------------------------
 
@@ -217,7 +246,10 @@ class Worker:
     def _beat(self) -> None:
         held, running = self._held.copy(), dict(self._running)
         lease = self._settings.lease_sec
-        live = self._database.as_scheduler(lambda c: queue.heartbeat(c, self._identity.id, list(held), lease_sec=lease))
+        begun, worker = self._begun(), self._identity.id
+        live = self._database.as_scheduler(
+            lambda c: queue.heartbeat(c, worker, list(held), lease_sec=lease, begun=begun)
+        )
         for token in held - live:
             self._call(lambda token=token: self._abandon(token))  # type: ignore[misc]
         self._report({token: one for token, one in running.items() if token in live})
@@ -242,12 +274,15 @@ class Worker:
             running.cancel()
 
     def _report(self, running: dict[int, _Running]) -> None:
-        by_tenant: dict[UUID, list[tuple[Assignment, Sequence[Evidence], int]]] = defaultdict(list)
+        """What has come further since the last beat; of the others nothing is written, so that it can be seen."""
+        by_tenant: dict[UUID, list[Moved]] = defaultdict(list)
         for token, one in running.items():
-            evidence = one.runner.evidence_so_far
-            new = evidence[self._reported.get(token, 0) :]
-            self._reported[token] = len(evidence)
-            by_tenant[one.runner.assignment.tenant].append((one.runner.assignment, new, one.runner.last_segment))
+            before, now, assignment = self._reported.get(token, Standing()), one.runner.standing, one.runner.assignment
+            self._reported[token] = now
+            if now != before:
+                new = one.runner.evidence_so_far[before.phases_ended : now.phases_ended]
+                moved = Moved(assignment=assignment, evidence=new, segment=now.last_segment, phase=now.phase)
+                by_tenant[assignment.tenant].append(moved)
         for tenant, rows in by_tenant.items():
             self._database.as_tenant(tenant, lambda c, t=tenant, r=rows: record_progress(c, t, r))  # type: ignore[misc]
 

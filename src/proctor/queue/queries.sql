@@ -34,7 +34,7 @@ SELECT EXISTS (SELECT FROM proctor.queue_item WHERE worker_id = :worker AND stat
 -- name: find_suspect
 -- The row lost twice that this worker is to run alone: one it put itself down for, else one that no live worker did,
 -- else, for an idle worker, any. Its lane must be open and have room.
-SELECT s.tenant_id, s.id FROM proctor.queue_item s
+SELECT s.tenant_id, s.id, s.need FROM proctor.queue_item s
 JOIN proctor.queue_lane l ON l.tenant_id = s.tenant_id AND l.kind = s.kind AND l.provider = s.provider
 CROSS JOIN LATERAL (
     SELECT count(*) AS rows FROM proctor.queue_item r
@@ -62,9 +62,44 @@ WHERE kind = :kind AND tenant_id = :tenant AND id = :id AND worker_id IS DISTINC
 -- name: claim_suspect
 UPDATE proctor.queue_item
 SET state = 'claimed', worker_id = :worker, token = nextval('proctor.queue_token'), picks = picks + 1, alone = true,
-    served_band = band, lease_until = now() + make_interval(secs => :lease)
+    begun = false, served_band = band, lease_until = now() + make_interval(secs => :lease)
 WHERE kind = :kind AND tenant_id = :tenant AND id = :id
 RETURNING tenant_id, id, provider, band, token, payload, tries, picks, holders;
+
+-- name: reserved
+-- What running rows were promised on this worker's machine, by whichever worker of it; of rows without a sandbox apart.
+-- A machine is known by its boot: containers on it have other host names, and share its memory.
+WITH promised AS (
+    SELECT (q.need ->> 'memory_mb')::float AS memory, (q.need ->> 'cpus')::float AS cpus,
+           (q.need ->> 'disk_mb')::float AS disk,
+           NOT (q.begun OR (q.worker_id = :worker AND q.token = ANY(CAST(:begun AS bigint[])))) AS unbegun
+    FROM proctor.queue_item q
+    JOIN proctor.worker w ON w.id = q.worker_id
+    JOIN proctor.worker mine ON mine.id = :worker AND mine.boot_id = w.boot_id
+    WHERE q.state = 'claimed'
+)
+SELECT count(*) AS rows, coalesce(sum(memory), 0) AS memory_mb, coalesce(sum(cpus), 0) AS cpus,
+       coalesce(sum(disk), 0) AS disk_mb,
+       coalesce(sum(memory) FILTER (WHERE unbegun), 0) AS unbegun_memory_mb,
+       coalesce(sum(cpus) FILTER (WHERE unbegun), 0) AS unbegun_cpus,
+       coalesce(sum(disk) FILTER (WHERE unbegun), 0) AS unbegun_disk_mb
+FROM promised;
+
+-- name: held_back
+-- Rows of a holder that need more than is left, how many of them more than this node could ever give, and the first in
+-- the order of service.
+WITH held AS (
+    SELECT id, need, band, expected_sec, run_at,
+           coalesce((need ->> 'memory_mb')::float > CAST(:ever_memory AS float)
+                    OR (need ->> 'disk_mb')::float > CAST(:ever_disk AS float), false) AS never
+    FROM proctor.queue_item
+    WHERE kind = :kind AND state = 'pending' AND holders ->> CAST(:scope AS text) IS NOT NULL
+      AND ((need ->> 'memory_mb')::float > :left_memory
+           OR least(coalesce((need ->> 'cpus')::float, 0), :most_cpus) > :left_cpus
+           OR (need ->> 'disk_mb')::float > :left_disk)
+)
+SELECT count(*) OVER () AS rows, count(*) FILTER (WHERE never) OVER () AS never, id, need
+FROM held ORDER BY never DESC, band, expected_sec DESC, run_at, id LIMIT 1;
 
 -- name: claim
 -- Window first, lock second. Order of service: effective band (one lower when the tenant is over quota, one higher
@@ -79,6 +114,9 @@ RETURNING tenant_id, id, provider, band, token, payload, tries, picks, holders;
 -- (:spread) what the lane can expect of the batch, so that a batch from many lanes reads hundreds of rows and not
 -- thousands. What a lane holds beyond its window comes after the last row in it; so rows up to the first of these last
 -- rows are in their right place, and later ones are left to another round with wider windows.
+--
+-- Where the worker's node has only so much left, rows are taken as far as they fit together: what does not fit is
+-- waited for, and nothing passes it. A row that would not fit with nothing else running is not read.
 WITH running AS MATERIALIZED (
     SELECT tenant_id, provider, count(*) AS rows, count(*) FILTER (WHERE served_band = 0) AS critical
     FROM proctor.queue_item WHERE kind = :kind AND state = 'claimed' GROUP BY tenant_id, provider
@@ -113,7 +151,7 @@ WITH running AS MATERIALIZED (
     ) head
     WHERE l.kind = :kind AND NOT l.paused AND (l.closed_until IS NULL OR l.closed_until <= now())
 ), windowed AS MATERIALIZED (
-    SELECT l.tenant_id, l.weight, l.critical, q.place_in_table, q.id, q.band, q.expected_sec, q.run_at,
+    SELECT l.tenant_id, l.weight, l.critical, q.place_in_table, q.id, q.band, q.expected_sec, q.run_at, q.need,
            least(3, q.target + l.over_quota) AS wanted,
            l.share < l.room AND row_number() OVER (
                PARTITION BY l.number ORDER BY q.target, q.band, q.expected_sec DESC, q.run_at, q.id) = l.share AS is_last
@@ -123,17 +161,21 @@ WITH running AS MATERIALIZED (
                    (1, 2, true, interval '8 hours'), (2, 2, false, interval '8 hours'), (3, 3, false, NULL)
         ) step (target, band, overdue, wait)
         CROSS JOIN LATERAL (
-            (SELECT ctid AS place_in_table, id, band, expected_sec, run_at FROM proctor.queue_item
+            (SELECT ctid AS place_in_table, id, band, expected_sec, run_at, need FROM proctor.queue_item
              WHERE kind = :kind AND tenant_id = l.tenant_id AND provider = l.provider AND band = step.band
                AND step.overdue AND enqueued_at < now() - step.wait AND state = 'pending' AND losses < 2
                AND (CAST(:scope AS text) IS NULL OR holders ->> CAST(:scope AS text) IS NOT NULL)
+               AND (CAST(:most_memory AS float) IS NULL OR coalesce((need ->> 'memory_mb')::float, 0) <= :most_memory
+                    AND coalesce((need ->> 'disk_mb')::float, 0) <= :most_disk)
              ORDER BY enqueued_at LIMIT least(l.room, l.share))
             UNION ALL
-            (SELECT ctid AS place_in_table, id, band, expected_sec, run_at FROM proctor.queue_item
+            (SELECT ctid AS place_in_table, id, band, expected_sec, run_at, need FROM proctor.queue_item
              WHERE kind = :kind AND tenant_id = l.tenant_id AND provider = l.provider AND band = step.band
                AND NOT step.overdue AND (step.wait IS NULL OR enqueued_at >= now() - step.wait)
                AND state = 'pending' AND losses < 2
                AND (CAST(:scope AS text) IS NULL OR holders ->> CAST(:scope AS text) IS NOT NULL)
+               AND (CAST(:most_memory AS float) IS NULL OR coalesce((need ->> 'memory_mb')::float, 0) <= :most_memory
+                    AND coalesce((need ->> 'disk_mb')::float, 0) <= :most_disk)
              ORDER BY expected_sec DESC, run_at LIMIT least(l.room, l.share))
         ) r
         WHERE step.band >= l.first LIMIT least(l.room, l.share)
@@ -160,12 +202,17 @@ WITH running AS MATERIALIZED (
     WINDOW turn AS (PARTITION BY c.tenant_id, c.effective
                     ORDER BY c.wanted, c.band, c.expected_sec DESC, c.run_at, c.id)
 ), placed AS MATERIALIZED (
-    SELECT first.*, row_number() OVER () AS place FROM (
-        SELECT tenant_id, place_in_table, effective, start, service, is_last FROM turned
+    SELECT first.*, row_number() OVER so_far AS place,
+           CAST(:left_memory AS float) IS NULL OR (
+               sum((need ->> 'memory_mb')::float) OVER so_far > :left_memory
+               OR sum(least(coalesce((need ->> 'cpus')::float, 0), :most_cpus)) OVER so_far > :left_cpus
+               OR sum((need ->> 'disk_mb')::float) OVER so_far > :left_disk) IS NOT TRUE AS fits
+    FROM (
+        SELECT tenant_id, place_in_table, effective, start, service, is_last, need FROM turned
         ORDER BY effective, start, wanted, band, expected_sec DESC, run_at, id LIMIT :limit
-    ) first
+    ) first WINDOW so_far AS (ROWS UNBOUNDED PRECEDING)
 ), chosen AS MATERIALIZED (
-    SELECT * FROM placed WHERE place <= coalesce((SELECT min(place) FROM placed WHERE is_last), :limit)
+    SELECT * FROM placed WHERE place <= coalesce((SELECT min(place) FROM placed WHERE is_last), :limit) AND fits
 ), locked AS MATERIALIZED (
     SELECT c.* FROM proctor.queue_item q JOIN chosen c ON q.ctid = c.place_in_table
     WHERE q.kind = :kind AND q.state = 'pending' FOR UPDATE OF q SKIP LOCKED
@@ -177,7 +224,7 @@ WITH running AS MATERIALIZED (
 ), claimed AS (
     UPDATE proctor.queue_item q
     SET state = 'claimed', worker_id = :worker, token = nextval('proctor.queue_token'), picks = picks + 1,
-        alone = false, served_band = c.effective, lease_until = now() + make_interval(secs => :lease)
+        alone = false, begun = false, served_band = c.effective, lease_until = now() + make_interval(secs => :lease)
     FROM locked c WHERE q.kind = :kind AND q.ctid = c.place_in_table
     RETURNING q.tenant_id, q.id, q.provider, q.band, q.token, q.payload, q.tries, q.picks, q.holders, c.place
 )
@@ -187,12 +234,13 @@ SELECT tenant_id, id, provider, band, token, payload, tries, picks, holders FROM
 -- Wanted again by another holder: the row stays one row, at the highest band among its holders, with the last of
 -- their deadlines. A paused row wakes as the newcomer describes it, but not before the time it has to wait for.
 INSERT INTO proctor.queue_item AS q
-    (tenant_id, kind, id, provider, band, state, holders, expected_sec, run_at, payload, deadline)
+    (tenant_id, kind, id, provider, band, state, holders, expected_sec, run_at, payload, deadline, need)
 SELECT :tenant, :kind, r.id, r.provider, r.band, CASE WHEN r.delay > 0 THEN 'waiting' ELSE 'pending' END,
        jsonb_build_object(CAST(:holder AS text), r.band), r.expected_sec, now() + make_interval(secs => r.delay),
-       r.payload, r.deadline
+       r.payload, r.deadline, coalesce(r.need, '{}')
 FROM jsonb_to_recordset(CAST(:rows AS jsonb))
-    AS r (id uuid, provider text, band smallint, expected_sec float, payload text, deadline timestamptz, delay float)
+    AS r (id uuid, provider text, band smallint, expected_sec float, payload text, deadline timestamptz, delay float,
+          need jsonb)
 ORDER BY r.id
 ON CONFLICT (tenant_id, kind, id) DO UPDATE
 SET holders = q.holders || EXCLUDED.holders,
@@ -207,6 +255,7 @@ SET holders = q.holders || EXCLUDED.holders,
                     ELSE q.provider END,
     expected_sec = CASE WHEN q.state = 'paused' OR (q.state = 'dead' AND :revive) THEN EXCLUDED.expected_sec
                         ELSE q.expected_sec END,
+    need = CASE WHEN q.state = 'paused' OR (q.state = 'dead' AND :revive) THEN EXCLUDED.need ELSE q.need END,
     payload = CASE WHEN q.state = 'paused' OR (q.state = 'dead' AND :revive) THEN EXCLUDED.payload ELSE q.payload END,
     deadline = CASE WHEN q.state = 'paused' OR (q.state = 'dead' AND :revive) THEN EXCLUDED.deadline
                     WHEN q.deadline IS NULL OR EXCLUDED.deadline IS NULL THEN NULL
@@ -273,8 +322,9 @@ WITH given AS MATERIALIZED (
 SELECT id FROM dropped UNION ALL SELECT id FROM kept;
 
 -- name: heartbeat
--- Every claim of the worker at once; a token that does not come back was lost.
-UPDATE proctor.queue_item SET lease_until = now() + make_interval(secs => :lease)
+-- Every claim of the worker at once; a token that does not come back was lost. Of those that have begun it is noted.
+UPDATE proctor.queue_item SET lease_until = now() + make_interval(secs => :lease),
+       begun = begun OR token = ANY(CAST(:begun AS bigint[]))
 WHERE worker_id = :worker AND state = 'claimed' AND token = ANY(CAST(:tokens AS bigint[]))
 RETURNING token;
 

@@ -7,7 +7,7 @@ under a token that is not live changes nothing; a row is never lost, only comple
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from enum import IntEnum
@@ -18,6 +18,7 @@ from uuid import UUID
 from sqlalchemy import Connection, Row
 
 from proctor.database.queries import run_query
+from proctor.headroom.needs import Admit, HeldBack, Need, Reserved, Room
 
 __all__ = [
     "Band",
@@ -35,6 +36,7 @@ __all__ = [
     "enqueue",
     "heartbeat",
     "held",
+    "held_back",
     "held_by",
     "lane_failed",
     "lane_worked",
@@ -84,6 +86,8 @@ class Item:
     """After it nobody needs the row any more, and it is a dead letter."""
     delay: float = 0.0
     """Seconds before it may be served, by the database's clock."""
+    need: Need | None = None
+    """What its worker's node has to have left; ``None``: nothing that counts."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -180,25 +184,45 @@ def claim(
     slots: int,
     scope: UUID | None = None,
     lease_sec: float = LEASE_SEC,
+    admit: Admit | None = None,
+    begun: Sequence[int] = (),
 ) -> list[Claim]:
     """Take up to ``limit`` rows in the order of service, of one holder where ``scope`` names it.
 
     When at least half of them come back there may be more; with fewer there are no more for this worker now.
-    ``slots`` are the worker's own; the critical share is of those of all live workers.
+    ``slots`` are the worker's own; the critical share is of those of all live workers. ``admit`` says what fits on the
+    worker's node beside what it runs; ``begun``: tokens of the worker whose sandboxes are there.
     """
     _run(connection, "lock_claims", kind=kind)
+
+    def rooms() -> Room:
+        return Room() if admit is None else admit(_reserved(connection, worker_id, begun))
+
     standing = _run(connection, "standing", kind=kind, worker=worker_id).one()
     if standing.alone:
         return []
     wanted = {"kind": kind, "worker": worker_id, "lease": lease_sec, "scope": str(scope) if scope else None}
     if standing.suspects:
         found = _run(connection, "find_suspect", **wanted, idle=standing.idle).one_or_none()
-        if found is not None:
-            return _suspect(connection, kind, worker_id, found, idle=standing.idle, lease_sec=lease_sec)
-    return _in_order(connection, wanted, limit=limit, slots=slots)
+        if found is not None and (room := rooms()).can_hold(_need(found.need)):
+            idle = standing.idle and room.has(_need(found.need))
+            return _suspect(connection, kind, worker_id, found, idle=idle, lease_sec=lease_sec)
+    return _in_order(connection, wanted, rooms, limit=limit, slots=slots)
 
 
-def _in_order(connection: Connection, wanted: Mapping[str, Any], *, limit: int, slots: int) -> list[Claim]:
+def _reserved(connection: Connection, worker_id: UUID, begun: Sequence[int]) -> Reserved:
+    """What is promised on this worker's machine already."""
+    row = _run(connection, "reserved", worker=worker_id, begun=list(begun)).one()
+    return Reserved(
+        rows=row.rows,
+        promised=Need(memory_mb=row.memory_mb, cpus=row.cpus, disk_mb=row.disk_mb),
+        unbegun=Need(memory_mb=row.unbegun_memory_mb, cpus=row.unbegun_cpus, disk_mb=row.unbegun_disk_mb),
+    )
+
+
+def _in_order(
+    connection: Connection, wanted: Mapping[str, Any], rooms: Callable[[], Room], *, limit: int, slots: int
+) -> list[Claim]:
     """Rows in their order, in rounds of wider windows until there are half of them or none is left.
 
     A round costs the same for its last row as for a hundred: the rest is for the next claim.
@@ -207,12 +231,44 @@ def _in_order(connection: Connection, wanted: Mapping[str, Any], *, limit: int, 
     spread = _SPREAD
     rules = {"slots": slots, "critical_share": CRITICAL_SHARE}
     while 2 * len(claims) < limit:
-        rows = _run(connection, "claim", **wanted, **rules, limit=limit - len(claims), spread=spread).all()
+        room = rooms()
+        asked = limit - len(claims) if room.rows is None else min(room.rows, limit - len(claims))
+        if not asked:
+            break
+        rows = _run(connection, "claim", **wanted, **rules, **_bounds(room), limit=asked, spread=spread).all()
         claims.extend(_claims(wanted["kind"], rows))
         if not rows:
             break
         spread *= _SPREAD
     return claims
+
+
+def _bounds(room: Room) -> dict[str, float | None]:
+    """A room as the statements take it."""
+    return {**_amounts("left", room.left), **_amounts("most", room.most)}
+
+
+def _amounts(name: str, amount: Need | None) -> dict[str, float | None]:
+    if amount is None:
+        return dict.fromkeys((f"{name}_memory", f"{name}_cpus", f"{name}_disk"))
+    return {f"{name}_memory": amount.memory_mb, f"{name}_cpus": amount.cpus, f"{name}_disk": amount.disk_mb}
+
+
+def held_back(
+    connection: Connection, kind: str, *, worker_id: UUID, scope: UUID, admit: Admit, begun: Sequence[int]
+) -> HeldBack | None:
+    """Which rows of a holder wait for room on this worker's node; ``None``: none does."""
+    room = admit(_reserved(connection, worker_id, begun))
+    left = Need() if room.rows == 0 or room.left is None else room.left
+    bounds = {**_amounts("left", left), **_amounts("most", room.most or left), **_amounts("ever", room.ever)}
+    row = _run(connection, "held_back", kind=kind, scope=str(scope), **bounds).one_or_none()
+    if row is None:
+        return None
+    return HeldBack(rows=row.rows, never=row.never, first=row.id, need=_need(row.need), room=room)
+
+
+def _need(document: Mapping[str, float]) -> Need:
+    return Need(**document)
 
 
 def _suspect(
@@ -276,11 +332,16 @@ def put_back(connection: Connection, tenant_id: UUID, kind: str, rows: Sequence[
 
 
 def heartbeat(
-    connection: Connection, worker_id: UUID, tokens: Sequence[int], *, lease_sec: float = LEASE_SEC
+    connection: Connection,
+    worker_id: UUID,
+    tokens: Sequence[int],
+    *,
+    lease_sec: float = LEASE_SEC,
+    begun: Sequence[int] = (),
 ) -> set[int]:
-    """Renew every lease of a worker in one statement; returns the tokens still live."""
+    """Renew every lease of a worker in one statement; returns the tokens still live. ``begun``: with a sandbox."""
     _run(connection, "see_worker", worker=worker_id)
-    rows = _run(connection, "heartbeat", worker=worker_id, tokens=list(tokens), lease=lease_sec)
+    rows = _run(connection, "heartbeat", worker=worker_id, tokens=list(tokens), lease=lease_sec, begun=list(begun))
     return {row.token for row in rows}
 
 

@@ -14,10 +14,11 @@ from proctor.engine.certificates.certificate import is_untried
 from proctor.engine.certificates.standing import Standing
 from proctor.engine.leaderboards import LeaderboardRow
 from proctor.engine.planning import RunSetRow
-from proctor.engine.reading import CellRow, RunSetStatus
+from proctor.engine.reading import CellRow, RunSetStatus, Stall
 from proctor.kernel.words import counted
 from proctor.reports.fitting import Fitting
 from proctor.reports.formats import UNKNOWN, ago, cost, duration, interval, percent, policy_words, reward, tokens
+from proctor.reports.stalls import stall_words
 from proctor.suites.service import Alias, SuiteDetail, SuiteRow
 
 if TYPE_CHECKING:
@@ -198,9 +199,9 @@ def _over(counts: Mapping[str, Any], gap: str) -> list[str]:
 
 
 def status_lines(
-    seen: RunSetStatus, running: Sequence[Mapping[str, Any]], tasks: Mapping[str, str]
+    seen: RunSetStatus, running: Sequence[Mapping[str, Any]], stalled: Sequence[Stall], tasks: Mapping[str, str]
 ) -> list[RenderableType]:
-    """A run set's progress, what runs now, and which lanes are closed until when."""
+    """A run set's progress, what runs now and what of it makes no progress, and which lanes are closed until when."""
     row, progress = seen.run_set, seen.progress
     state = row.state.replace("_", " ") + (f": {row.reason}" if row.reason else "")
     verdicts = (
@@ -217,8 +218,9 @@ def status_lines(
         lines.append(f"blocked on {lane.provider or 'no provider'}: {lane.reason} {until}")
     for one in running:
         name = tasks.get(one["content_digest"], one["content_digest"][:8])
-        lines.append(f"running {str(one['id'])[:8]} · {name} · since {one['started_at']:%H:%M:%S} UTC")
-    return lines
+        phase = f" · {one['phase']}" if one["phase"] else ""
+        lines.append(f"running {str(one['id'])[:8]} · {name} · since {one['started_at']:%H:%M:%S} UTC{phase}")
+    return [*lines, *(Text(stall_words(one), style="yellow") for one in stalled)]
 
 
 def suites_table(rows: Sequence[SuiteRow]) -> Table:

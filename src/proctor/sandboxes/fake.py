@@ -113,6 +113,9 @@ class FakeBackend:
         """The same for every machine."""
         return {"os_release": "fake", **dict.fromkeys(tools, "fake")}
 
+    def footing(self) -> None:
+        """Nothing: they are in memory."""
+
     def doctor(self) -> Sequence[Check]:
         """Always well."""
         return [Check(name="fake sandbox", ok=True, detail="in memory")]

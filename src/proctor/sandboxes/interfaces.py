@@ -22,6 +22,7 @@ __all__ = [
     "Condition",
     "ExecRequest",
     "ExecResult",
+    "Footing",
     "Labels",
     "LimitKind",
     "Limits",
@@ -29,6 +30,7 @@ __all__ = [
     "Place",
     "Probe",
     "Reach",
+    "Requests",
     "Sandbox",
     "SandboxBackend",
     "SandboxSpec",
@@ -90,6 +92,24 @@ class Limits:
     pids: int | None = None
     disk_mb: int | None = None
     file_size_mb: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Requests:
+    """What a whole sandbox is promised of its machine while others take more than they were; within its limits."""
+
+    memory_mb: float
+    cpus: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Footing:
+    """What the sandboxes of a backend stand on."""
+
+    disk: Path | None
+    """A folder of this machine's that they fill; ``None`` where they are on another machine."""
+    own_group: bool
+    """Whether they share the control group of this process, and so its limits."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -188,6 +208,8 @@ class SandboxSpec:
     """The default user of execs; ``None``: the image's own, or the unprivileged ``agent`` where there is no image."""
     reach: Reach = field(default_factory=Reach)
     limits: Limits = field(default_factory=Limits)
+    requests: Requests | None = None
+    """``None``: nothing is promised."""
     relay: bool = False
     """Whether it has a folder ``/proctor`` for its own attempt's relay: with no network the only way out."""
     base: Snapshot | None = None
@@ -382,6 +404,10 @@ class SandboxBackend(Protocol):
 
     def environment_identity(self, tools: Sequence[str]) -> Mapping[str, str]:
         """What of the environment can change a result, hashed into the configuration (03, Identity)."""
+        ...
+
+    def footing(self) -> Footing | None:
+        """What its sandboxes take room of, for admission; ``None`` where they take none."""
         ...
 
     def doctor(self) -> Sequence[Check]:

@@ -30,6 +30,7 @@ from proctor.engine.planning import RunSetRow
 from proctor.engine.resolving import Resolved, resolve, resolve_suite
 from proctor.engine.service import OnMoved, Opened, Rehearsal, Selection, task_digests
 from proctor.engine.spec import Gate, RunSetSpec, check_spec, read_spec, spec_document
+from proctor.headroom import too_large_words
 from proctor.kernel.canonical import digest
 from proctor.kernel.errors import UsageError
 from proctor.kernel.paths import writing
@@ -149,6 +150,16 @@ class Client:
         return self._platform.engine.rehearse(
             prepared.resolved, on_moved=request.on_moved, fresh=request.fresh, selection=request.selection
         )
+
+    def too_large(self, prepared: Prepared) -> list[str]:
+        """Tasks that this machine could never give what their attempts are promised, with what they need."""
+        node = self._platform.node(prepared.backend)
+        ever = node.ever() if node is not None else None
+        if ever is None:
+            return []
+        needs = {task.content_digest: task.need for task in prepared.resolved.plan.tasks}
+        told = {task.name: too_large_words(needs[task.content_digest], ever) for task in prepared.resolved.tasks}
+        return [f"{name} {words}" for name, words in told.items() if words]
 
     def reasons_before(self, prepared: Prepared) -> list[str]:
         """What will make every row of a run set not comparable: its overrides, and tasks without a certificate."""
@@ -297,6 +308,11 @@ class Client:
         """Attempts of a run set that run now."""
         tenant = self._platform.tenant
         return self._read(lambda connection: reading.running(connection, tenant, row))
+
+    def stalled(self, row: RunSetRow) -> list[reading.Stall]:
+        """Attempts of a run set that run and have made no progress for the time that the settings say."""
+        tenant, quiet = self._platform.tenant, self._platform.settings.quiet_sec
+        return self._read(lambda connection: reading.stalled(connection, tenant, row, quiet_sec=quiet))
 
     def attempt(self, reference: str) -> reading.AttemptDetail:
         """An attempt by the beginning of its id, or a cell's last one."""

@@ -70,7 +70,7 @@ def dry_run(client: Client, prepared: Prepared, request: RunRequest) -> DryRun:
         reasons=reasons,
         malformed=tuple(f"{task.name}: {problem}" for task in prepared.resolved.malformed for problem in task.problems),
         missing_secrets=prepared.missing_secrets,
-        remarks=prepared.resolved.remarks,
+        remarks=(*prepared.resolved.remarks, *client.too_large(prepared)),
     )
 
 

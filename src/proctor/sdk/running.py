@@ -16,6 +16,7 @@ from proctor.engine.planning import RunSetRow
 from proctor.engine.recording import Decided
 from proctor.engine.scratch import remove_scratch
 from proctor.engine.spec import RunSetSpec, parse_duration
+from proctor.headroom import held_back_words
 from proctor.kernel.money import parse_usd
 from proctor.sandboxes.interfaces import SandboxBackend
 
@@ -68,6 +69,7 @@ class RunSession:
             slots=self._spec.execution.concurrency,
             scope=self.run_set.id,
             lease_sec=self._platform.settings.lease_sec,
+            node=self._platform.node(backend),
         )
         return Worker(self._platform.database, parts, identity, settings, self._settled)
 
@@ -81,6 +83,12 @@ class RunSession:
         return self._worker.running if self._worker is not None else 0
 
     @property
+    def held_back(self) -> str:
+        """What waits for room on this machine, for a reader; empty where nothing does."""
+        held = self._worker.held_back if self._worker is not None else None
+        return held_back_words(held) if held is not None else ""
+
+    @property
     def done(self) -> bool:
         """Whether the worker has ended."""
         return not self._thread.is_alive()
@@ -89,6 +97,7 @@ class RunSession:
         """Wait for the end, at most so many seconds; also looks at the budget. Returns whether it ended."""
         self._thread.join(timeout)
         self._look_at_budget()
+        self._look_at_node()
         return self.done
 
     def stop(self) -> None:
@@ -107,6 +116,12 @@ class RunSession:
         """Counts of the run set, whoever works on it."""
         tenant = self._platform.tenant
         return self._platform.engine.read(lambda connection: reading.progress(connection, tenant, self.run_set))
+
+    def stalled(self) -> list[reading.Stall]:
+        """Its attempts that run and have made no progress for the time that the settings say, whoever runs them."""
+        platform, row = self._platform, self.run_set
+        quiet = platform.settings.quiet_sec
+        return platform.engine.read(lambda c: reading.stalled(c, platform.tenant, row, quiet_sec=quiet))
 
     def result(self) -> RunSetRow:
         """Say how it ended. Raises what the worker raised."""
@@ -133,6 +148,16 @@ class RunSession:
             (self.undecided if ended.verdict is None else self.decided)[ended.outcome.value] += 1
             cost = (decided.finished.usage or {}).get("cost_nano")
             self._cost_nano += cost if isinstance(cost, int) else 0
+
+    def _look_at_node(self) -> None:
+        """Where nothing of it is left but what can never fit here, waiting for it would never end."""
+        held = self._worker.held_back if self._worker is not None else None
+        if self.paused_reason is not None or held is None or not held.never or self.running:
+            return
+        seen = self.progress()
+        if seen.running == seen.waiting == 0 and seen.queued == held.never:
+            self.paused_reason = held_back_words(held)
+            self.stop()
 
     def _look_at_budget(self) -> None:
         budget = self._spec.budget

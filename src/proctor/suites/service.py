@@ -26,7 +26,7 @@ from proctor.suites.models import suite, suite_task, task
 from proctor.suites.references import check_label, is_prefix, unknown_suite
 from proctor.suites.tasks import Task, TaskProblem
 
-__all__ = ["Alias", "StoredTask", "SuiteDetail", "SuiteRow", "SuiteService"]
+__all__ = ["Alias", "StoredTask", "SuiteDetail", "SuiteRow", "SuiteService", "tasks_of"]
 
 _TASK: TypeAdapter[Task] = TypeAdapter(Task)
 _PROBLEMS: TypeAdapter[tuple[TaskProblem, ...]] = TypeAdapter(tuple[TaskProblem, ...])
@@ -149,7 +149,7 @@ class SuiteService:
         def work(connection: Connection) -> list[StoredTask]:
             if not _suite_known(connection, tenant, suite_id):
                 raise SuiteUnknown(where=suite_id)
-            return [_stored_task(row) for row in connection.execute(_task_rows(tenant, suite_id))]
+            return tasks_of(connection, tenant, suite_id)
 
         return self._database.as_tenant(tenant, work)
 
@@ -325,6 +325,11 @@ def _suite_row(row: Row[tuple[str, int, str, datetime, int]], names: Mapping[str
         created_at=row.created_at,
         aliases=tuple(sorted(name for name, target in names.items() if target == row.suite_id)),
     )
+
+
+def tasks_of(connection: Connection, tenant: UUID, suite_id: str) -> list[StoredTask]:
+    """The tasks of a suite by its full id, in order, in the caller's transaction; none of one that is not there."""
+    return [_stored_task(row) for row in connection.execute(_task_rows(tenant, suite_id))]
 
 
 def _stored_task(row: Row[tuple[object, ...]]) -> StoredTask:

@@ -16,6 +16,7 @@ from proctor.sandboxes.interfaces import (
     Check,
     ExecRequest,
     ExecResult,
+    Footing,
     Labels,
     LimitKind,
     Reach,
@@ -54,6 +55,10 @@ class FaultyBackend:
     def environment_identity(self, tools: Sequence[str]) -> Mapping[str, str]:
         """The real one's."""
         return self._backend.environment_identity(tools)
+
+    def footing(self) -> Footing | None:
+        """The real one's."""
+        return self._backend.footing()
 
     def doctor(self) -> Sequence[Check]:
         """The real one's."""

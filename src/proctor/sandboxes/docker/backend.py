@@ -37,14 +37,17 @@ from proctor.sandboxes.interfaces import (
     Capabilities,
     Check,
     ExecRequest,
+    Footing,
     Labels,
     LimitKind,
     Network,
+    Requests,
     Sandbox,
     SandboxSpec,
     Snapshot,
     Strength,
 )
+from proctor.sandboxes.promises import machine_bytes, oom_score
 from proctor.sandboxes.requests import workdir_parts
 
 __all__ = ["DockerBackend", "mark_of"]
@@ -116,6 +119,20 @@ class DockerBackend:
         async with connected() as engine:
             info = await engine.ask("GET", "info")
         return {"runtime": self._runtime or info["DefaultRuntime"], "architecture": info["Architecture"]}
+
+    def footing(self) -> Footing:
+        """The machine of the engine: the folder of its containers, where that is this one's.
+
+        An engine that is reached through a socket is here; its folder may still be hidden from a container's eyes, and
+        what such a one sees as its root lies on the same disk.
+        """
+        root = _apart(self._root())
+        return Footing(disk=root if root is None or root.exists() else Path("/"), own_group=False)
+
+    async def _root(self) -> Path | None:
+        async with connected() as engine:
+            info = await engine.ask("GET", "info")
+        return Path(info["DockerRootDir"]) if engine.is_local else None
 
     def doctor(self) -> Sequence[Check]:
         """Whether an engine answers."""
@@ -208,6 +225,7 @@ class DockerBackend:
     def _body(
         self, image: Mapping[str, Any], spec: SandboxSpec, labels: Mapping[str, str], relay: Path | None
     ) -> dict[str, Any]:
+        held = ceilings(spec.limits, self._runtime)
         return {
             "Image": image["Id"],
             "Entrypoint": ["/bin/sh", "-c", KEEP],
@@ -217,7 +235,8 @@ class DockerBackend:
             "OpenStdin": True,
             "Labels": labels,
             "HostConfig": {
-                **ceilings(spec.limits, self._runtime),
+                **held,
+                **_promised(spec.requests, held["Memory"]),
                 "Init": True,
                 "Binds": [f"{relay}:{RELAY}:ro"] if relay is not None else [],
                 "LogConfig": {"Type": "none", "Config": {}},
@@ -268,6 +287,17 @@ async def _undo(engine: Engine, made: str | None, cell: Cell) -> None:
     with suppress(SandboxError):
         await cell.remove()
     await engine.close()
+
+
+def _promised(requests: Requests | None, memory: int) -> dict[str, int]:
+    """What is kept for a container while others want more; an engine takes no promise beyond the limit."""
+    if requests is None:
+        return {}
+    return {
+        "MemoryReservation": min(memory, int(requests.memory_mb * 1000**2)),
+        "CpuShares": max(2, round(requests.cpus * 1024)),
+        "OomScoreAdj": oom_score(int(requests.memory_mb * 1000**2), machine_bytes()),
+    }
 
 
 def _relay_folder(engine: Engine) -> Path:

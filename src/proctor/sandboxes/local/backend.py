@@ -19,6 +19,7 @@ from proctor.sandboxes.files.trees import Copier, remove_tree, remove_tree_but_l
 from proctor.sandboxes.interfaces import (
     Capabilities,
     Check,
+    Footing,
     Labels,
     LimitKind,
     Network,
@@ -101,6 +102,10 @@ class LocalBackend:
         if wanted not in self._versions:
             self._versions[wanted] = self._read_versions(wanted)
         return self._versions[wanted]
+
+    def footing(self) -> Footing:
+        """This machine: the folder of its sandboxes, and whatever this process may use."""
+        return Footing(disk=self._root, own_group=True)
 
     def doctor(self) -> Sequence[Check]:
         """Whether sandboxes can start here and what to do where they can't."""
@@ -256,6 +261,8 @@ class LocalBackend:
         group = control_group(name)
         if group is not None:
             group.make(memory=strengths.memory_bytes(spec.limits), cpus=spec.limits.cpus)
+            if spec.requests is not None:
+                group.promise(memory=int(spec.requests.memory_mb * 1024**2), cpus=spec.requests.cpus)
         return group
 
     def _start_error(self, words: str) -> SandboxStartError:

@@ -19,6 +19,8 @@ _PARENT = "proctor-sandboxes"
 _PERIOD = 100_000
 """Microseconds over which a cpu quota is dealt out: the kernel's own default."""
 _REMOVAL_SECONDS = 5.0
+_CHARGED_AT_ONCE = 1 << 20
+"""Memory is charged in pieces: what was refused need not have come up to the limit itself."""
 _CONTROLLERS = {LimitKind.MEMORY: "memory", LimitKind.CPU: "cpu"}
 
 
@@ -94,6 +96,14 @@ class ControlGroup:
             quota = max(1000, int(cpus * _PERIOD))
             self._write(LimitKind.CPU, "cpu.max" if self._unified else "cpu.cfs_quota_us", quota)
 
+    def promise(self, *, memory: int, cpus: float) -> None:
+        """What it is to keep while others want more: memory that is taken back last, and its part of the processors."""
+        if LimitKind.MEMORY in self._folders:
+            self._write(LimitKind.MEMORY, "memory.low" if self._unified else "memory.soft_limit_in_bytes", memory)
+        if LimitKind.CPU in self._folders:
+            name, whole, most = ("cpu.weight", 100, 10_000) if self._unified else ("cpu.shares", 1024, 262_144)
+            self._write(LimitKind.CPU, name, min(most, max(2, round(cpus * whole))))
+
     def add(self, pid: int) -> None:
         """Put a process in; what it forks from then on is in as well."""
         for folder in set(self._folders.values()):
@@ -110,6 +120,20 @@ class ControlGroup:
             return 0
         counts = dict(line.split(None, 1) for line in text.splitlines())
         return int(counts.get("oom_kill", 0))
+
+    def was_full(self) -> bool:
+        """Whether it ever ran into its own limit of memory."""
+        folder = self._folders.get(LimitKind.MEMORY)
+        if folder is None:
+            return False
+        try:
+            if not self._unified:  # it counts failures too, but not every kernel does so
+                most, limit = (int((folder / f"memory.{n}_in_bytes").read_text()) for n in ("max_usage", "limit"))
+                return most > limit - _CHARGED_AT_ONCE
+            lines = (folder / "memory.events").read_text().splitlines()
+        except OSError:
+            return True  # it is gone: what killed it was most likely its own
+        return int(dict(line.split(None, 1) for line in lines).get("oom", 0)) > 0
 
     def remove(self) -> None:
         """Remove it once it is empty. Safe to repeat."""

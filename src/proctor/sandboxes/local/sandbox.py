@@ -17,6 +17,7 @@ from typing import ParamSpec, TypeVar
 from proctor.sandboxes.errors import (
     ExecChannelError,
     HostDiskFull,
+    NodeLost,
     SandboxError,
     SandboxGone,
     TransferRefused,
@@ -44,6 +45,7 @@ from proctor.sandboxes.local.meters import Meter, descendants
 from proctor.sandboxes.local.orphans import kill_unborn
 from proctor.sandboxes.local.records import RECORD
 from proctor.sandboxes.local.userland import AGENT, WORKDIR, Userland, agent_environment
+from proctor.sandboxes.promises import machine_bytes, oom_score
 from proctor.sandboxes.requests import only_itself, refuse_words
 
 __all__ = ["LocalSandbox", "Place"]
@@ -133,6 +135,10 @@ class LocalSandbox:
         self._keeper_handle = os.pidfd_open(self._keeper)
         if self._group is not None:  # the kernel takes 10 ms for this: as long as the keeper takes to start
             await asyncio.to_thread(self._group.add, self._keeper)
+        if self._spec.requests is not None:
+            promise = int(self._spec.requests.memory_mb * 1024**2)
+            with suppress(OSError):  # some containers let nobody say it
+                Path(f"/proc/{self._keeper}/oom_score_adj").write_text(str(oom_score(promise, machine_bytes())))
         await self._channel.ready()
         self._meter = Meter(self._place.root, self._keeper, metered)
 
@@ -156,7 +162,8 @@ class LocalSandbox:
         raise UnsupportedByBackend("a sandbox has one network all its life", where="network")
 
     async def exec(self, request: ExecRequest) -> ExecResult:
-        """Run a command to its end or limit. Raises ``ExecChannelError``, ``SandboxGone``, ``HostDiskFull``."""
+        """Run a command to its end or limit. Raises ``ExecChannelError``, ``SandboxGone``, ``HostDiskFull``,
+        ``NodeLost`` where the machine had no memory left, and not the sandbox."""
         self._refuse_user(request.user)
         self._refuse_when_gone()
         environment = {**agent_environment(), **self._spec.env, **request.env}
@@ -182,7 +189,10 @@ class LocalSandbox:
                 capture.release()
             status, limit = await self._end_of(number, done, request.timeout_sec, killed)
             self._refuse_when_host_full()
-            return self._result(captures, status, limit, self._oom_kills() > killed, time.monotonic() - began)
+            oom = self._oom_kills() > killed
+            if oom:
+                self._refuse_when_node_full()
+            return self._result(captures, status, limit, oom, time.monotonic() - began)
 
     async def put(self, source: Path, destination: str, *, user: str | None = None) -> None:
         """Copy a host file or tree in: modes, symlinks, hard links and sparse files kept, owner ``user``."""
@@ -299,6 +309,7 @@ class LocalSandbox:
             raise ExecChannelError("the end of a killed command was never told") from error
         except ExecChannelError:
             if self._oom_kills() > oom_kills:  # the kernel's choice fell on the keeper: the same cause
+                self._refuse_when_node_full()
                 return signal.SIGKILL, LimitKind.MEMORY
             raise
         finally:
@@ -344,6 +355,11 @@ class LocalSandbox:
 
     def _oom_kills(self) -> int:
         return self._group.oom_kills() if self._group is not None else 0
+
+    def _refuse_when_node_full(self) -> None:
+        """The kernel killed for memory: was it the sandbox's own limit, or had the machine none left?"""
+        if self._group is not None and not self._group.was_full():
+            raise NodeLost("the machine ran out of memory", kube_reason="Evicted", where=self.id)
 
     def _refuse_user(self, user: str | None) -> None:
         if user not in (None, AGENT):

@@ -11,6 +11,7 @@ from pathlib import Path
 from proctor.sandboxes.interfaces import LimitKind, Limits, Strength
 from proctor.sandboxes.local import cgroups
 from proctor.sandboxes.local.launch import Ceilings
+from proctor.sandboxes.promises import machine_bytes
 
 __all__ = ["ceilings", "memory_bytes", "metered_limits", "strengths"]
 
@@ -49,7 +50,7 @@ def memory_bytes(limits: Limits) -> int:
     """The ceiling of a sandbox's memory."""
     if limits.memory_mb is not None:
         return limits.memory_mb * _MEGABYTE
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // _MEMORY_SHARE
+    return machine_bytes() // _MEMORY_SHARE
 
 
 def ceilings(limits: Limits) -> Ceilings:
