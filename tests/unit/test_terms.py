@@ -8,11 +8,12 @@ import pytest
 
 from proctor.engine.phases import TaskUnsupported
 from proctor.engine.spec import Policy
-from proctor.engine.terms import declared, expected_sec, refuse_unsupported, requested, terms_of
+from proctor.engine.terms import declared, expected_sec, needed, refuse_unsupported, requested, terms_of
 from proctor.headroom import UNNAMED, Need
 from proctor.kernel.canonical import Json
 from proctor.sandboxes.fake import FakeBackend
 from proctor.sandboxes.interfaces import Capabilities, Limits, Network, Reach
+from proctor.suites.services import Composed, Service
 from proctor.suites.tasks import (
     AgentSettings,
     CollectHook,
@@ -270,3 +271,12 @@ def test_a_policy_may_promise_less_than_the_limit_and_never_more() -> None:
     assert requested(named, policy) == Need(memory_mb=256, cpus=2, disk_mb=100)
     terms = terms_of(named, configuration(resources=policy))
     assert (terms.limits.memory_mb, terms.requests.memory_mb) == (2048, 256)
+
+
+def test_each_service_beside_a_task_needs_its_share_of_the_node() -> None:
+    beside = Composed(main=Service(name="main"), beside=(Service(name="db"), Service(name="cache")))
+    task = replace(TASK, environment=replace(TASK.environment, services=beside))
+    alone, together = needed(TASK, "task"), needed(task, "task")
+    assert (alone.memory_mb, together.memory_mb) == (512, 512 + 2 * UNNAMED.memory_mb)
+    assert (alone.cpus, together.cpus) == (1.0, 1.0 + 2 * UNNAMED.cpus)
+    assert terms_of(task, configuration()).requests.memory_mb == 512

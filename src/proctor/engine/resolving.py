@@ -21,7 +21,7 @@ from proctor.engine.outcomes import CURRENT_POLICY
 from proctor.engine.planning import UNLIMITED_SEC, Plan, PlannedProfile, PlannedTask
 from proctor.engine.spec import Profile, RunSetSpec, spec_document
 from proctor.engine.task_names import matches
-from proctor.engine.terms import expected_sec, requested
+from proctor.engine.terms import expected_sec, needed
 from proctor.headroom.needs import UNNAMED
 from proctor.kernel.canonical import Json
 from proctor.kernel.money import parse_usd
@@ -235,7 +235,7 @@ def _task(task: StoredTask, spec: RunSetSpec) -> PlannedTask:
         agent_digest=task.agent_digest,
         verifier_digest=task.verifier_digest,
         expected_sec=UNLIMITED_SEC if expected is None else expected,
-        need=requested(task.task, spec.policy.model_dump()["resources"]) if task.task else UNNAMED,
+        need=needed(task.task, spec.policy.model_dump()["resources"]) if task.task else UNNAMED,
     )
 
 

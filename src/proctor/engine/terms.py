@@ -25,7 +25,7 @@ from proctor.suites.tasks import (
 )
 from proctor.suites.variables import variable_names
 
-__all__ = ["Terms", "declared", "expected_sec", "obstacles", "refuse_unsupported", "requested", "terms_of"]
+__all__ = ["Terms", "declared", "expected_sec", "needed", "obstacles", "refuse_unsupported", "requested", "terms_of"]
 
 _OURS: frozenset[str | None] = frozenset({None, "agent"})
 """Users that every backend has."""
@@ -95,6 +95,17 @@ def requested(task: Task, resources: Json) -> Need:
         memory_mb=promised("memory_mb", limits.memory_mb, UNNAMED.memory_mb),
         cpus=promised("cpus", limits.cpus, UNNAMED.cpus),
         disk_mb=promised("storage_mb", limits.disk_mb, UNNAMED.disk_mb),
+    )
+
+
+def needed(task: Task, resources: Json) -> Need:
+    """What a node must have left for an attempt: what it is promised, and what is usual for each service beside it."""
+    own, services = requested(task, resources), task.environment.services
+    count = 0 if services is None else len(services.beside)
+    return Need(
+        memory_mb=own.memory_mb + count * UNNAMED.memory_mb,
+        cpus=own.cpus + count * UNNAMED.cpus,
+        disk_mb=own.disk_mb + count * UNNAMED.disk_mb,
     )
 
 
