@@ -29,9 +29,9 @@ class Tenant:
     def put(self, *items: Item, holder: UUID | None = None) -> None:
         self.database.as_tenant(self.id, lambda c: queue.enqueue(c, self.id, KIND, items, holder=holder or self.holder))
 
-    def many(self, count: int, *, band: Band = Band.NORMAL, expected_sec: float = 0.0, provider: str = "") -> None:
-        rows = [Item(id=new_id(), band=band, expected_sec=expected_sec, provider=provider) for _ in range(count)]
-        self.put(*rows)
+    def many(self, count: int, **fields: object) -> None:
+        """Rows that are alike, with these fields of an item."""
+        self.put(*(Item(id=new_id(), **fields) for _ in range(count)))  # type: ignore[arg-type]
 
     def age(self, name: str, wait: str) -> None:
         """Let rows with that payload have waited so long."""

@@ -18,15 +18,30 @@ from uuid import UUID
 from sqlalchemy import Connection, Row
 
 from proctor.database.queries import run_query
+from proctor.queue.lanes import (
+    Blocked,
+    Gates,
+    Lane,
+    blocked,
+    lane_failed,
+    lane_worked,
+    lanes,
+    limit_lane,
+    open_lane,
+    open_lanes,
+    pause_lane,
+)
 
 __all__ = [
     "Band",
+    "Blocked",
     "Claim",
     "DeadLetter",
     "Item",
     "Lane",
     "Lost",
     "PutBack",
+    "blocked",
     "claim",
     "complete",
     "complete_all",
@@ -36,6 +51,7 @@ __all__ = [
     "heartbeat",
     "held",
     "held_by",
+    "hold_claims",
     "lane_failed",
     "lane_worked",
     "lanes",
@@ -48,6 +64,7 @@ __all__ = [
     "reap",
     "requeue_dead",
     "set_share",
+    "waited",
 ]
 
 _run = partial(run_query, "proctor.queue")
@@ -77,6 +94,9 @@ class Item:
 
     id: UUID
     provider: str = ""
+    """The lane it waits in: a provider's, or one that waits for several gates."""
+    gates: tuple[str, ...] = ()
+    """What the lane waits for beside itself, by the names of other lanes."""
     band: Band = Band.NORMAL
     expected_sec: float = 0.0
     payload: str = ""
@@ -129,18 +149,6 @@ class Lost:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Lane:
-    """What rows of one provider wait for."""
-
-    provider: str
-    paused: bool
-    reason: str
-    closed_until: datetime | None
-    failures: int
-    max_running: int | None
-
-
-@dataclass(frozen=True, kw_only=True)
 class DeadLetter:
     """A row that nothing will pick until it is requeued."""
 
@@ -165,7 +173,7 @@ def enqueue(
 ) -> None:
     """Queue work for a holder. ``revive`` also takes dead letters back, with their tries restored."""
     base = {"tenant": tenant_id, "kind": kind}
-    _run(connection, "open_lanes", **base, providers=sorted({item.provider for item in items}))
+    open_lanes(connection, tenant_id, kind, {item.provider: item.gates for item in items})
     once = {item.id: asdict(item) for item in items}
     rows = json.dumps(list(once.values()), default=str)
     _run(connection, "enqueue", **base, holder=str(holder), rows=rows, revive=revive)
@@ -186,19 +194,29 @@ def claim(
     When at least half of them come back there may be more; with fewer there are no more for this worker now.
     ``slots`` are the worker's own; the critical share is of those of all live workers.
     """
-    _run(connection, "lock_claims", kind=kind)
+    hold_claims(connection, kind)
     standing = _run(connection, "standing", kind=kind, worker=worker_id).one()
     if standing.alone:
         return []
     wanted = {"kind": kind, "worker": worker_id, "lease": lease_sec, "scope": str(scope) if scope else None}
+    gates = Gates(connection, kind, standing.node)
     if standing.suspects:
-        found = _run(connection, "find_suspect", **wanted, idle=standing.idle).one_or_none()
+        found = _run(connection, "find_suspect", **wanted, idle=standing.idle, gates=gates.look()).one_or_none()
         if found is not None:
-            return _suspect(connection, kind, worker_id, found, idle=standing.idle, lease_sec=lease_sec)
-    return _in_order(connection, wanted, limit=limit, slots=slots)
+            claims = _suspect(connection, kind, worker_id, found, idle=standing.idle, lease_sec=lease_sec)
+            gates.passed(claims)
+            return claims
+    return _in_order(connection, wanted, gates, limit=limit, slots=slots)
 
 
-def _in_order(connection: Connection, wanted: Mapping[str, Any], *, limit: int, slots: int) -> list[Claim]:
+def hold_claims(connection: Connection, kind: str) -> None:
+    """Let nobody claim before this transaction ends: what it changes of lanes holds for every later claim."""
+    _run(connection, "lock_claims", kind=kind)
+
+
+def _in_order(
+    connection: Connection, wanted: Mapping[str, Any], gates: Gates, *, limit: int, slots: int
+) -> list[Claim]:
     """Rows in their order, in rounds of wider windows until there are half of them or none is left.
 
     A round costs the same for its last row as for a hundred: the rest is for the next claim.
@@ -207,9 +225,12 @@ def _in_order(connection: Connection, wanted: Mapping[str, Any], *, limit: int, 
     spread = _SPREAD
     rules = {"slots": slots, "critical_share": CRITICAL_SHARE}
     while 2 * len(claims) < limit:
-        rows = _run(connection, "claim", **wanted, **rules, limit=limit - len(claims), spread=spread).all()
-        claims.extend(_claims(wanted["kind"], rows))
-        if not rows:
+        narrow = gates.look()
+        rows = _run(connection, "claim", **wanted, **rules, gates=narrow, limit=limit - len(claims), spread=spread)
+        found = _claims(wanted["kind"], rows.all())
+        gates.passed(found)
+        claims.extend(found)
+        if not found:
             break
         spread *= _SPREAD
     return claims
@@ -310,41 +331,6 @@ def count_states(connection: Connection, tenant_id: UUID, kind: str, holder: UUI
     return {row.state: row.rows for row in rows}
 
 
-def lane_failed(
-    connection: Connection, tenant_id: UUID, kind: str, provider: str, *, reason: str, retry_after: float | None
-) -> None:
-    """Open a lane's breaker after a provider's failure; ``retry_after`` in seconds where the provider said so."""
-    _run(
-        connection,
-        "lane_failed",
-        tenant=tenant_id,
-        kind=kind,
-        provider=provider,
-        reason=reason,
-        retry_after=retry_after,
-    )
-
-
-def lane_worked(connection: Connection, tenant_id: UUID, kind: str, provider: str) -> None:
-    """Close a lane's breaker after a success."""
-    _run(connection, "lane_worked", tenant=tenant_id, kind=kind, provider=provider)
-
-
-def pause_lane(connection: Connection, tenant_id: UUID, kind: str, provider: str, *, reason: str) -> None:
-    """Serve nothing from a lane until it is opened."""
-    _run(connection, "pause_lane", tenant=tenant_id, kind=kind, provider=provider, reason=reason)
-
-
-def open_lane(connection: Connection, tenant_id: UUID, kind: str, provider: str) -> None:
-    """Open a lane that was paused, or whose breaker is open, at once."""
-    _run(connection, "open_lane", tenant=tenant_id, kind=kind, provider=provider)
-
-
-def limit_lane(connection: Connection, tenant_id: UUID, kind: str, provider: str, *, max_running: int | None) -> None:
-    """Limit what runs from a lane at once; ``None``: no limit."""
-    _run(connection, "limit_lane", tenant=tenant_id, kind=kind, provider=provider, max_running=max_running)
-
-
 def set_share(
     connection: Connection, tenant_id: UUID, kind: str, *, weight: float = 1.0, over_quota: bool = False
 ) -> None:
@@ -352,9 +338,10 @@ def set_share(
     _run(connection, "set_share", tenant=tenant_id, kind=kind, weight=weight, over_quota=over_quota)
 
 
-def lanes(connection: Connection, tenant_id: UUID, kind: str) -> list[Lane]:
-    """A tenant's lanes of a kind."""
-    return [Lane(**row._mapping) for row in _run(connection, "lanes", tenant=tenant_id, kind=kind)]
+def waited(connection: Connection, tenant_id: UUID, kind: str, ids: Sequence[UUID]) -> dict[UUID, float]:
+    """How many seconds rows that were claimed just now had been ready."""
+    rows = _run(connection, "waited", tenant=tenant_id, kind=kind, ids=list(ids))
+    return {row.id: row.seconds for row in rows}
 
 
 def dead_letters(
