@@ -37,7 +37,7 @@ def test_a_closed_registry_closes_its_lanes_and_no_other(database: Database, one
     change(database, "UPDATE proctor.queue_lane SET closed_until = now() WHERE failures > 0")
     assert len(claim(database, 20)) == 1
     assert claim(database, 20) == []
-    database.as_tenant(one.id, lambda c: queue.lane_worked(c, one.id, KIND, "registry/a"))
+    database.as_tenant(one.id, lambda c: queue.lanes_worked(c, one.id, KIND, {"registry/a": None}))
     assert len(claim(database, 20)) == 9
 
 
@@ -59,7 +59,7 @@ def test_a_probe_waits_for_no_row_from_before_the_breaker_opened(database: Datab
     change(database, "UPDATE proctor.queue_lane SET closed_until = now()")
     (probe,) = claim(database, 9)
     worked = lambda token: database.as_tenant(  # noqa: E731
-        one.id, lambda c: queue.lane_worked(c, one.id, KIND, "p", token=token)
+        one.id, lambda c: queue.lanes_worked(c, one.id, KIND, {"p": token})
     )
     assert not worked(before.token)
     assert claim(database, 9) == []
@@ -83,7 +83,7 @@ def test_a_provider_that_limited_our_rate_gets_two_at_once_for_a_while(database:
     fail(database, one, "p", careful=True)
     change(database, "UPDATE proctor.queue_lane SET closed_until = now()")
     (probe,) = claim(database, 9)
-    database.as_tenant(one.id, lambda c: queue.lane_worked(c, one.id, KIND, "p", token=probe.token))
+    database.as_tenant(one.id, lambda c: queue.lanes_worked(c, one.id, KIND, {"p": probe.token}))
     assert len(claim(database, 9)) == 1
     database.as_tenant(one.id, lambda c: queue.limit_lane(c, one.id, KIND, "p", max_running=5))
     assert len(claim(database, 9)) == 3  # who says what it bears is believed

@@ -270,7 +270,7 @@ def test_a_breaker_lets_one_probe_through_and_then_closes_or_opens_longer(databa
         assert claim(database, 9) == []
         back = queue.PutBack(id=probe[0].id, token=probe[0].token)
         database.as_tenant(one.id, lambda c, back=back: queue.put_back(c, one.id, KIND, [back]))  # type: ignore[misc]
-    database.as_tenant(one.id, lambda c: queue.lane_worked(c, one.id, KIND, "p"))
+    database.as_tenant(one.id, lambda c: queue.lanes_worked(c, one.id, KIND, {"p": None}))
     assert len(claim(database, 9)) == 5
 
 

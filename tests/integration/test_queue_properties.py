@@ -196,7 +196,7 @@ class QueueMachine(RuleBasedStateMachine):
             if not lane.closed:
                 lane.failures, lane.closed, lane.shut_token = lane.failures + 1, True, self._last_token()
         elif what == "worked":
-            queue.lane_worked(*key)
+            queue.lanes_worked(*key[:3], {provider: None})
             lane.closed, lane.failures = lane.closed and not lane.failures, 0
         else:
             self.planner.execute(

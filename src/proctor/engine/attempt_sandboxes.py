@@ -12,6 +12,7 @@ from proctor.engine.phases import TaskUnsupported
 from proctor.engine.terms import Terms
 from proctor.kernel.canonical import Json
 from proctor.sandboxes.interfaces import Labels, Sandbox, SandboxSpec, Snapshot
+from proctor.sandboxes.registries import registry_of
 from proctor.suites.tasks import Environment, Task
 from proctor.suites.variables import resolve_variables
 
@@ -30,6 +31,7 @@ class AttemptSandboxes:
         self._there: list[Sandbox] = []
         self._image: str | None = None
         self._verifier_image: str | None = None
+        self._asked: list[str] = []
 
     @property
     def in_image(self) -> bool:
@@ -49,10 +51,12 @@ class AttemptSandboxes:
         if own is not None and own.has_image and (own != task.environment or task.verifier.bundled_tests):
             place = "tests" if task.verifier.bundled_tests else "environment"
             self._verifier_image = await self._bring(own, folder, place)
-        return {"image": self._image, "verifier_image": self._verifier_image}
+        return {"image": self._image, "verifier_image": self._verifier_image, "asked": [*self._asked]}
 
     async def _bring(self, environment: Environment, folder: Path | None, place: str) -> str:
         if environment.docker_image is not None:
+            if not await self._parts.backend.has(environment.docker_image):
+                self._asked.append(registry_of(environment.docker_image))
             return await self._parts.backend.pull(environment.docker_image)
         if folder is None or not environment.dockerfile:
             raise TaskUnsupported("it names no image and has no Dockerfile", where="environment")

@@ -38,9 +38,17 @@ class Claimer:
     """Takes work for one worker. Keeps the profiles of run sets it has seen, since thousands of cells share them."""
 
     def __init__(
-        self, database: Database, worker_id: UUID, *, backend: str, slots: int, scope: UUID | None, lease_sec: float
+        self,
+        database: Database,
+        worker_id: UUID,
+        *,
+        backend: str,
+        slots: int,
+        scope: UUID | None,
+        lease_sec: float,
+        node: str = "",
     ) -> None:
-        self._database, self._worker, self._backend = database, worker_id, backend
+        self._database, self._worker, self._backend, self._node = database, worker_id, backend, node
         self._slots, self._scope, self._lease = slots, scope, lease_sec
         self._profiles: dict[UUID, list[_Profile]] = {}
 
@@ -94,7 +102,8 @@ class Claimer:
         return assignments
 
     def _insert(self, connection: Connection, tenant: UUID, assignments: Sequence[Assignment]) -> None:
-        attempts = json.dumps([_attempt_row(assignment) for assignment in assignments])
+        waited = queue.waited(connection, tenant, KIND, [assignment.cell for assignment in assignments])
+        attempts = json.dumps([_attempt_row(one, waited.get(one.cell)) for one in assignments])
         _run(connection, "start_attempts", tenant=tenant, rows=attempts, worker=self._worker, backend=self._backend)
         events = json.dumps([_event_row(assignment) for assignment in assignments])
         _run(connection, "insert_events", tenant=tenant, rows=events)
@@ -126,6 +135,7 @@ class Claimer:
             provider=profile.provider,
             trace_id=row.trace_id,
             policy_version=row.policy_version,
+            node=self._node,
         )
 
     def _profile(self, connection: Connection, tenant: UUID, run_set: UUID, position: int) -> _Profile:
@@ -144,7 +154,7 @@ def _by_tenant(claims: Iterable[Claim]) -> dict[UUID, dict[UUID, Claim]]:
     return grouped
 
 
-def _attempt_row(assignment: Assignment) -> dict[str, Json]:
+def _attempt_row(assignment: Assignment, waited: float | None) -> dict[str, Json]:
     return {
         "id": str(assignment.attempt),
         "cell_id": str(assignment.cell),
@@ -153,6 +163,7 @@ def _attempt_row(assignment: Assignment) -> dict[str, Json]:
         "content_digest": assignment.content_digest,
         "token": assignment.token,
         "trace_id": assignment.trace_id,
+        "waited_sec": waited,
     }
 
 

@@ -93,6 +93,7 @@ class Worker:
             slots=settings.slots,
             scope=settings.scope,
             lease_sec=settings.lease_sec,
+            node=identity.node,
         )
         self._settler = Settler(database, on_settled, self._let_go)
         self._running: dict[int, _Running] = {}

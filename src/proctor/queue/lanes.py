@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -25,9 +25,11 @@ __all__ = [
     "Gates",
     "Lane",
     "blocked",
+    "failing",
     "lane_failed",
-    "lane_worked",
+    "lane_strained",
     "lanes",
+    "lanes_worked",
     "limit_lane",
     "open_lane",
     "open_lanes",
@@ -133,7 +135,7 @@ def lane_failed(
     counts: Mapping[str, int] | None = None,
     careful: bool = False,
 ) -> None:
-    """Open a lane's breaker after failures of these ``counts`` by class, one of ``reason`` if none are given.
+    """Open a lane's breaker after more failures of these ``counts`` by class; without them after one of ``reason``.
 
     ``retry_after`` in seconds where the provider said so; ``careful``: few at once for a while after it.
     """
@@ -146,18 +148,33 @@ def lane_failed(
         provider=provider,
         reason=reason,
         retry_after=retry_after,
-        counts=json.dumps(counts or {reason: 1}),
+        counts=json.dumps({reason: 1} if counts is None else counts),
         careful_sec=CAREFUL_SEC if careful else None,
     )
 
 
-def lane_worked(connection: Connection, tenant_id: UUID, kind: str, provider: str, *, token: int | None = None) -> bool:
-    """Close a lane's breaker after a success; whether it was open.
-
-    ``token``: what the success was claimed under: one from before the breaker opened says nothing of now.
-    """
+def lane_strained(connection: Connection, tenant_id: UUID, kind: str, provider: str, counts: Mapping[str, int]) -> int:
+    """Note failures by class that close nothing yet; returns how many there were in a row by now."""
     key = {"tenant": tenant_id, "kind": kind, "provider": provider}
-    return _run(connection, "lane_worked", **key, token=token).one_or_none() is not None
+    return int(_run(connection, "lane_strained", **key, counts=json.dumps(counts)).scalar_one())
+
+
+def failing(connection: Connection, tenant_id: UUID, kind: str, names: Iterable[str]) -> set[str]:
+    """Which of these have failed and not worked since; each stays locked to the end of the transaction."""
+    wanted = sorted(names)
+    open_lanes(connection, tenant_id, kind, dict.fromkeys(wanted, ()))
+    rows = _run(connection, "failing", tenant=tenant_id, kind=kind, names=wanted)
+    return {row.provider for row in rows if row.failures}
+
+
+def lanes_worked(connection: Connection, tenant_id: UUID, kind: str, worked: Mapping[str, int | None]) -> set[str]:
+    """Close breakers after successes; returns whose were open.
+
+    By name what the success was claimed under: one from before the breaker opened says nothing of now.
+    """
+    key = {"tenant": tenant_id, "kind": kind}
+    rows = _run(connection, "lanes_worked", **key, names=list(worked), tokens=list(worked.values()))
+    return {row.provider for row in rows}
 
 
 def pause_lane(connection: Connection, tenant_id: UUID, kind: str, provider: str, *, reason: str) -> None:

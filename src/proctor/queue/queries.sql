@@ -420,20 +420,47 @@ SET failures = l.failures + (NOT lane.shut)::int, closed_until = lane.until,
     shut_token = CASE WHEN lane.shut THEN l.shut_token
                       ELSE coalesce(pg_sequence_last_value('proctor.queue_token'), 0) END,
     careful_until = greatest(l.careful_until, lane.until + make_interval(secs => CAST(:careful_sec AS float))),
-    counts = (SELECT jsonb_object_agg(class, rows) FROM (
-                  SELECT key AS class, sum(value::int) AS rows FROM (
-                      SELECT * FROM jsonb_each_text(l.counts) UNION ALL
-                      SELECT * FROM jsonb_each_text(CAST(:counts AS jsonb))) each GROUP BY key) summed),
+    counts = coalesce((SELECT jsonb_object_agg(class, rows) FROM (
+                           SELECT key AS class, sum(value::int) AS rows FROM (
+                               SELECT * FROM jsonb_each_text(l.counts) UNION ALL
+                               SELECT * FROM jsonb_each_text(CAST(:counts AS jsonb))) each GROUP BY key) summed), '{}'),
     reason = CASE WHEN l.paused THEN l.reason ELSE :reason END
 FROM lane WHERE l.tenant_id = :tenant AND l.kind = :kind AND l.provider = lane.provider;
 
--- name: lane_worked
--- Only what was claimed after the breaker opened says that it may close; without a token it is known otherwise.
-UPDATE proctor.queue_lane
-SET failures = 0, closed_until = NULL, counts = '{}', reason = CASE WHEN paused THEN reason ELSE '' END
-WHERE tenant_id = :tenant AND kind = :kind AND provider = :provider AND failures > 0
-  AND (CAST(:token AS bigint) IS NULL OR shut_token IS NULL OR shut_token < :token)
-RETURNING provider;
+-- name: lanes_worked
+-- What was claimed before trouble began says nothing of now; without a token it is known otherwise.
+WITH worked AS (
+    SELECT l.provider FROM proctor.queue_lane l
+    JOIN unnest(CAST(:names AS text[]), CAST(:tokens AS bigint[])) AS r (name, token) ON r.name = l.provider
+    WHERE l.tenant_id = :tenant AND l.kind = :kind AND (l.failures > 0 OR l.counts <> '{}')
+      AND (r.token IS NULL OR l.shut_token IS NULL OR l.shut_token < r.token)
+    ORDER BY l.provider FOR UPDATE OF l
+), closed AS (
+    SELECT l.provider FROM proctor.queue_lane l JOIN worked w ON w.provider = l.provider
+    WHERE l.tenant_id = :tenant AND l.kind = :kind AND l.failures > 0
+), healed AS (
+    UPDATE proctor.queue_lane l
+    SET failures = 0, closed_until = NULL, counts = '{}', reason = CASE WHEN paused THEN reason ELSE '' END
+    FROM worked w WHERE l.tenant_id = :tenant AND l.kind = :kind AND l.provider = w.provider
+)
+SELECT provider FROM closed;
+
+-- name: failing
+-- Which of these are failing already; all stay locked to the end of the transaction, in the order of their names.
+SELECT provider, failures FROM proctor.queue_lane
+WHERE tenant_id = :tenant AND kind = :kind AND provider = ANY(CAST(:names AS text[])) ORDER BY provider FOR UPDATE;
+
+-- name: lane_strained
+-- Failures that close nothing yet, and how many there are now without a success in between.
+UPDATE proctor.queue_lane l
+SET shut_token = CASE WHEN l.counts = '{}' THEN coalesce(pg_sequence_last_value('proctor.queue_token'), 0)
+                      ELSE l.shut_token END,
+    counts = (SELECT jsonb_object_agg(class, rows) FROM (
+                  SELECT key AS class, sum(value::int) AS rows FROM (
+                      SELECT * FROM jsonb_each_text(l.counts) UNION ALL
+                      SELECT * FROM jsonb_each_text(CAST(:counts AS jsonb))) each GROUP BY key) summed)
+WHERE tenant_id = :tenant AND kind = :kind AND provider = :provider
+RETURNING (SELECT sum(value::int) FROM jsonb_each_text(counts)) AS in_a_row;
 
 -- name: pause_lane
 INSERT INTO proctor.queue_lane (tenant_id, kind, provider, paused, reason)

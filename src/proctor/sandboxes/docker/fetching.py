@@ -9,7 +9,9 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from weakref import WeakKeyDictionary
 
-__all__ = ["PULLS_PER_MINUTE", "Fetching", "registry_of"]
+from proctor.sandboxes.registries import registry_of
+
+__all__ = ["PULLS_PER_MINUTE", "Fetching"]
 
 PULLS_PER_MINUTE: int = 60
 """Of one registry. Only what is not here is pulled at all."""
@@ -41,9 +43,3 @@ class Fetching:
                 pulls.append(now)
                 return
             await asyncio.sleep(pulls[0] + _MINUTE - now)
-
-
-def registry_of(image: str) -> str:
-    """The registry in an image's name; without one it is Docker Hub's."""
-    first, slash, _ = image.partition("/")
-    return first if slash and ("." in first or ":" in first or first == "localhost") else "docker.io"
