@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, SecretStr, ValidationError, field_validator
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from proctor.kernel.errors import UsageError
 
-__all__ = ["SettingInvalid", "Settings", "clean_environment", "secret_values", "step_summary"]
+__all__ = ["ProviderLimit", "SettingInvalid", "Settings", "clean_environment", "secret_values", "step_summary"]
 
 
 def _data_home() -> Path:
@@ -31,6 +32,15 @@ class SettingInvalid(UsageError):
 _BUCKET = re.compile(r"(s3|gs)://[^/]+")
 
 
+class ProviderLimit(BaseModel):
+    """What a provider bears, over all run sets of a tenant."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    concurrency: int | None = Field(default=None, ge=1, le=1024)
+    per_minute: int | None = Field(default=None, ge=1, le=100_000)
+
+
 class Settings(BaseSettings):
     """Where Proctor keeps things and which database it uses. Every field is also ``PROCTOR_<NAME>``."""
 
@@ -44,6 +54,9 @@ class Settings(BaseSettings):
     objects_url: str | None = Field(default=None, description="s3:// or gs://; unset: a folder in the data folder.")
     sandbox_root: Path | None = Field(default=None, description="Where local sandboxes keep their files.")
     docker_runtime: str | None = Field(default=None, description="The engine's runtime for containers, such as runsc.")
+    provider_limits: Annotated[dict[str, ProviderLimit], NoDecode] = Field(
+        default={}, description="What each provider bears, as JSON."
+    )
     lease_sec: float = Field(default=60.0, ge=1, le=3600, description="A claim's lease; a heartbeat is a quarter.")
     log_level: Literal["debug", "info", "warning", "error"] = Field(default="warning", description="What is logged.")
 
@@ -59,6 +72,16 @@ class Settings(BaseSettings):
     def _lower(cls, level: object) -> object:
         return level.lower() if isinstance(level, str) else level
 
+    @field_validator("provider_limits", mode="before")
+    @classmethod
+    def _is_json(cls, limits: object) -> object:
+        if not isinstance(limits, str):
+            return limits
+        try:
+            return json.loads(limits)
+        except json.JSONDecodeError as error:
+            raise ValueError(f"It is not JSON: {error}.") from error
+
     @field_validator("objects_url")
     @classmethod
     def _has_a_bucket(cls, url: str | None) -> str | None:
@@ -70,7 +93,7 @@ class Settings(BaseSettings):
 def _told(error: ValidationError) -> SettingInvalid:
     """What is wrong, without the value: it may be a secret."""
     problems = error.errors(include_url=False, include_context=False, include_input=False)
-    names = ["PROCTOR_" + "_".join(str(part) for part in one["loc"]).upper() for one in problems]
+    names = ["PROCTOR_" + ".".join([str(one["loc"][0]).upper(), *map(str, one["loc"][1:])]) for one in problems]
     told = [one["msg"].removeprefix("Value error, ").rstrip(".") + "." for one in problems]
     if len(told) == 1:
         return SettingInvalid(told[0], where=names[0])

@@ -180,7 +180,9 @@ def _line(session: RunSession) -> str:
 
 
 def _parts(session: RunSession, seen: Progress) -> str:
-    """What the decided cells are made of, so that it adds up to their number, then what is not decided."""
+    """What the decided cells are made of, so that it adds up to their number, then what is not decided, and why."""
+    from proctor.reports.waits import wait_line
+
     here = session.decided.most_common()
     earlier = seen.decided - sum(count for _, count in here)
     parts = [f"{name} {count:,}" for name, count in here]
@@ -189,6 +191,7 @@ def _parts(session: RunSession, seen: Progress) -> str:
     parts += [f"{seen.waiting:,} waiting"] if seen.waiting else []
     owed = " ".join(f"{name} {count:,}" for name, count in session.undecided.most_common())
     parts += [f"attempts without a verdict: {owed}"] if owed else []
+    parts += [wait_line(wait) for wait in seen.waits]
     return " · ".join(parts)
 
 

@@ -20,6 +20,7 @@ from sqlalchemy.dialects.postgresql import insert as upsert
 
 from proctor.database.queries import run_query
 from proctor.engine.identity import cell_id, run_set_id
+from proctor.engine.lanes import Lane, PlannedLimit, lane_of
 from proctor.engine.models import configuration, run_set, run_set_profile
 from proctor.engine.outcomes import final_classes
 from proctor.engine.policy_book import recall
@@ -67,6 +68,9 @@ class PlannedProfile:
     configuration: str
     document: Mapping[str, Json]
     provider: str
+    limits: tuple[PlannedLimit, ...] = ()
+    in_images: bool = False
+    """Whether every task runs in an image, and not only those that must."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -201,7 +205,7 @@ def _insert_profile(connection: Connection, plan: Plan, identity: UUID, position
             name=profile.name,
             series=profile.series,
             configuration=profile.configuration,
-            routing={"provider": profile.provider},
+            routing={"provider": profile.provider, "in_images": profile.in_images},
         )
     )
 
@@ -306,6 +310,7 @@ def enqueue_undecided(
     many cells; ``revive``: dead letters too.
     """
     expected = {task.content_digest: task.expected_sec for task in plan.tasks}
+    lanes = _Lanes(connection, plan, identity)
     queued: Counter[CellKind] = Counter()
     for page in _undecided(connection, plan, identity, only_owed=only_owed):
         wanted = [row for row in page if only is None or row.content_digest in only]
@@ -314,7 +319,8 @@ def enqueue_undecided(
         items = [
             Item(
                 id=row.cell_id,
-                provider=plan.profiles[row.profile].provider,
+                provider=(lane := lanes.of(row.profile, row.content_digest)).name,
+                gates=lane.gates,
                 band=plan.band,
                 expected_sec=expected.get(row.content_digest, 0.0),
             )
@@ -325,7 +331,35 @@ def enqueue_undecided(
         queued.update(CellKind(row.profile, row.content_digest) for row in wanted)
         if limit is not None and queued.total() >= limit:
             break
+    lanes.limit()
     return queued
+
+
+class _Lanes:
+    """The lanes of a run set's cells."""
+
+    def __init__(self, connection: Connection, plan: Plan, identity: UUID) -> None:
+        self._connection, self._plan, self._identity = connection, plan, identity
+        rows = _run(connection, "suite_images", tenant=plan.tenant, suite_id=plan.suite_id)
+        self._images = {row.content_digest: (row.images, row.needs_image) for row in rows}
+        self._known: dict[CellKind, Lane] = {}
+
+    def of(self, position: int, content_digest: str) -> Lane:
+        """The lane of the cells of a profile and task."""
+        kind = CellKind(position, content_digest)
+        if kind not in self._known:
+            profile = self._plan.profiles[position]
+            images, needs_image = self._images.get(content_digest, ((), False))
+            keys = [limit.key(self._identity) for limit in profile.limits]
+            self._known[kind] = lane_of(profile.provider, images if profile.in_images or needs_image else (), keys)
+        return self._known[kind]
+
+    def limit(self) -> None:
+        """Set what the run set's file allows. After its rows: a writer has those before it looks at lanes."""
+        every = {limit.key(self._identity): limit.allowed for one in self._plan.profiles for limit in one.limits}
+        for key, allowed in sorted(every.items(), key=lambda one: one[0]):
+            limits = {"max_running": allowed.concurrency, "per_minute": allowed.per_minute}
+            queue.limit_lane(self._connection, self._plan.tenant, KIND, key, **limits)
 
 
 def _undecided(connection: Connection, plan: Plan, identity: UUID, *, only_owed: bool) -> Iterator[Sequence[Any]]:

@@ -65,6 +65,17 @@ WHERE e.tenant_id = :tenant AND e.run_set_id = :run_set AND e.withdrawn_at IS NU
                     ORDER BY o.number DESC, o.grading DESC LIMIT 1), false)
 ORDER BY e.cell_id LIMIT :page;
 
+-- name: suite_images
+-- What the sandboxes of a suite's tasks start from, and whether a task can do without.
+SELECT t.content_digest, coalesce(t.images, array_remove(ARRAY[t.config #>> '{environment,docker_image}',
+                                                               t.config #>> '{verifier,environment,docker_image}'], NULL))
+           AS images,
+       t.config -> 'userland' = 'null' AS needs_image
+FROM proctor.suite_task st
+JOIN proctor.task t ON t.tenant_id = st.tenant_id AND t.content_digest = st.content_digest
+WHERE st.tenant_id = :tenant AND st.suite_id = :suite_id AND t.config IS NOT NULL
+  AND (t.images <> '{}' OR t.images IS NULL);
+
 -- name: assign
 -- What a claimed cell is to run for: the live run set that asked first (the worker's own, where it has one), the
 -- next attempt number, and whether a verdict is already there, after which no attempt starts.
@@ -401,6 +412,12 @@ CROSS JOIN LATERAL (
 ) o
 LEFT JOIN proctor.grading g ON g.tenant_id = :tenant AND g.attempt_id = a.id AND g.number = o.grading
      AND g.verifier_digest = c.verifier_digest;
+
+-- name: clocks
+-- Waiting and working apart: how long a run set's cells were ready before their attempts began, and how long these ran.
+SELECT coalesce(sum(waited_sec), 0) AS waited_sec,
+       coalesce(extract(epoch FROM sum(coalesce(ended_at, now()) - started_at)), 0)::float AS worked_sec
+FROM proctor.attempt WHERE tenant_id = :tenant AND run_set_id = :run_set;
 
 -- name: running_attempts
 -- What runs now in a run set, and which phase its evidence has come to.

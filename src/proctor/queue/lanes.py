@@ -182,9 +182,10 @@ def pause_lane(connection: Connection, tenant_id: UUID, kind: str, provider: str
     _run(connection, "pause_lane", tenant=tenant_id, kind=kind, provider=provider, reason=reason)
 
 
-def open_lane(connection: Connection, tenant_id: UUID, kind: str, provider: str) -> None:
-    """Open a lane that was paused, or whose breaker is open, at once."""
-    _run(connection, "open_lane", tenant=tenant_id, kind=kind, provider=provider)
+def open_lane(connection: Connection, tenant_id: UUID, kind: str, provider: str) -> bool:
+    """Open a lane that was paused, or whose breaker is open, at once; whether there was anything to open."""
+    rows = _run(connection, "open_lane", tenant=tenant_id, kind=kind, provider=provider)
+    return rows.one_or_none() is not None
 
 
 def limit_lane(

@@ -470,7 +470,9 @@ ON CONFLICT (tenant_id, kind, provider) DO UPDATE SET paused = true, reason = EX
 -- name: open_lane
 UPDATE proctor.queue_lane
 SET paused = false, failures = 0, closed_until = NULL, careful_until = NULL, counts = '{}', reason = ''
-WHERE tenant_id = :tenant AND kind = :kind AND provider = :provider;
+WHERE tenant_id = :tenant AND kind = :kind AND provider = :provider
+  AND (paused OR failures > 0 OR closed_until > now() OR careful_until > now())
+RETURNING provider;
 
 -- name: limit_lane
 INSERT INTO proctor.queue_lane AS l (tenant_id, kind, provider, max_running, per_minute)

@@ -18,6 +18,7 @@ from proctor.engine.reading import CellRow, RunSetStatus
 from proctor.kernel.words import counted
 from proctor.reports.fitting import Fitting
 from proctor.reports.formats import UNKNOWN, ago, cost, duration, interval, percent, policy_words, reward, tokens
+from proctor.reports.waits import wait_line
 from proctor.suites.service import Alias, SuiteDetail, SuiteRow
 
 if TYPE_CHECKING:
@@ -200,7 +201,7 @@ def _over(counts: Mapping[str, Any], gap: str) -> list[str]:
 def status_lines(
     seen: RunSetStatus, running: Sequence[Mapping[str, Any]], tasks: Mapping[str, str]
 ) -> list[RenderableType]:
-    """A run set's progress, what runs now, and which lanes are closed until when."""
+    """A run set's progress, its clocks, what its cells wait for until when, and what runs now."""
     row, progress = seen.run_set, seen.progress
     state = row.state.replace("_", " ") + (f": {row.reason}" if row.reason else "")
     verdicts = (
@@ -211,10 +212,9 @@ def status_lines(
         " · ".join(filter(None, (verdicts, policy_words(row.policy_version)))),
         f"queued {progress.queued:,} · running {progress.running:,} · waiting {progress.waiting:,} · "
         f"dead letters {progress.dead:,}",
+        f"attempts waited {duration(seen.clocks.waited_sec)} and ran {duration(seen.clocks.worked_sec)} in all",
     ]
-    for lane in seen.lanes:
-        until = f"until {lane.closed_until:%H:%M:%S} UTC" if lane.closed_until else "until it is opened by hand"
-        lines.append(f"blocked on {lane.provider or 'no provider'}: {lane.reason} {until}")
+    lines += [wait_line(wait) for wait in progress.waits]
     for one in running:
         name = tasks.get(one["content_digest"], one["content_digest"][:8])
         lines.append(f"running {str(one['id'])[:8]} · {name} · since {one['started_at']:%H:%M:%S} UTC")

@@ -42,3 +42,6 @@ ALTER TABLE proctor.recent_end FORCE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON proctor.recent_end USING (tenant_id = nullif(current_setting('proctor.tenant', true), '')::uuid)
     WITH CHECK (tenant_id = nullif(current_setting('proctor.tenant', true), '')::uuid);
 GRANT SELECT, INSERT, UPDATE, DELETE ON proctor.recent_end TO proctor_app, proctor_scheduler;
+
+ALTER TABLE proctor.task ADD COLUMN images TEXT[];
+COMMENT ON COLUMN proctor.task.images IS 'what its sandboxes start from, as its files say; NULL: nobody looked';
