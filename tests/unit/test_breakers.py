@@ -54,6 +54,11 @@ def test_a_registry_that_works_on_other_nodes_is_not_what_fails() -> None:
     assert closed(ends(10, Kind.REGISTRY), ends(10, Kind.REGISTRY, node="h2"), ends(5, node="h2")) == HUB
 
 
+def test_a_node_is_blamed_for_images_only_where_several_registries_fail() -> None:
+    assert closed(ends(8, Kind.REGISTRY), ends(8, registry="ghcr.io")) is None
+    assert closed(ends(8, Kind.REGISTRY), ends(8, Kind.REGISTRY, registry="ghcr.io")) == NODE
+
+
 def test_images_that_were_here_say_nothing_for_a_registry() -> None:
     assert closed(ends(10, Kind.REGISTRY), ends(500, registry="")) == HUB
 
@@ -73,6 +78,12 @@ def test_a_run_set_is_troubled_by_what_nothing_smaller_explains() -> None:
     assert troubled(RUN_SET, [ends(2, Kind.RUN_SET), ends(8)]) is None
     assert troubled(RUN_SET, [ends(100, Kind.RUN_SET, several=False)]) is None
     assert troubled(derived_id("run-set", "other"), [ends(50, Kind.RUN_SET)]) is None
+
+
+def test_a_run_set_is_not_paused_for_what_a_smaller_scope_may_yet_explain() -> None:
+    few = ends(8, Kind.REGISTRY, registry="ghcr.io")
+    assert troubled(RUN_SET, [few, ends(8)]) is None
+    assert troubled(RUN_SET, [few, ends(8), ends(8, registry="ghcr.io")]) == {"image_error": 8}
 
 
 def test_class_counts_are_told_with_the_most_first() -> None:

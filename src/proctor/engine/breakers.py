@@ -106,23 +106,24 @@ def scopes_of(ends: Ends) -> list[Scope]:
 
 
 def explain(failed: Ends, recent: Sequence[Ends], in_a_row: Mapping[Scope, int]) -> Scope | None:
-    """The smallest scope to close for a failure, given what else ended lately; ``None``: no scope explains it yet.
-
-    A registry that works on other nodes than those it fails on is not what fails.
-    """
-    over = [scope for scope in scopes_of(failed) if _over(scope, recent, in_a_row.get(scope, 0))]
-    if len(over) > 1 and _works_elsewhere(over[0], recent):
-        return over[1]
-    return over[0] if over else None
+    """The smallest scope to close for a failure, given what else ended lately; ``None``: no scope explains it yet."""
+    suspects = [scope for scope in scopes_of(failed) if not _contradicted(scope, failed, recent)]
+    return next((scope for scope in suspects if _over(scope, recent, in_a_row.get(scope, 0))), None)
 
 
 def troubled(run_set: UUID, recent: Sequence[Ends]) -> Mapping[str, int] | None:
     """The failures by class of a run set whose share of them is too large; ``None`` where it is not.
 
-    ``recent``: without what a closed provider, registry or node explains. One task alone never stops its run set.
+    ``recent``: without what a closed provider, registry or node explains. One task alone never stops its run set, and
+    what a smaller scope may yet explain does not either.
     """
     own = [ends for ends in recent if ends.run_set == run_set]
-    failed = [ends for ends in own if ends.blame not in (Kind.NOBODY, Kind.PROVIDER)]
+    failed = [
+        ends
+        for ends in own
+        if ends.blame not in (Kind.NOBODY, Kind.PROVIDER)
+        and all(_attempts(_inside(scope, recent)) >= LEAST for scope in scopes_of(ends))
+    ]
     return class_counts(failed) if _too_many(own, failed) and _of_several_tasks(failed) else None
 
 
@@ -140,28 +141,46 @@ def told(counts: Mapping[str, int]) -> str:
 
 
 def _over(scope: Scope, recent: Sequence[Ends], in_a_row: int) -> bool:
-    own = [ends for ends in recent if _within(ends, scope)]
+    own = _inside(scope, recent)
     failed = [ends for ends in own if scope in scopes_of(ends)]
     return (in_a_row >= IN_A_ROW or _too_many(own, failed)) and (
         scope.kind is not Kind.NODE or _of_several_tasks(failed)
     )
 
 
-def _within(ends: Ends, scope: Scope) -> bool:
-    of_kind = {Kind.PROVIDER: ends.provider, Kind.REGISTRY: ends.registry, Kind.NODE: ends.node}
-    return of_kind[scope.kind] == scope.name
+def _inside(scope: Scope, recent: Sequence[Ends]) -> list[Ends]:
+    """What ended within a scope."""
+
+    def name_in(ends: Ends) -> str:
+        return {Kind.PROVIDER: ends.provider, Kind.REGISTRY: ends.registry, Kind.NODE: ends.node}[scope.kind]
+
+    return [ends for ends in recent if name_in(ends) == scope.name]
+
+
+def _attempts(ends: Sequence[Ends]) -> int:
+    return sum(one.attempts for one in ends)
 
 
 def _too_many(all_: Sequence[Ends], failed: Sequence[Ends]) -> bool:
-    attempts = sum(ends.attempts for ends in all_)
-    return attempts >= LEAST and sum(ends.attempts for ends in failed) > SHARE * attempts
+    attempts = _attempts(all_)
+    return attempts >= LEAST and _attempts(failed) > SHARE * attempts
 
 
 def _of_several_tasks(ends: Sequence[Ends]) -> bool:
     return any(one.several for one in ends) or len({one.task for one in ends}) > 1
 
 
-def _works_elsewhere(registry: Scope, recent: Sequence[Ends]) -> bool:
-    own = [ends for ends in recent if _within(ends, registry)]
-    failing = {ends.node for ends in own if ends.blame is Kind.REGISTRY}
-    return any(ends.blame is not Kind.REGISTRY and ends.node not in failing for ends in own)
+def _contradicted(scope: Scope, failed: Ends, recent: Sequence[Ends]) -> bool:
+    """A registry that works on other nodes than those it fails on is not what fails; nor is a node on which one
+    registry fails, unless that one works elsewhere."""
+    if failed.blame is not Kind.REGISTRY:
+        return False
+    refused = [ends for ends in recent if ends.blame is Kind.REGISTRY]
+    failing_on = {ends.node for ends in refused if ends.registry == failed.registry}
+    works_elsewhere = any(
+        ends.registry == failed.registry and ends.blame is not Kind.REGISTRY and ends.node not in failing_on
+        for ends in recent
+    )
+    if scope.kind is Kind.REGISTRY:
+        return works_elsewhere
+    return not works_elsewhere and len({ends.registry for ends in refused if ends.node == failed.node}) == 1

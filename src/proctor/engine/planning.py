@@ -70,7 +70,7 @@ class PlannedProfile:
     provider: str
     limits: tuple[PlannedLimit, ...] = ()
     in_images: bool = False
-    """Whether every task runs in an image, and not only those that must."""
+    """Whether its sandboxes start from images."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -341,7 +341,7 @@ class _Lanes:
     def __init__(self, connection: Connection, plan: Plan, identity: UUID) -> None:
         self._connection, self._plan, self._identity = connection, plan, identity
         rows = _run(connection, "suite_images", tenant=plan.tenant, suite_id=plan.suite_id)
-        self._images = {row.content_digest: (row.images, row.needs_image) for row in rows}
+        self._images: dict[str, list[str]] = {row.content_digest: row.images for row in rows}
         self._known: dict[CellKind, Lane] = {}
 
     def of(self, position: int, content_digest: str) -> Lane:
@@ -349,9 +349,9 @@ class _Lanes:
         kind = CellKind(position, content_digest)
         if kind not in self._known:
             profile = self._plan.profiles[position]
-            images, needs_image = self._images.get(content_digest, ((), False))
+            images = self._images.get(content_digest, []) if profile.in_images else []
             keys = [limit.key(self._identity) for limit in profile.limits]
-            self._known[kind] = lane_of(profile.provider, images if profile.in_images or needs_image else (), keys)
+            self._known[kind] = lane_of(profile.provider, images, keys)
         return self._known[kind]
 
     def limit(self) -> None:

@@ -66,11 +66,10 @@ WHERE e.tenant_id = :tenant AND e.run_set_id = :run_set AND e.withdrawn_at IS NU
 ORDER BY e.cell_id LIMIT :page;
 
 -- name: suite_images
--- What the sandboxes of a suite's tasks start from, and whether a task can do without.
+-- What the sandboxes of a suite's tasks start from, where they start from images.
 SELECT t.content_digest, coalesce(t.images, array_remove(ARRAY[t.config #>> '{environment,docker_image}',
                                                                t.config #>> '{verifier,environment,docker_image}'], NULL))
-           AS images,
-       t.config -> 'userland' = 'null' AS needs_image
+           AS images
 FROM proctor.suite_task st
 JOIN proctor.task t ON t.tenant_id = st.tenant_id AND t.content_digest = st.content_digest
 WHERE st.tenant_id = :tenant AND st.suite_id = :suite_id AND t.config IS NOT NULL
