@@ -242,15 +242,3 @@ def test_what_is_opened_by_hand_is_counted_anew(bench: Bench, world: World) -> N
     seen = work(bench, FILE)
     assert 10 <= attempts(bench) - before < 100
     assert waits(seen) == [("registry", HUB, "closed")]
-
-
-# --- limits -----------------------------------------------------------------------------------------------------------
-
-
-class Crowd(FakeBackend):
-    """Counts how many agents of each profile work at one time."""
-
-    def __init__(self) -> None:
-        self.now: Counter[str] = Counter()
-        self.most: Counter[str] = Counter()
-        super().__init__(rewards(1.0))
