@@ -5,6 +5,9 @@ from __future__ import annotations
 import asyncio
 import http.client
 import http.server
+import os
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,10 +19,11 @@ from sqlalchemy import text
 from proctor.engine import reading
 from proctor.sandboxes.docker import DockerBackend
 from proctor.sandboxes.errors import ImagePullFailed
+from tests.acceptance.conftest import Cli, cli
 from tests.bench import Bench
 from tests.docker.test_images import forget, registry
 
-__all__ = ["registry"]
+__all__ = ["cli", "registry"]
 
 pytestmark = pytest.mark.database
 
@@ -88,9 +92,9 @@ def gate(registry: str) -> Iterator[Gate]:
         server.shutdown()
 
 
-def write_tasks(bench: Bench, image: str) -> None:
+def write_tasks(suite: Path, image: str) -> None:
     for number in range(10):
-        task = bench.folder / "suite" / f"task-{number}"
+        task = suite / f"task-{number}"
         (task / "tests").mkdir(parents=True)
         (task / "task.toml").write_text(TASK.format(image=image))
         (task / "instruction.md").write_text(f"Do {number}.\n")
@@ -111,7 +115,7 @@ async def work_until_some_passed(bench: Bench, run_set: UUID) -> None:
 @pytest.mark.timeout(600)
 def test_no_attempt_starts_after_the_tenth_429_and_a_probe_reopens_the_registry(bench: Bench, gate: Gate) -> None:
     bench.backend = DockerBackend("tests-breakers")
-    write_tasks(bench, f"{gate.name}/small:1")
+    write_tasks(bench.folder / "suite", f"{gate.name}/small:1")
     row = bench.open(FILE).run_set
     asyncio.run(bench.worker(row.id, slots=16, lease_sec=60).run(lambda: False))
     seen = bench.engine.read(lambda c: reading.status(c, bench.tenant, row))
@@ -147,3 +151,45 @@ async def test_a_build_that_cant_have_its_base_is_the_registrys_and_its_own_word
             await DockerBackend("tests-breakers").build(tmp_path / name, 60)
         laid_on[name] = told.value.registry
     assert laid_on == {"pulls": gate.name, "prints": None}
+
+
+RUN_SET = """
+name = "nightly"
+suite = "suite"
+[execution]
+sandbox = "docker"
+concurrency = 4
+[[profiles]]
+name = "p"
+agent = "noop"
+"""
+
+
+@pytest.mark.timeout(600)
+def test_images_come_before_the_first_cell_and_a_registry_that_fails_is_waited_for(
+    cli: Cli,
+    gate: Gate,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    plain = Cli.environment
+    monkeypatch.setattr(
+        Cli, "environment", lambda self, **more: plain(self, DOCKER_HOST=os.environ["DOCKER_HOST"], **more)
+    )
+    write_tasks(cli.folder / "suite", f"{gate.name}/small:1")
+    cli.write("f.toml", RUN_SET)
+    blocked = f"blocked on registry {gate.name} until "
+    command = [sys.executable, "-m", "proctor", "run", "f.toml"]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, cwd=cli.folder, env=cli.environment(), stderr=pipe, text=True) as process:
+        assert process.stderr is not None
+        try:
+            told = next(line for line in process.stderr if blocked in line)
+            assert f"images that did not come: {gate.name}/small:1 (image_error)" in told
+            assert cli.json("cells", "--outcome", "image_error")["cells"] == []  # nothing started, no try was used
+            gate.shut = False
+            cli("unblock", "registry", gate.name)
+            rest = process.stderr.read()
+            assert process.wait(timeout=120) == 0, rest
+        finally:
+            process.kill()
+    assert cli.json("status", "nightly")["status"]["progress"]["passed"] == 10

@@ -39,6 +39,8 @@ __all__ = [
 
 LOOK_SEC: float = 0.25
 """Between looks at a run's progress: often enough to feel live, seldom enough to cost nothing."""
+SHOWN: int = 3
+"""Images that did not come named in a line: the rest have most often the same cause."""
 LINE_SEC: float = 5.0
 """Between lines where standard error is no terminal."""
 
@@ -192,7 +194,20 @@ def _parts(session: RunSession, seen: Progress) -> str:
     owed = " ".join(f"{name} {count:,}" for name, count in session.undecided.most_common())
     parts += [f"attempts without a verdict: {owed}"] if owed else []
     parts += [wait_line(wait) for wait in seen.waits]
+    parts += _images(session)
     return " · ".join(parts)
+
+
+def _images(session: RunSession) -> list[str]:
+    """How far the images have come, and which did not."""
+    from proctor.reports.formats import one_line
+
+    bringing = session.preflight
+    if bringing is None:
+        return []
+    coming = [f"images {bringing.done:,} of {bringing.total:,}"] if bringing.done < bringing.total else []
+    names = ", ".join(f"{one_line(one.image)} ({one.outcome.outcome.value})" for one in bringing.missing[:SHOWN])
+    return coming + ([f"images that did not come: {names}"] if names else [])
 
 
 def _live(session: RunSession, presses: list[int]) -> None:

@@ -55,9 +55,10 @@ class AttemptSandboxes:
 
     async def _bring(self, environment: Environment, folder: Path | None, place: str) -> str:
         if environment.docker_image is not None:
-            if not await self._parts.backend.has(environment.docker_image):
+            image = self._parts.images.get(environment.docker_image, environment.docker_image)
+            if not await self._parts.backend.has(image):
                 self._asked.append(registry_of(environment.docker_image))
-            return await self._parts.backend.pull(environment.docker_image)
+            return await self._parts.backend.pull(image)
         if folder is None or not environment.dockerfile:
             raise TaskUnsupported("it names no image and has no Dockerfile", where="environment")
         return await self._parts.backend.build(folder / place, environment.build_timeout_sec)

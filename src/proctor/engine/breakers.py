@@ -15,6 +15,7 @@ from uuid import UUID
 
 from proctor.engine.evidence import Evidence, Phase, last_error
 from proctor.engine.outcomes import Outcome, OutcomeClass, Owner
+from proctor.sandboxes.registries import registry_of
 
 __all__ = [
     "IN_A_ROW",
@@ -54,6 +55,11 @@ class Scope:
 
     kind: Kind
     name: str
+
+    @classmethod
+    def of_image(cls, image: str) -> Scope:
+        """The registry of an image."""
+        return cls(kind=Kind.REGISTRY, name=registry_of(image))
 
     @property
     def key(self) -> str:

@@ -9,7 +9,6 @@ from uuid import UUID
 
 from proctor.engine.breakers import Kind, Scope
 from proctor.engine.spec import RunSetSpec
-from proctor.sandboxes.registries import registry_of
 
 __all__ = ["Allowed", "Lane", "PlannedLimit", "lane_of", "limits_of"]
 
@@ -44,8 +43,7 @@ class Lane(NamedTuple):
 
 def lane_of(provider: str, images: Iterable[str], limits: Sequence[str]) -> Lane:
     """The lane of a cell. One that waits for its provider alone is in the provider's own."""
-    registries = sorted({registry_of(image) for image in images})
-    scopes = [Scope(kind=Kind.PROVIDER, name=provider), *(Scope(kind=Kind.REGISTRY, name=one) for one in registries)]
+    scopes = [Scope(kind=Kind.PROVIDER, name=provider), *sorted({Scope.of_image(image) for image in images})]
     gates = (*(scope.key for scope in scopes), *limits)
     return Lane(f"lane/{' + '.join(gates)}", gates) if len(gates) > 1 else Lane(provider, ())
 

@@ -75,6 +75,16 @@ JOIN proctor.task t ON t.tenant_id = st.tenant_id AND t.content_digest = st.cont
 WHERE st.tenant_id = :tenant AND st.suite_id = :suite_id AND t.config IS NOT NULL
   AND (t.images <> '{}' OR t.images IS NULL);
 
+-- name: wanted_images
+-- What the sandboxes of a run set's cells without a verdict start from.
+SELECT DISTINCT image FROM proctor.expected_cell e
+JOIN proctor.task t ON t.tenant_id = e.tenant_id AND t.content_digest = e.content_digest
+CROSS JOIN unnest(t.images) image
+WHERE e.tenant_id = :tenant AND e.run_set_id = :run_set AND e.withdrawn_at IS NULL
+  AND NOT EXISTS (SELECT FROM proctor.result r WHERE r.tenant_id = e.tenant_id AND r.cell_id = e.cell_id
+                  AND r.policy_version = :policy)
+ORDER BY image;
+
 -- name: assign
 -- What a claimed cell is to run for: the live run set that asked first (the worker's own, where it has one), the
 -- next attempt number, and whether a verdict is already there, after which no attempt starts.
