@@ -2,7 +2,7 @@
 
 Nothing that an agent or a task can bring about closes what others use. A registry is blamed for what only a registry
 can say, a node for sandboxes that failed before any agent worked and for several tasks, a provider by the gateway's
-word. An agent's own memory limit is nobody's.
+word. An agent's own memory limit is nobody's, and so is a fault made on purpose but for its provider's.
 """
 
 from __future__ import annotations
@@ -87,7 +87,8 @@ def blame_of(outcome: Outcome, evidence: Sequence[Evidence]) -> Kind:
     """The narrowest kind of scope that the end of an attempt may be laid on."""
     if outcome.owner is Owner.PROVIDER:
         return Kind.PROVIDER
-    if outcome.owner is not Owner.INFRASTRUCTURE or outcome.outcome is OutcomeClass.OUT_OF_MEMORY:
+    on_purpose = any("fault" in item.detail for item in evidence)
+    if on_purpose or outcome.owner is not Owner.INFRASTRUCTURE or outcome.outcome is OutcomeClass.OUT_OF_MEMORY:
         return Kind.NOBODY
     if outcome.outcome is OutcomeClass.IMAGE_ERROR:
         ended = last_error(evidence)
