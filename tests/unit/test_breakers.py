@@ -22,7 +22,7 @@ NODE = Scope(kind=Kind.NODE, name="h1")
 
 def ends(attempts: int, blame: Kind = Kind.NOBODY, **fields: Any) -> Ends:
     words = {Kind.REGISTRY: "image_error", Kind.NODE: "sandbox_error", Kind.PROVIDER: "provider_auth"}
-    words[Kind.RUN_SET] = "harness_error"
+    words |= {Kind.RUN_SET: "harness_error", Kind.LOSS: "node_lost"}
     known = {"provider": "acme", "registry": "docker.io", "node": "h1", "task": "t", "several": True}
     outcome = words.get(blame, "passed")
     return Ends(run_set=RUN_SET, blame=blame, outcome=outcome, attempts=attempts, **{**known, **fields})
@@ -86,6 +86,11 @@ def test_a_run_set_is_not_paused_for_what_a_smaller_scope_may_yet_explain() -> N
     assert troubled(RUN_SET, [few, ends(8), ends(8, registry="ghcr.io")]) == {"image_error": 8}
 
 
+def test_sandboxes_lost_in_a_moment_pause_nothing_and_those_that_go_on_do() -> None:
+    assert troubled(RUN_SET, [ends(50, Kind.LOSS)]) is None
+    assert troubled(RUN_SET, [ends(50, Kind.LOSS, lasted_sec=120.0)]) == {"node_lost": 50}
+
+
 def test_class_counts_are_told_with_the_most_first() -> None:
     assert told({"sandbox_error": 2, "image_error": 1200}) == "image_error 1,200, sandbox_error 2"
 
@@ -98,7 +103,8 @@ BLAMES: list[tuple[str, Owner, Phase, Mapping[str, Json], Kind]] = [
     ("image_error", Owner.INFRASTRUCTURE, Phase.IMAGE, {"http_status": 404}, Kind.RUN_SET),
     ("sandbox_error", Owner.INFRASTRUCTURE, Phase.START, {}, Kind.NODE),
     ("agent_setup_error", Owner.INFRASTRUCTURE, Phase.AGENT_SETUP, {}, Kind.NODE),
-    ("sandbox_error", Owner.INFRASTRUCTURE, Phase.AGENT, {}, Kind.RUN_SET),
+    ("sandbox_error", Owner.INFRASTRUCTURE, Phase.AGENT, {}, Kind.LOSS),
+    ("node_lost", Owner.INFRASTRUCTURE, Phase.AGENT, {"kube_reason": "Evicted"}, Kind.LOSS),
     ("harness_error", Owner.INFRASTRUCTURE, Phase.PREPARE, {}, Kind.RUN_SET),
     ("out_of_memory", Owner.INFRASTRUCTURE, Phase.AGENT, {"oom": True}, Kind.NOBODY),
     ("sandbox_error", Owner.INFRASTRUCTURE, Phase.START, {"fault": "plan 1, entry 1"}, Kind.NOBODY),

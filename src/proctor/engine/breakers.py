@@ -35,6 +35,8 @@ SHARE: float = 0.2
 """Of recent attempts, what infrastructure and providers may end before the scope that explains it is closed."""
 LEAST: int = 10
 """Attempts that a share is taken of: of fewer it says little."""
+LASTING_SEC: float = 120.0
+"""Sandboxes that are lost for as long as this are no engine that was started again."""
 IN_A_ROW: int = 10
 """Failures without one success in between that close a scope, whatever went well before."""
 
@@ -47,6 +49,8 @@ class Kind(StrEnum):
     REGISTRY = "registry"
     NODE = "node"
     RUN_SET = "run_set"
+    LOSS = "loss"
+    """A sandbox or its node, lost under an agent: retries get over a moment of it; the run set's, where it lasts."""
 
 
 @dataclass(frozen=True, kw_only=True, order=True)
@@ -81,6 +85,8 @@ class Ends:
     task: str
     several: bool = False
     """Whether they were of more tasks than this one."""
+    lasted_sec: float = 0.0
+    """From the minute of the first to that of the last."""
 
 
 def blame_of(outcome: Outcome, evidence: Sequence[Evidence]) -> Kind:
@@ -93,9 +99,9 @@ def blame_of(outcome: Outcome, evidence: Sequence[Evidence]) -> Kind:
     if outcome.outcome is OutcomeClass.IMAGE_ERROR:
         ended = last_error(evidence)
         return Kind.REGISTRY if ended is not None and ended.detail.get("registry") else Kind.RUN_SET
-    worked = any(item.phase is Phase.AGENT for item in evidence)
-    early = outcome.outcome in (OutcomeClass.SANDBOX_ERROR, OutcomeClass.AGENT_SETUP_ERROR) and not worked
-    return Kind.NODE if early else Kind.RUN_SET
+    if outcome.outcome in (OutcomeClass.SANDBOX_ERROR, OutcomeClass.AGENT_SETUP_ERROR, OutcomeClass.NODE_LOST):
+        return Kind.LOSS if any(item.phase is Phase.AGENT for item in evidence) else Kind.NODE
+    return Kind.RUN_SET
 
 
 def registries_that_worked(evidence: Sequence[Evidence]) -> list[str]:
@@ -129,6 +135,7 @@ def troubled(run_set: UUID, recent: Sequence[Ends]) -> Mapping[str, int] | None:
         ends
         for ends in own
         if ends.blame not in (Kind.NOBODY, Kind.PROVIDER)
+        and (ends.blame is not Kind.LOSS or ends.lasted_sec >= LASTING_SEC)
         and all(_attempts(_inside(scope, recent)) >= LEAST for scope in scopes_of(ends))
     ]
     return class_counts(failed) if _too_many(own, failed) and _of_several_tasks(failed) else None

@@ -202,7 +202,8 @@ WHERE e.ctid = old.ctid;
 -- name: recent_ends
 -- Minutes as a whole: the oldest may have begun before the window did.
 SELECT run_set_id AS run_set, provider, registry, node, blame, class AS outcome, sum(attempts)::int AS attempts,
-       min(task) AS task, bool_or(several) OR count(DISTINCT task) > 1 AS several
+       min(task) AS task, bool_or(several) OR count(DISTINCT task) > 1 AS several,
+       extract(epoch FROM max(minute) - min(minute))::float AS lasted_sec
 FROM proctor.recent_end
 WHERE tenant_id = :tenant AND minute > now() - make_interval(secs => :window) - interval '1 minute'
 GROUP BY 1, 2, 3, 4, 5, 6 ORDER BY 1, 2, 3, 4, 5, 6;
