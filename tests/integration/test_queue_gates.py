@@ -107,6 +107,16 @@ def test_a_node_that_fails_claims_nothing_while_others_do(database: Database, on
     assert len(claim(database, 5, worker=workers["two/pid:[1]"])) == 5
 
 
+def test_no_tenants_failures_close_anything_of_anothers(database: Database, one: Tenant) -> None:
+    two, worker = Tenant(database), new_id()
+    _register(database, worker, "one/pid:[1]")
+    for tenant in (one, two):
+        tenant.many(3, provider="lane/p + registry/a", gates=("p", "registry/a"))
+    for key in ("p", "registry/a", "node/one"):
+        fail(database, one, key)
+    assert {row.tenant_id for row in claim(database, 9, worker=worker)} == {two.id}
+
+
 def test_a_suspect_waits_for_its_gates_too(database: Database, one: Tenant) -> None:
     one.many(1, provider="lane/p", gates=("p", "registry/a"))
     change(database, "UPDATE proctor.queue_item SET losses = 2")
