@@ -14,6 +14,7 @@ from uuid import UUID
 from proctor.database.engine import Database
 from proctor.database.errors import SchemaMissing, SchemaOlder
 from proctor.database.upgrade import check_schema, upgrade
+from proctor.engine.lanes import Allowed
 from proctor.engine.service import EngineService
 from proctor.identity.service import ensure_tenant
 from proctor.kernel.clock import SystemClock
@@ -190,13 +191,14 @@ def _migrate_embedded(settings: Settings, database: Database, connections: Conne
 def _wire(settings: Settings, database: Database, tenant_name: str) -> Platform:
     tenant = ensure_tenant(database, tenant_name)
     objects = ObjectStore(settings.objects_url or settings.home / "objects")
+    limits = {name: Allowed(**limit.model_dump()) for name, limit in settings.provider_limits.items()}
     return Platform(
         settings=settings,
         database=database,
         tenant=tenant,
         objects=objects,
         suites=SuiteService(database, objects),
-        engine=EngineService(database, tenant),
+        engine=EngineService(database, tenant, limits),
     )
 
 

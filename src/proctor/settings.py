@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Iterable
 from ipaddress import ip_network
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, SecretStr, ValidationError, field_validator
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from proctor.kernel.errors import UsageError
 
-__all__ = ["SettingInvalid", "Settings", "clean_environment", "docker_logins", "secret_values", "step_summary"]
+__all__ = [
+    "ProviderLimit",
+    "SettingInvalid",
+    "Settings",
+    "clean_environment",
+    "docker_logins",
+    "secret_values",
+    "step_summary",
+]
 
 
 def _data_home() -> Path:
@@ -32,6 +41,15 @@ class SettingInvalid(UsageError):
 _BUCKET = re.compile(r"(s3|gs)://[^/]+")
 
 
+class ProviderLimit(BaseModel):
+    """What a provider bears, over all run sets of a tenant."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    concurrency: int | None = Field(default=None, ge=1, le=1024)
+    per_minute: int | None = Field(default=None, ge=1, le=100_000)
+
+
 class Settings(BaseSettings):
     """Where Proctor keeps things and which database it uses. Every field is also ``PROCTOR_<NAME>``."""
 
@@ -47,6 +65,9 @@ class Settings(BaseSettings):
     docker_runtime: str | None = Field(default=None, description="The engine's runtime for containers, such as runsc.")
     egress_networks: str = Field(
         default="", description="Networks beyond the public ones that allowlists may lead to: CIDRs, commas between."
+    )
+    provider_limits: Annotated[dict[str, ProviderLimit], NoDecode] = Field(
+        default={}, description="What each provider bears, as JSON."
     )
     lease_sec: float = Field(default=60.0, ge=1, le=3600, description="A claim's lease; a heartbeat is a quarter.")
     cpu_overcommit: float = Field(
@@ -72,6 +93,16 @@ class Settings(BaseSettings):
     def _lower(cls, level: object) -> object:
         return level.lower() if isinstance(level, str) else level
 
+    @field_validator("provider_limits", mode="before")
+    @classmethod
+    def _is_json(cls, limits: object) -> object:
+        if not isinstance(limits, str):
+            return limits
+        try:
+            return json.loads(limits)
+        except json.JSONDecodeError as error:
+            raise ValueError(f"It is not JSON: {error}.") from error
+
     @field_validator("objects_url")
     @classmethod
     def _has_a_bucket(cls, url: str | None) -> str | None:
@@ -93,7 +124,7 @@ class Settings(BaseSettings):
 def _told(error: ValidationError) -> SettingInvalid:
     """What is wrong, without the value: it may be a secret."""
     problems = error.errors(include_url=False, include_context=False, include_input=False)
-    names = ["PROCTOR_" + "_".join(str(part) for part in one["loc"]).upper() for one in problems]
+    names = ["PROCTOR_" + ".".join([str(one["loc"][0]).upper(), *map(str, one["loc"][1:])]) for one in problems]
     told = [one["msg"].removeprefix("Value error, ").rstrip(".") + "." for one in problems]
     if len(told) == 1:
         return SettingInvalid(told[0], where=names[0])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from uuid import UUID
 
@@ -51,12 +52,18 @@ class Lane:
     closed: bool = False
     failures: int = 0
     max_running: int | None = None
+    shut_token: int = 0
+    """The last token given before it closed: of what was claimed since then one at a time is its probe."""
 
-    def room(self, running: int) -> int:
+    def room(self, tokens: Sequence[int]) -> int:
+        """How many more may run beside those with these tokens."""
         if self.paused or self.closed:
             return 0
-        limits = [NO_LIMIT, *([1] if self.failures else []), *([] if self.max_running is None else [self.max_running])]
-        return max(0, min(limits) - running)
+        probes = sum(token > self.shut_token for token in tokens)
+        limits = [NO_LIMIT, *([1 - probes] if self.failures else [])]
+        if self.max_running is not None:
+            limits.append(self.max_running - len(tokens))
+        return max(0, min(limits))
 
 
 @dataclass
@@ -137,5 +144,7 @@ class Model:
             return
         row.leave("dead" if lost.dead else "pending" if row.wanted else "paused")
 
-    def running(self, provider: str) -> int:
-        return sum(row.state == "claimed" and row.provider == provider for row in self.rows.values())
+    def running(self, provider: str) -> list[int]:
+        """The tokens of what runs from a lane."""
+        running = [row for row in self.rows.values() if row.state == "claimed" and row.provider == provider]
+        return [row.token for row in running if row.token is not None]

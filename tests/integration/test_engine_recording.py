@@ -102,8 +102,9 @@ def test_a_rate_limit_closes_the_lane_and_uses_no_try(bench: Bench) -> None:
     first, second = claimed(bench, run_set.id)
     record(bench, [finished(first, source="provider", http_status=429)])
     record(bench, [finished(second, source="provider", http_status=429)])
-    (lane,) = bench.engine.read(lambda c: reading.status(c, bench.tenant, run_set)).lanes
-    assert (lane.provider, lane.reason, lane.failures) == ("acme", "provider_rate_limit", 1)
+    (wait,) = bench.engine.read(lambda c: reading.status(c, bench.tenant, run_set)).progress.waits
+    assert (wait.scope, wait.name, wait.state) == ("provider", "acme", "closed")
+    assert wait.counts == {"provider_rate_limit": 2}
     assert bench.sql("SELECT state, tries FROM proctor.queue_item") == [("pending", 0)] * 2
     seconds = bench.sql("SELECT extract(epoch FROM closed_until - now())::int FROM proctor.queue_lane")
     assert 30 <= int(str(seconds[0][0])) <= 40

@@ -29,9 +29,9 @@ class Tenant:
     def put(self, *items: Item, holder: UUID | None = None) -> None:
         self.database.as_tenant(self.id, lambda c: queue.enqueue(c, self.id, KIND, items, holder=holder or self.holder))
 
-    def many(self, count: int, *, band: Band = Band.NORMAL, expected_sec: float = 0.0, provider: str = "") -> None:
-        rows = [Item(id=new_id(), band=band, expected_sec=expected_sec, provider=provider) for _ in range(count)]
-        self.put(*rows)
+    def many(self, count: int, **fields: object) -> None:
+        """Rows that are alike, with these fields of an item."""
+        self.put(*(Item(id=new_id(), **fields) for _ in range(count)))  # type: ignore[arg-type]
 
     def age(self, name: str, wait: str) -> None:
         """Let rows with that payload have waited so long."""
@@ -270,7 +270,7 @@ def test_a_breaker_lets_one_probe_through_and_then_closes_or_opens_longer(databa
         assert claim(database, 9) == []
         back = queue.PutBack(id=probe[0].id, token=probe[0].token)
         database.as_tenant(one.id, lambda c, back=back: queue.put_back(c, one.id, KIND, [back]))  # type: ignore[misc]
-    database.as_tenant(one.id, lambda c: queue.lane_worked(c, one.id, KIND, "p"))
+    database.as_tenant(one.id, lambda c: queue.lanes_worked(c, one.id, KIND, {"p": None}))
     assert len(claim(database, 9)) == 5
 
 

@@ -193,10 +193,10 @@ class QueueMachine(RuleBasedStateMachine):
             queue.limit_lane(*key, max_running=lane.max_running)
         elif what == "fail":
             queue.lane_failed(*key, reason="provider_error", retry_after=None)
-            lane.failures += not lane.closed
-            lane.closed = True
+            if not lane.closed:
+                lane.failures, lane.closed, lane.shut_token = lane.failures + 1, True, self._last_token()
         elif what == "worked":
-            queue.lane_worked(*key)
+            queue.lanes_worked(*key[:3], {provider: None})
             lane.closed, lane.failures = lane.closed and not lane.failures, 0
         else:
             self.planner.execute(
@@ -206,6 +206,10 @@ class QueueMachine(RuleBasedStateMachine):
                 {"p": provider},
             )
             lane.closed = False
+
+    def _last_token(self) -> int:
+        found = self.planner.execute(text("SELECT pg_sequence_last_value('proctor.queue_token')")).scalar_one()
+        return int(found or 0)
 
     @rule(ids=_rows)
     def time_comes(self, ids: list[UUID]) -> None:

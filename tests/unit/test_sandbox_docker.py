@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from proctor.sandboxes.docker import fetching
-from proctor.sandboxes.docker.fetching import Fetching, registry_of
+from proctor.sandboxes.docker.fetching import Fetching
 from proctor.sandboxes.docker.labels import labels_of, written
 from proctor.sandboxes.docker.readiness import probe_of, unframed
 from proctor.sandboxes.docker.states import StateWriter, filtered, read_changes
@@ -94,20 +94,6 @@ def test_labels_come_back_and_others_are_nobodys() -> None:
     ours = labels()
     assert labels_of(written(ours, "mark", "cell")) == ours
     assert labels_of({"some": "label"}) is None
-
-
-REGISTRIES = {
-    "debian:12": "docker.io",
-    "me/image": "docker.io",
-    "ghcr.io/a/b:1": "ghcr.io",
-    "127.0.0.1:5/x": "127.0.0.1:5",
-    "localhost/x": "localhost",
-}
-
-
-@pytest.mark.parametrize(("image", "registry"), REGISTRIES.items())
-def test_the_registry_of_an_image(image: str, registry: str) -> None:
-    assert registry_of(image) == registry
 
 
 async def test_pulls_wait_for_their_turn(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -36,13 +36,9 @@ def test_ago(passed: int, text: str) -> None:
 
 def test_the_progress_line_adds_up() -> None:
     seen = Progress(expected=80, decided=13, passed=9, queued=60, waiting=1, running=4, dead=0)
-    session: Any = SimpleNamespace(
-        progress=lambda: seen,
-        running=2,
-        decided=Counter(passed=6, failed=3),
-        undecided=Counter(image_error=1),
-        held_back="cell 3f8a12c0 needs 2 processors, 1 are left on this node",
-    )
+    made = {"decided": Counter(passed=6, failed=3), "undecided": Counter(image_error=1), "preflight": None}
+    waits = "cell 3f8a12c0 needs 2 processors, 1 are left on this node"
+    session: Any = SimpleNamespace(progress=lambda: seen, running=2, held_back=waits, **made)
     assert _line(cast("Any", session)) == (
         "13 of 80 decided: passed 6 · failed 3 · 4 earlier or elsewhere · 2 running · 1 waiting · "
         "cell 3f8a12c0 needs 2 processors, 1 are left on this node · "

@@ -92,13 +92,14 @@ def _artifact(detail: AttemptDetail, name: str) -> Mapping[str, Any]:
 
 
 def _tell(detail: AttemptDetail) -> None:
+    from proctor.reports.formats import duration
     from proctor.reports.tables import attempt_phases
 
     row = detail.attempt
     ended = "running" if row["ended_at"] is None else f"ended {row['ended_at']:%Y-%m-%d %H:%M:%S} UTC"
     show(
         f"attempt {row['id']} · number {row['number']} of cell {row['cell_id']} · {row['backend']} · {ended}",
-        f"trace {row['trace_id']} · worker {row['worker_id']}",
+        f"waited {duration(row['waited_sec'])} for its turn · trace {row['trace_id']} · worker {row['worker_id']}",
         attempt_phases(detail.evidence),
         *(_outcome_line(outcome) for outcome in detail.outcomes),
         *(line for grading in detail.gradings for line in _grading_lines(grading)),

@@ -1,4 +1,4 @@
-"""``proctor status``, ``pause`` and ``cancel``."""
+"""``proctor status``, ``pause``, ``cancel`` and ``unblock``."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ def register(app: typer.Typer) -> None:
     app.command()(status)
     app.command()(pause)
     app.command()(cancel)
+    app.command()(unblock)
 
 
 def status(run_set: RunSet = None, as_json: AsJson = False) -> None:
@@ -54,3 +55,14 @@ def cancel(run_set: RunSet = None, as_json: AsJson = False) -> None:
     with client(as_json=as_json) as opened:
         row = opened.cancel(run_set)
         print_json(row) if as_json else show(f"{row.name}: cancelled. What was decided stays decided.")
+
+
+def unblock(
+    scope: Annotated[str, typer.Argument(metavar="provider|registry|node", help="As `status` tells it.")],
+    name: Annotated[str, typer.Argument(help="Its name, as `status` tells it.")],
+    as_json: AsJson = False,
+) -> None:
+    """Let cells start again that wait for a provider, registry or node, without waiting for its probe."""
+    with client(as_json=as_json) as opened:
+        opened.unblock(scope, name)
+        print_json({"unblocked": {"scope": scope, "name": name}}) if as_json else show(f"{scope} {name}: open")

@@ -42,6 +42,8 @@ __all__ = [
 
 LOOK_SEC: float = 0.25
 """Between looks at a run's progress: often enough to feel live, seldom enough to cost nothing."""
+SHOWN: int = 3
+"""Images that did not come named in a line: the rest have most often the same cause."""
 LINE_SEC: float = 5.0
 """Between lines where standard error is no terminal."""
 
@@ -208,7 +210,9 @@ def _line(session: RunSession) -> str:
 
 
 def _parts(session: RunSession, seen: Progress) -> str:
-    """What the decided cells are made of, so that it adds up to their number, then what is not decided."""
+    """What the decided cells are made of, so that it adds up to their number, then what is not decided, and why."""
+    from proctor.reports.waits import wait_line
+
     here = session.decided.most_common()
     earlier = seen.decided - sum(count for _, count in here)
     parts = [f"{name} {count:,}" for name, count in here]
@@ -218,7 +222,21 @@ def _parts(session: RunSession, seen: Progress) -> str:
     parts += [session.held_back] if session.held_back else []
     owed = " ".join(f"{name} {count:,}" for name, count in session.undecided.most_common())
     parts += [f"attempts without a verdict: {owed}"] if owed else []
+    parts += [wait_line(wait) for wait in seen.waits]
+    parts += _images(session)
     return " · ".join(parts)
+
+
+def _images(session: RunSession) -> list[str]:
+    """How far the images have come, and which did not."""
+    from proctor.reports.formats import one_line
+
+    bringing = session.preflight
+    if bringing is None:
+        return []
+    coming = [f"images {bringing.done:,} of {bringing.total:,}"] if bringing.done < bringing.total else []
+    names = ", ".join(f"{one_line(one.image)} ({one.outcome.outcome.value})" for one in bringing.missing[:SHOWN])
+    return coming + ([f"images that did not come: {names}"] if names else [])
 
 
 def _live(session: RunSession, presses: list[int]) -> None:

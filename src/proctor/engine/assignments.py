@@ -53,6 +53,8 @@ class Assignment:
     provider: str
     trace_id: str
     policy_version: str
+    node: str = ""
+    """The machine that it runs on, as breakers know it."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,6 +14,7 @@ from proctor.engine.services import place_of, service_specs
 from proctor.engine.terms import Terms
 from proctor.kernel.canonical import Json
 from proctor.sandboxes.interfaces import Labels, Requests, Sandbox, SandboxSpec, Snapshot
+from proctor.sandboxes.registries import registry_of
 from proctor.suites.services import Composed, Service
 from proctor.suites.tasks import Environment, Task
 from proctor.suites.variables import resolve_variables
@@ -38,6 +39,7 @@ class AttemptSandboxes:
         self._folder: Path | None = None
         self._services: Composed | None = None
         self._images: dict[str, str] = {}
+        self._asked: list[str] = []
 
     @property
     def in_image(self) -> bool:
@@ -64,7 +66,7 @@ class AttemptSandboxes:
             for service in self._services.beside:
                 self._images[service.name] = await self._bring_service(service, environment)
             evidence["services"] = dict(self._images)
-        return evidence
+        return {**evidence, "asked": [*self._asked]}
 
     async def _bring_main(self, environment: Environment) -> str:
         """Compose's word on the main image goes before the task's, as in the field."""
@@ -81,13 +83,20 @@ class AttemptSandboxes:
             place = self._folder / "environment" / service.build.context
             return await backend.build(place, environment.build_timeout_sec, service.build.dockerfile)
         if service.image is not None:
-            return await backend.pull(service.image)
+            return await self._pull(service.image)
         assert self._image is not None
         return self._image
 
+    async def _pull(self, name: str) -> str:
+        """An image, as it was brought before the first cell if it was; a registry that had to be asked is noted."""
+        image = self._parts.images.get(name, name)
+        if not await self._parts.backend.has(image):
+            self._asked.append(registry_of(name))
+        return await self._parts.backend.pull(image)
+
     async def _bring(self, environment: Environment, place: str) -> str:
         if environment.docker_image is not None:
-            return await self._parts.backend.pull(environment.docker_image)
+            return await self._pull(environment.docker_image)
         if self._folder is None or not environment.dockerfile:
             raise TaskUnsupported("it names no image and has no Dockerfile", where="environment")
         return await self._parts.backend.build(self._folder / place, environment.build_timeout_sec)

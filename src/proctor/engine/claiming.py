@@ -47,10 +47,11 @@ class Claimer:
         slots: int,
         scope: UUID | None,
         lease_sec: float,
+        host: str = "",
         node: Node | None = None,
     ) -> None:
-        """``node``: what attempts have to fit into; ``None``: they take no room of any."""
-        self._database, self._worker, self._backend = database, worker_id, backend
+        """``host``: the node as breakers know it; ``node``: what attempts have to fit into, ``None``: nothing."""
+        self._database, self._worker, self._backend, self._host = database, worker_id, backend, host
         self._slots, self._scope, self._lease, self._node = slots, scope, lease_sec, node
         self._profiles: dict[UUID, list[_Profile]] = {}
 
@@ -118,7 +119,8 @@ class Claimer:
         return assignments
 
     def _insert(self, connection: Connection, tenant: UUID, assignments: Sequence[Assignment]) -> None:
-        attempts = json.dumps([_attempt_row(assignment) for assignment in assignments])
+        waited = queue.waited(connection, tenant, KIND, [assignment.cell for assignment in assignments])
+        attempts = json.dumps([_attempt_row(one, waited.get(one.cell)) for one in assignments])
         _run(connection, "start_attempts", tenant=tenant, rows=attempts, worker=self._worker, backend=self._backend)
         events = json.dumps([_event_row(assignment) for assignment in assignments])
         _run(connection, "insert_events", tenant=tenant, rows=events)
@@ -150,6 +152,7 @@ class Claimer:
             provider=profile.provider,
             trace_id=row.trace_id,
             policy_version=row.policy_version,
+            node=self._host,
         )
 
     def _profile(self, connection: Connection, tenant: UUID, run_set: UUID, position: int) -> _Profile:
@@ -168,7 +171,7 @@ def _by_tenant(claims: Iterable[Claim]) -> dict[UUID, dict[UUID, Claim]]:
     return grouped
 
 
-def _attempt_row(assignment: Assignment) -> dict[str, Json]:
+def _attempt_row(assignment: Assignment, waited: float | None) -> dict[str, Json]:
     return {
         "id": str(assignment.attempt),
         "cell_id": str(assignment.cell),
@@ -177,6 +180,7 @@ def _attempt_row(assignment: Assignment) -> dict[str, Json]:
         "content_digest": assignment.content_digest,
         "token": assignment.token,
         "trace_id": assignment.trace_id,
+        "waited_sec": waited,
     }
 
 

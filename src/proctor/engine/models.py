@@ -36,6 +36,7 @@ __all__ = [
     "ledger",
     "outcome",
     "outcome_policy",
+    "recent_end",
     "result",
     "run_set",
     "run_set_profile",
@@ -156,6 +157,7 @@ attempt = Table(
     _when("progressed_at", comment="when its evidence, log or trajectory last grew"),
     Column("limits", JSONB, nullable=False, server_default=text("'{}'")),
     Column("usage", JSONB, comment="NULL: unknown"),
+    Column("waited_sec", Float, comment="its cell was ready so long before it started; NULL: unknown"),
     Column("artifacts", JSONB, nullable=False, server_default=text("'[]'")),
     UniqueConstraint("tenant_id", "cell_id", "number"),
     _refers(["tenant_id", "cell_id"], "cell", ["tenant_id", "id"]),
@@ -163,6 +165,22 @@ attempt = Table(
     # Partial, so that no foreign key's check can take it for its own: without statistics all indexes that begin with
     # the tenant look alike to the planner, and checks that read every attempt of the tenant were seen.
     Index("ix_attempt_running", "tenant_id", "run_set_id", postgresql_where=text("ended_at IS NULL")),
+)
+
+recent_end = Table(
+    "recent_end",
+    metadata,
+    _tenant(),
+    Column("minute", DateTime(timezone=True), primary_key=True),
+    Column("run_set_id", Uuid, primary_key=True),
+    Column("provider", Text, primary_key=True),
+    Column("registry", Text, primary_key=True, comment="empty: none was asked"),
+    Column("node", Text, primary_key=True),
+    Column("blame", Text, primary_key=True, comment="the narrowest scope that it may be laid on; empty: none"),
+    Column("class", Text, primary_key=True),
+    Column("attempts", Integer, nullable=False),
+    Column("task", Text, nullable=False, comment="content digest of the first"),
+    Column("several", Boolean, nullable=False, comment="whether there were other tasks too"),
 )
 
 evidence = Table(

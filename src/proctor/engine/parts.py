@@ -32,5 +32,7 @@ class RunnerParts:
     remarks: Callable[[], Mapping[str, Json]] = dict
     """Asked at the end of each phase for what its evidence says besides; no rule looks at it."""
     secrets: Mapping[str, str] = field(default_factory=dict)
+    images: dict[str, str] = field(default_factory=dict)
+    """What images are by digest, as they were resolved before the first attempt."""
     references: dict[str, str] = field(default_factory=dict)
     """What verifiers that broke said of the reference solution, by task and policies: asked once a worker."""

@@ -21,6 +21,7 @@ from sqlalchemy.dialects.postgresql import insert as upsert
 from proctor.database.queries import run_query
 from proctor.engine.durations import Measured, measure
 from proctor.engine.identity import cell_id, run_set_id
+from proctor.engine.lanes import Lane, PlannedLimit, lane_of
 from proctor.engine.models import configuration, run_set, run_set_profile
 from proctor.engine.outcomes import final_classes
 from proctor.engine.policy_book import recall
@@ -71,6 +72,9 @@ class PlannedProfile:
     configuration: str
     document: Mapping[str, Json]
     provider: str
+    limits: tuple[PlannedLimit, ...] = ()
+    in_images: bool = False
+    """Whether its sandboxes start from images."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -205,7 +209,7 @@ def _insert_profile(connection: Connection, plan: Plan, identity: UUID, position
             name=profile.name,
             series=profile.series,
             configuration=profile.configuration,
-            routing={"provider": profile.provider},
+            routing={"provider": profile.provider, "in_images": profile.in_images},
         )
     )
 
@@ -310,6 +314,7 @@ def enqueue_undecided(
     many cells; ``revive``: dead letters too.
     """
     tasks = {task.content_digest: task for task in plan.tasks}
+    lanes = _Lanes(connection, plan, identity)
     measured = measure(
         connection,
         plan.tenant,
@@ -323,24 +328,55 @@ def enqueue_undecided(
         if limit is not None:
             wanted = wanted[: limit - queued.total()]
         items = [
-            _item(plan, plan.profiles[row.profile], tasks[row.content_digest], row.cell_id, measured) for row in wanted
+            _item(plan, row, tasks[row.content_digest], lanes.of(row.profile, row.content_digest), measured)
+            for row in wanted
         ]
         if items:
             queue.enqueue(connection, plan.tenant, KIND, items, holder=identity, revive=revive)
         queued.update(CellKind(row.profile, row.content_digest) for row in wanted)
         if limit is not None and queued.total() >= limit:
             break
+    lanes.limit()
     return queued
 
 
-def _item(plan: Plan, profile: PlannedProfile, task: PlannedTask, cell: UUID, measured: Measured) -> Item:
+def _item(plan: Plan, row: Any, task: PlannedTask, lane: Lane, measured: Measured) -> Item:
+    configuration = plan.profiles[row.profile].configuration
     return Item(
-        id=cell,
-        provider=profile.provider,
+        id=row.cell_id,
+        provider=lane.name,
+        gates=lane.gates,
         band=plan.band,
-        expected_sec=measured.expected(profile.configuration, task.agent_digest, task.expected_sec),
+        expected_sec=measured.expected(configuration, task.agent_digest, task.expected_sec),
         need=task.need,
     )
+
+
+class _Lanes:
+    """The lanes of a run set's cells."""
+
+    def __init__(self, connection: Connection, plan: Plan, identity: UUID) -> None:
+        self._connection, self._plan, self._identity = connection, plan, identity
+        rows = _run(connection, "suite_images", tenant=plan.tenant, suite_id=plan.suite_id)
+        self._images: dict[str, list[str]] = {row.content_digest: row.images for row in rows}
+        self._known: dict[CellKind, Lane] = {}
+
+    def of(self, position: int, content_digest: str) -> Lane:
+        """The lane of the cells of a profile and task."""
+        kind = CellKind(position, content_digest)
+        if kind not in self._known:
+            profile = self._plan.profiles[position]
+            images = self._images.get(content_digest, []) if profile.in_images else []
+            keys = [limit.key(self._identity) for limit in profile.limits]
+            self._known[kind] = lane_of(profile.provider, images, keys)
+        return self._known[kind]
+
+    def limit(self) -> None:
+        """Set what the run set's file allows. After its rows: a writer has those before it looks at lanes."""
+        every = {limit.key(self._identity): limit.allowed for one in self._plan.profiles for limit in one.limits}
+        for key, allowed in sorted(every.items(), key=lambda one: one[0]):
+            limits = {"max_running": allowed.concurrency, "per_minute": allowed.per_minute}
+            queue.limit_lane(self._connection, self._plan.tenant, KIND, key, **limits)
 
 
 def _undecided(connection: Connection, plan: Plan, identity: UUID, *, only_owed: bool) -> Iterator[Sequence[Any]]:

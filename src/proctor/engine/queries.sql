@@ -65,6 +65,26 @@ WHERE e.tenant_id = :tenant AND e.run_set_id = :run_set AND e.withdrawn_at IS NU
                     ORDER BY o.number DESC, o.grading DESC LIMIT 1), false)
 ORDER BY e.cell_id LIMIT :page;
 
+-- name: suite_images
+-- What the sandboxes of a suite's tasks start from, where they start from images.
+SELECT t.content_digest, coalesce(t.images, array_remove(ARRAY[t.config #>> '{environment,docker_image}',
+                                                               t.config #>> '{verifier,environment,docker_image}'], NULL))
+           AS images
+FROM proctor.suite_task st
+JOIN proctor.task t ON t.tenant_id = st.tenant_id AND t.content_digest = st.content_digest
+WHERE st.tenant_id = :tenant AND st.suite_id = :suite_id AND t.config IS NOT NULL
+  AND (t.images <> '{}' OR t.images IS NULL);
+
+-- name: wanted_images
+-- What the sandboxes of a run set's cells without a verdict start from.
+SELECT DISTINCT image FROM proctor.expected_cell e
+JOIN proctor.task t ON t.tenant_id = e.tenant_id AND t.content_digest = e.content_digest
+CROSS JOIN unnest(t.images) image
+WHERE e.tenant_id = :tenant AND e.run_set_id = :run_set AND e.withdrawn_at IS NULL
+  AND NOT EXISTS (SELECT FROM proctor.result r WHERE r.tenant_id = e.tenant_id AND r.cell_id = e.cell_id
+                  AND r.policy_version = :policy)
+ORDER BY image;
+
 -- name: assign
 -- What a claimed cell is to run for: the live run set that asked first (the worker's own, where it has one), the
 -- next attempt number, and whether a verdict is already there, after which no attempt starts.
@@ -84,10 +104,12 @@ LEFT JOIN LATERAL (
 
 -- name: start_attempts
 INSERT INTO proctor.attempt
-    (tenant_id, id, cell_id, number, run_set_id, content_digest, token, worker_id, backend, trace_id)
-SELECT :tenant, r.id, r.cell_id, r.number, r.run_set_id, r.content_digest, r.token, :worker, :backend, r.trace_id
+    (tenant_id, id, cell_id, number, run_set_id, content_digest, token, worker_id, backend, trace_id, waited_sec)
+SELECT :tenant, r.id, r.cell_id, r.number, r.run_set_id, r.content_digest, r.token, :worker, :backend, r.trace_id,
+       r.waited_sec
 FROM jsonb_to_recordset(CAST(:rows AS jsonb))
-    AS r (id uuid, cell_id uuid, number int, run_set_id uuid, content_digest text, token bigint, trace_id text);
+    AS r (id uuid, cell_id uuid, number int, run_set_id uuid, content_digest text, token bigint, trace_id text,
+          waited_sec float);
 
 -- name: end_attempts
 UPDATE proctor.attempt a
@@ -156,6 +178,42 @@ INSERT INTO proctor.event (tenant_id, id, name, subject, trace_id, payload)
 SELECT :tenant, r.id, r.name, r.subject, r.trace_id, r.payload
 FROM jsonb_to_recordset(CAST(:rows AS jsonb)) AS r (id uuid, name text, subject uuid, trace_id text, payload jsonb)
 ON CONFLICT (tenant_id, id) DO NOTHING;
+
+-- name: count_ends
+-- How attempts ended, by minute. Says for each row whether it is the first of its minute.
+INSERT INTO proctor.recent_end AS e
+    (tenant_id, minute, run_set_id, provider, registry, node, blame, class, attempts, task, several)
+SELECT :tenant, date_trunc('minute', now()), r.run_set, r.provider, r.registry, r.node, r.blame, r.class, r.attempts,
+       r.task, r.several
+FROM jsonb_to_recordset(CAST(:rows AS jsonb))
+    AS r (run_set uuid, provider text, registry text, node text, blame text, class text, attempts int, task text,
+          several boolean)
+ORDER BY r.run_set, r.provider, r.registry, r.node, r.blame, r.class
+ON CONFLICT (tenant_id, minute, run_set_id, provider, registry, node, blame, class) DO UPDATE
+SET attempts = e.attempts + EXCLUDED.attempts,
+    several = e.several OR EXCLUDED.several OR e.task <> EXCLUDED.task
+RETURNING xmax = 0;
+
+-- name: prune_ends
+DELETE FROM proctor.recent_end e USING (
+    SELECT ctid FROM proctor.recent_end WHERE tenant_id = :tenant AND minute < now() - interval '1 hour'
+    FOR UPDATE SKIP LOCKED) old
+WHERE e.ctid = old.ctid;
+
+-- name: recent_ends
+-- Minutes as a whole: the oldest may have begun before the window did.
+SELECT run_set_id AS run_set, provider, registry, node, blame, class AS outcome, sum(attempts)::int AS attempts,
+       min(task) AS task, bool_or(several) OR count(DISTINCT task) > 1 AS several,
+       extract(epoch FROM max(minute) - min(minute))::float AS lasted_sec
+FROM proctor.recent_end
+WHERE tenant_id = :tenant AND minute > now() - make_interval(secs => :window) - interval '1 minute'
+GROUP BY 1, 2, 3, 4, 5, 6 ORDER BY 1, 2, 3, 4, 5, 6;
+
+-- name: forget_ends
+DELETE FROM proctor.recent_end
+WHERE tenant_id = :tenant
+  AND CAST(:name AS text) = CASE CAST(:scope AS text) WHEN 'provider' THEN provider WHEN 'registry' THEN registry
+                                 WHEN 'node' THEN node ELSE run_set_id::text END;
 
 -- name: lost_attempts
 -- The attempts whose lease was lost, by their tokens.
@@ -376,6 +434,12 @@ JOIN proctor.task t ON t.tenant_id = a.tenant_id AND t.content_digest = a.conten
 WHERE a.tenant_id = :tenant AND a.run_set_id = :run_set AND a.ended_at IS NULL
   AND a.progressed_at < now() - make_interval(secs => :quiet)
 ORDER BY a.progressed_at, a.id LIMIT :limit;
+
+-- name: clocks
+-- Waiting and working apart: how long a run set's cells were ready before their attempts began, and how long these ran.
+SELECT coalesce(sum(waited_sec), 0) AS waited_sec,
+       coalesce(extract(epoch FROM sum(coalesce(ended_at, now()) - started_at)), 0)::float AS worked_sec
+FROM proctor.attempt WHERE tenant_id = :tenant AND run_set_id = :run_set;
 
 -- name: running_attempts
 -- What runs now in a run set, and which phase it has come to.

@@ -19,6 +19,7 @@ from proctor.engine.outcomes import OutcomeClass
 from proctor.engine.planning import RunSetRow
 from proctor.engine.policy_book import recall
 from proctor.engine.recording import KIND
+from proctor.engine.waits import Wait, wait_of
 from proctor.objects.store import StoredObject
 from proctor.queue import service as queue
 
@@ -27,6 +28,7 @@ __all__ = [
     "CellCounts",
     "CellPage",
     "CellRow",
+    "Clocks",
     "Progress",
     "RunSetStatus",
     "Stall",
@@ -46,6 +48,8 @@ class Progress:
     waiting: int
     running: int
     dead: int
+    waits: tuple[Wait, ...] = ()
+    """What queued cells wait for beside their turn."""
 
     @property
     def live(self) -> int:
@@ -78,12 +82,20 @@ class CellCounts:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Clocks:
+    """Of a run set's attempts: how long their cells were ready and waited, and how long they ran, in seconds."""
+
+    waited_sec: float
+    worked_sec: float
+
+
+@dataclass(frozen=True, kw_only=True)
 class RunSetStatus:
-    """A run set with its progress and what its cells wait for."""
+    """A run set with its progress, what its cells wait for, and its clocks."""
 
     run_set: RunSetRow
     progress: Progress
-    lanes: tuple[queue.Lane, ...]
+    clocks: Clocks
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -173,7 +185,12 @@ def progress(connection: Connection, tenant: UUID, row: RunSetRow, counts: Count
         waiting=states.get("waiting", 0),
         running=states.get("claimed", 0),
         dead=states.get("dead", 0),
+        waits=_waits(connection, tenant, row) if states.get("pending") else (),
     )
+
+
+def _waits(connection: Connection, tenant: UUID, row: RunSetRow) -> tuple[Wait, ...]:
+    return tuple(wait_of(one) for one in queue.blocked(connection, tenant, KIND, row.id))
 
 
 def cell_counts(connection: Connection, tenant: UUID, row: RunSetRow) -> CellCounts:
@@ -189,9 +206,9 @@ def queue_left(connection: Connection, tenant: UUID, run_set_id: UUID) -> int:
 
 
 def status(connection: Connection, tenant: UUID, row: RunSetRow) -> RunSetStatus:
-    """A run set with its progress and the lanes that are closed."""
-    lanes = tuple(lane for lane in queue.lanes(connection, tenant, KIND) if lane.closed_until or lane.paused)
-    return RunSetStatus(run_set=row, progress=progress(connection, tenant, row), lanes=lanes)
+    """A run set with its progress and its clocks."""
+    clocks = _run(connection, "clocks", tenant=tenant, run_set=row.id).one()
+    return RunSetStatus(run_set=row, progress=progress(connection, tenant, row), clocks=Clocks(**dict(clocks._mapping)))
 
 
 def cells(

@@ -19,6 +19,7 @@ from sqlalchemy import Connection, CursorResult
 
 from proctor.database.queries import run_query
 from proctor.engine.assignments import Assignment, Finished
+from proctor.engine.blaming import record_ends
 from proctor.engine.certificates.ledger import TaskKey, quarantine_task
 from proctor.engine.evidence import Evidence, GradingFacts, Phase
 from proctor.engine.outcomes import Disposal, Outcome, Owner, classify, dispose, load_policy
@@ -191,26 +192,14 @@ def _record_verdicts(connection: Connection, tenant: UUID, written: Sequence[Dec
 
 
 def _record_queue(connection: Connection, tenant: UUID, written: Sequence[Decided]) -> None:
+    excused = record_ends(connection, tenant, KIND, written)
     done = [(d.finished.assignment.cell, d.finished.assignment.token) for d in written if d.disposal.done]
-    back = [_put_back(d) for d in written if not d.disposal.done]
+    back = [_put_back(d, excused) for d in written if not d.disposal.done]
     if done:
         queue.complete(connection, tenant, KIND, done)
     if back:
         queue.put_back(connection, tenant, KIND, back)
-    _record_lanes(connection, tenant, written)
     _write(connection, "insert_events", tenant, [_event_row(d) for d in written])
-
-
-def _record_lanes(connection: Connection, tenant: UUID, written: Sequence[Decided]) -> None:
-    """A provider's failure opens its lane's breaker, a verdict from it closes it."""
-    failed = {d.finished.assignment.provider: d for d in written if d.disposal.close_lane}
-    for provider, d in failed.items():
-        queue.lane_failed(
-            connection, tenant, KIND, provider, reason=d.outcome.outcome.value, retry_after=d.finished.retry_after
-        )
-    worked = {d.finished.assignment.provider for d in written if d.outcome.verdict is not None} - failed.keys()
-    for provider in worked - {""}:
-        queue.lane_worked(connection, tenant, KIND, provider)
 
 
 def record_progress(connection: Connection, tenant: UUID, moved: Sequence[Moved]) -> None:
@@ -409,8 +398,11 @@ def _ledger_row(tenant: UUID, finished: Finished) -> dict[str, Any] | None:
     }
 
 
-def _put_back(decided: Decided) -> queue.PutBack:
+def _put_back(decided: Decided, excused: frozenset[int]) -> queue.PutBack:
+    """``excused``: tokens of those that wait for what is closed now; a closed gate is wait enough."""
     assignment, disposal = decided.finished.assignment, decided.disposal
+    if assignment.token in excused:
+        disposal = Disposal()
     return queue.PutBack(
         id=assignment.cell,
         token=assignment.token,

@@ -17,6 +17,7 @@ from proctor.agents.scripted import TaskScript, read_script, script_document
 from proctor.engine.errors import SpecInvalid
 from proctor.engine.faults.plan import profile_plan
 from proctor.engine.identity import ConfigurationParts, configuration_document
+from proctor.engine.lanes import limits_of
 from proctor.engine.outcomes import CURRENT_POLICY
 from proctor.engine.planning import UNLIMITED_SEC, Plan, PlannedProfile, PlannedTask
 from proctor.engine.spec import Profile, RunSetSpec, spec_document
@@ -72,7 +73,11 @@ def resolve(
     tasks = suites.tasks(tenant, suite_id)
     _refuse_faults_of_no_task(spec, tasks)
     environment = backend.environment_identity(_tools(tasks))
-    profiles = [_profile(spec, profile, base, tasks, backend.name, environment) for profile in spec.profiles]
+    in_images = not backend.capabilities().host
+    profiles = [
+        _profile(spec, profile, base, tasks, backend.name, environment, in_images=in_images)
+        for profile in spec.profiles
+    ]
     plan = Plan(
         tenant=tenant,
         name=spec.name,
@@ -156,6 +161,8 @@ def _profile(
     tasks: Sequence[StoredTask],
     backend: str,
     environment: Mapping[str, str],
+    *,
+    in_images: bool,
 ) -> PlannedProfile:
     try:
         options = _options(profile, base, tasks)
@@ -185,7 +192,9 @@ def _profile(
         series=profile.series or profile.name,
         configuration=configuration,
         document=document,
-        provider=profile.model.split("/")[0] if profile.model else "",
+        provider=profile.provider,
+        limits=limits_of(spec, profile.name, profile.provider),
+        in_images=in_images,
     )
 
 

@@ -16,10 +16,13 @@ from sqlalchemy import Connection
 from proctor.database.engine import Database
 from proctor.database.queries import run_query
 from proctor.engine import leaderboards, planning, policy_book, reading, reclassifying
+from proctor.engine.blaming import forget_ends
+from proctor.engine.breakers import Kind, Scope
 from proctor.engine.certificates.certificate import Ground
 from proctor.engine.certificates.standing import baseline_reasons, grounds_of
 from proctor.engine.errors import NoTaskFits, RunSetEnded, RunSetImported, RunSetMoved, RunSetRuns
 from proctor.engine.imports.bringing import is_imported
+from proctor.engine.lanes import Allowed, limits_of
 from proctor.engine.outcomes import OutcomePolicy
 from proctor.engine.planning import CellKind, RunSetRow
 from proctor.engine.reclassifying import Reclassifier
@@ -89,9 +92,11 @@ class Selection:
 class EngineService:
     """Run sets of one tenant."""
 
-    def __init__(self, database: Database, tenant: UUID) -> None:
+    def __init__(self, database: Database, tenant: UUID, provider_limits: Mapping[str, Allowed] | None = None) -> None:
+        """``provider_limits``: what providers bear, over all run sets of the tenant."""
         self._database = database
         self.tenant = tenant
+        self._provider_limits = provider_limits or {}
 
     def read(self, work: Callable[[Connection], T]) -> T:
         """Do work that is safe to repeat in a transaction of this tenant, again if the connection breaks."""
@@ -173,7 +178,7 @@ class EngineService:
             return {}
         if selection != Selection():
             queue.let_go(connection, self.tenant, KIND, found.id, drop=False)
-        queued = planning.enqueue_undecided(
+        queued = self._enqueue(
             connection,
             plan,
             found.id,
@@ -185,6 +190,29 @@ class EngineService:
         if queued:
             planning.set_state(connection, self.tenant, found.id, "running")
         return queued
+
+    def _enqueue(
+        self, connection: Connection, plan: planning.Plan, identity: UUID, **how: Any
+    ) -> Mapping[CellKind, int]:
+        """Queue a run set's cells, with its share of failures counted anew; and say what its providers bear."""
+        queued = planning.enqueue_undecided(connection, plan, identity, **how)
+        for provider in sorted({profile.provider for profile in plan.profiles}):
+            allowed = self._provider_limits.get(provider, Allowed())
+            limits = {"max_running": allowed.concurrency, "per_minute": allowed.per_minute}
+            queue.limit_lane(connection, self.tenant, KIND, provider, **limits)
+        forget_ends(connection, self.tenant, Kind.RUN_SET, str(identity))
+        return queued
+
+    def unblock(self, scope: Scope) -> bool:
+        """Open what is closed at once and count its failures anew; whether it was closed."""
+
+        def work(connection: Connection) -> bool:
+            opened = queue.open_lane(connection, self.tenant, KIND, scope.key)
+            if opened:
+                forget_ends(connection, self.tenant, scope.kind, scope.name)
+            return opened
+
+        return self.read(work)
 
     def finish(self, identity: UUID, *, paused_reason: str | None = None) -> RunSetRow:
         """Say how a run set ended once nothing of it is left to do, and append leaderboard revisions."""
@@ -279,8 +307,7 @@ class EngineService:
             plan = self.stored_plan(connection, row)
             if is_imported(plan.profiles):
                 raise RunSetImported(where=row.name)
-            plan = self._with_tasks(connection, plan)
-            queued = planning.enqueue_undecided(connection, plan, identity, revive=True)
+            queued = self._enqueue(connection, self._with_tasks(connection, plan), identity, revive=True)
             if queued:
                 planning.set_state(connection, self.tenant, identity, "running")
                 self._emit(connection, row, "run_set.resumed")
@@ -332,7 +359,7 @@ class EngineService:
             if imported and row.state != "running":
                 planning.set_state(connection, self.tenant, row.id, *_ending(row, progress, None))
             return progress.expected - progress.decided
-        owed = sum(planning.enqueue_undecided(connection, self._with_tasks(connection, plan), row.id).values())
+        owed = sum(self._enqueue(connection, self._with_tasks(connection, plan), row.id).values())
         progress = reading.progress(connection, self.tenant, row)
         state, reason = ("running", "reclassified") if owed else _ending(row, progress, None)
         planning.set_state(connection, self.tenant, row.id, state, reason)
@@ -353,7 +380,7 @@ class EngineService:
             reuse_sec=row.reuse_sec,
             trials=spec.trials,
             band=queue.Band[spec.execution.priority.upper()],
-            profiles=[_planned(profile) for profile in profiles],
+            profiles=[_planned(profile, spec) for profile in profiles],
             tasks=[],
         )
 
@@ -395,13 +422,16 @@ def _ending(row: RunSetRow, progress: reading.Progress, paused_reason: str | Non
     return "complete_with_gaps", f"{counted(progress.expected - progress.decided, 'cell')} without a verdict"
 
 
-def _planned(profile: Any) -> planning.PlannedProfile:
+def _planned(profile: Any, spec: RunSetSpec) -> planning.PlannedProfile:
+    routing = profile["routing"]
     return planning.PlannedProfile(
         name=profile["name"],
         series=profile["series"],
         configuration=profile["configuration"],
         document=profile["document"],
-        provider=profile["routing"]["provider"],
+        provider=routing["provider"],
+        limits=limits_of(spec, profile["name"], routing["provider"]),
+        in_images=routing.get("in_images", False),  # what was planned before there were images does not say
     )
 
 

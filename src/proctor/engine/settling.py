@@ -14,6 +14,7 @@ from sqlalchemy import Connection, text
 
 from proctor.database.engine import Database
 from proctor.engine.assignments import Finished
+from proctor.engine.pausing import pause_troubled
 from proctor.engine.recording import Decided, decide, record_batch, recorded_before
 
 __all__ = ["Settler"]
@@ -93,6 +94,7 @@ class Settler:
             self._on_settled(written)
             for one in written:
                 _tell(one)
+            pause_troubled(self._database, tenant, written)
             self._count(tenant, len(written))
             if len(written) < len(decided):
                 _log.warning("attempts.discarded", count=len(decided) - len(written), reason="lease lost")

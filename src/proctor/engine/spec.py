@@ -24,7 +24,7 @@ from proctor.kernel.canonical import Json
 from proctor.kernel.money import parse_usd
 from proctor.suites.variables import malformed_reference, variable_names
 
-__all__ = ["Fault", "Profile", "RunSetSpec", "check_spec", "parse_duration", "parse_spec", "read_spec"]
+__all__ = ["Fault", "Limit", "Profile", "RunSetSpec", "check_spec", "parse_duration", "parse_spec", "read_spec"]
 
 _UNITS: dict[str, int] = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 _NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$"
@@ -101,6 +101,11 @@ class Profile(_Section):
             raise ValueError(f"{wrong!r}: a reference is the whole value, such as ${{NAME}}")
         return env
 
+    @property
+    def provider(self) -> str:
+        """Whose model it is; empty where it has none."""
+        return self.model.split("/")[0] if self.model else ""
+
     @model_validator(mode="after")
     def _options_fit(self) -> Profile:
         for option, agent in (("command", "command"), ("script", "scripted")):
@@ -163,6 +168,25 @@ class Execution(_Section):
     priority: Literal["critical", "high", "normal", "low"] = "normal"
 
 
+class Limit(_Section):
+    """Routing: what of the run set's cells may run at once, and start in a minute."""
+
+    provider: str | None = Field(default=None, min_length=1, description="What stands before / in a profile's model.")
+    profile: str | None = Field(default=None, min_length=1, description="A profile's name.")
+    concurrency: int | None = Field(default=None, strict=True, ge=1, le=1024, description="Attempts at once.")
+    per_minute: int | None = Field(
+        default=None, strict=True, ge=1, le=100_000, description="Starts a minute, spread evenly."
+    )
+
+    @model_validator(mode="after")
+    def _limits_something(self) -> Limit:
+        if (self.provider is None) == (self.profile is None):
+            raise ValueError("a limit is of a 'provider' or of a 'profile', one of them")
+        if self.concurrency is None and self.per_minute is None:
+            raise ValueError("a limit says 'concurrency', 'per_minute' or both")
+        return self
+
+
 class Secrets(_Section):
     """The only names that a ``${VAR}`` may resolve."""
 
@@ -221,6 +245,7 @@ class RunSetSpec(_Section):
     execution: Execution = Execution()
     secrets: Secrets = Secrets()
     gate: Gate = Gate()
+    limits: list[Limit] = Field(default_factory=list, max_length=1000, description="What providers and profiles bear.")
     faults: list[Fault] = Field(default_factory=list, max_length=1000, description="What is made to fail on purpose.")
 
     @field_validator("profiles")
@@ -280,10 +305,25 @@ def check_spec(document: Mapping[str, object], *, where: str) -> RunSetSpec:
     names = [profile.name for profile in spec.profiles]
     meant = [(name, "gate.profiles") for name in spec.gate.profiles]
     meant += [(name, f"faults[{n}].profiles") for n, fault in enumerate(spec.faults) for name in fault.profiles]
+    meant += [(one.profile, f"limits[{n}].profile") for n, one in enumerate(spec.limits) if one.profile is not None]
     for name, field in meant:
         if name not in names:  # else nobody would be judged, and the gate met; or nobody hit
             raise SpecInvalid(f"There is no profile {name!r}.", where=f"{where}: {field}")
+    _check_limits(spec, where)
     return spec
+
+
+def _check_limits(spec: RunSetSpec, where: str) -> None:
+    """A limit that nothing comes under, or a second one of the same, is a slip of the pen."""
+    providers = {profile.provider for profile in spec.profiles}
+    seen: set[tuple[str | None, str | None]] = set()
+    for position, limit in enumerate(spec.limits):
+        if limit.provider is not None and limit.provider not in providers:
+            message = f"No profile's model is of provider {limit.provider!r}."
+            raise SpecInvalid(message, where=f"{where}: limits[{position}].provider")
+        if (limit.provider, limit.profile) in seen:
+            raise SpecInvalid("There is a limit of this already.", where=f"{where}: limits[{position}]")
+        seen.add((limit.provider, limit.profile))
 
 
 def _unstorable(value: object, field: str) -> Iterator[tuple[str, str]]:

@@ -98,6 +98,7 @@ class Worker:
             slots=settings.slots,
             scope=settings.scope,
             lease_sec=settings.lease_sec,
+            host=identity.node,
             node=settings.node,
         )
         self._settler = Settler(database, on_settled, self._let_go)

@@ -24,7 +24,7 @@ from sqlalchemy import (
     func,
     text,
 )
-from sqlalchemy.dialects.postgresql import JSONB
+from sqlalchemy.dialects.postgresql import ARRAY, JSONB
 
 from proctor.database.schema import metadata
 
@@ -52,6 +52,13 @@ queue_item = Table(
     Column("expected_sec", Float, nullable=False, server_default="0"),
     Column("run_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
     Column("enqueued_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
+    Column(
+        "ready_at",
+        DateTime(timezone=True),
+        nullable=False,
+        server_default=func.now(),
+        comment="since when it only waits for its turn",
+    ),
     Column("deadline", DateTime(timezone=True)),
     Column("need", JSONB, nullable=False, server_default=text("'{}'"), comment="{memory_mb, cpus, disk_mb}"),
     Column("payload", Text, nullable=False, server_default=""),
@@ -105,6 +112,12 @@ queue_lane = Table(
     Column("closed_until", DateTime(timezone=True), comment="its breaker is open until then, then one probe"),
     Column("failures", Integer, nullable=False, server_default="0", comment="breaker failures in a row"),
     Column("max_running", Integer, comment="NULL: no limit"),
+    Column("gates", ARRAY(Text), nullable=False, server_default="{}", comment="other rows that its rows wait for too"),
+    Column("counts", JSONB, nullable=False, server_default="{}", comment="failures by class since it last worked"),
+    Column("shut_token", BigInteger, comment="the last token given before its breaker opened"),
+    Column("careful_until", DateTime(timezone=True), comment="it limited our rate: few at once until then"),
+    Column("per_minute", Integer, comment="starts a minute at most; NULL: no limit"),
+    Column("next_start", DateTime(timezone=True), comment="when per_minute allows the next start"),
 )
 
 queue_share = Table(

@@ -24,22 +24,56 @@ WITH promoted AS (
           ORDER BY deadline LIMIT 1000 FOR UPDATE SKIP LOCKED) late
     WHERE q.kind = :kind AND q.tenant_id = late.tenant_id AND q.id = late.id AND q.state IN ('pending', 'waiting')
 )
-SELECT EXISTS (SELECT FROM proctor.queue_item WHERE worker_id = :worker AND state = 'claimed' AND alone) AS alone,
+SELECT (SELECT split_part(host, '/', 1) FROM proctor.worker WHERE id = :worker) AS node,
+       EXISTS (SELECT FROM proctor.queue_item WHERE worker_id = :worker AND state = 'claimed' AND alone) AS alone,
        NOT EXISTS (SELECT FROM proctor.queue_item WHERE worker_id = :worker AND state = 'claimed') AS idle,
        EXISTS (SELECT FROM proctor.queue_item
                WHERE kind = :kind AND state = 'pending' AND losses >= 2)
            OR EXISTS (SELECT FROM proctor.queue_item
                       WHERE kind = :kind AND state = 'waiting' AND run_at <= now() AND losses >= 2) AS suspects;
 
+-- name: gates
+-- What lets only some rows of a lane through, and how many: the lane's own row, the gates it shares with others, and
+-- the node of the worker. Closed: none. Half open: one probe at a time, of those claimed since it closed. Else what its
+-- limits leave; starts are spread evenly over a minute, with a second's worth at once.
+WITH gate AS MATERIALIZED (
+    SELECT tenant_id, provider AS key, failures, coalesce(shut_token, 0) AS shut_token, per_minute,
+           paused OR coalesce(closed_until > now(), false) AS shut,
+           coalesce(max_running, CASE WHEN careful_until > now() THEN CAST(:careful AS int) END) AS most,
+           floor(extract(epoch FROM now() - greatest(
+               next_start, now() - make_interval(secs => (ceil(per_minute / 60.0) - 1) * 60.0 / per_minute)))
+               * per_minute / 60.0) + 1 AS starts
+    FROM proctor.queue_lane
+    WHERE kind = :kind AND (paused OR failures > 0 OR closed_until > now() OR careful_until > now()
+                            OR max_running IS NOT NULL OR per_minute IS NOT NULL)
+), through AS MATERIALIZED (
+    SELECT l.provider AS lane, g.*, g.key LIKE 'node/%' AS is_node
+    FROM gate g JOIN proctor.queue_lane l ON l.kind = :kind AND l.tenant_id = g.tenant_id
+         AND (l.provider = g.key OR g.key = ANY(l.gates) OR g.key = 'node/' || CAST(:node AS text))
+), running AS MATERIALIZED (
+    SELECT t.tenant_id, t.key, count(*) AS rows, count(*) FILTER (WHERE q.token > t.shut_token) AS since
+    FROM through t JOIN proctor.queue_item q ON q.tenant_id = t.tenant_id AND q.provider = t.lane
+    WHERE q.kind = :kind AND q.state = 'claimed'
+      AND (NOT t.is_node OR q.worker_id IN (SELECT id FROM proctor.worker WHERE split_part(host, '/', 1) = :node))
+    GROUP BY t.tenant_id, t.key
+)
+SELECT t.tenant_id, t.lane, t.key AS gate, t.per_minute IS NOT NULL AS timed,
+       greatest(0, least(CASE WHEN t.shut THEN 0 END, CASE WHEN t.failures > 0 THEN 1 - coalesce(r.since, 0) END,
+                         t.most - coalesce(r.rows, 0), t.starts))::int AS room
+FROM through t LEFT JOIN running r ON r.tenant_id = t.tenant_id AND r.key = t.key;
+
+-- name: count_starts
+-- What was claimed through gates that limit the starts a minute.
+UPDATE proctor.queue_lane l
+SET next_start = greatest(l.next_start, now() - make_interval(
+        secs => (ceil(l.per_minute / 60.0) - 1) * 60.0 / l.per_minute)) + make_interval(secs => r.starts * 60.0 / l.per_minute)
+FROM jsonb_to_recordset(CAST(:rows AS jsonb)) AS r (tenant_id uuid, gate text, starts int)
+WHERE l.kind = :kind AND l.tenant_id = r.tenant_id AND l.provider = r.gate;
+
 -- name: find_suspect
 -- The row lost twice that this worker is to run alone: one it put itself down for, else one that no live worker did,
 -- else, for an idle worker, any. Its lane must be open and have room.
 SELECT s.tenant_id, s.id, s.need FROM proctor.queue_item s
-JOIN proctor.queue_lane l ON l.tenant_id = s.tenant_id AND l.kind = s.kind AND l.provider = s.provider
-CROSS JOIN LATERAL (
-    SELECT count(*) AS rows FROM proctor.queue_item r
-    WHERE r.kind = :kind AND r.state = 'claimed' AND r.tenant_id = l.tenant_id AND r.provider = l.provider
-) running
 CROSS JOIN LATERAL (
     SELECT s.worker_id IS NOT NULL AND EXISTS (
         SELECT FROM proctor.worker w
@@ -47,8 +81,8 @@ CROSS JOIN LATERAL (
 ) other
 WHERE s.kind = :kind AND s.state = 'pending' AND s.losses >= 2
   AND (CAST(:scope AS text) IS NULL OR s.holders ->> CAST(:scope AS text) IS NOT NULL)
-  AND NOT l.paused AND (l.closed_until IS NULL OR l.closed_until <= now())
-  AND least(CASE WHEN l.failures > 0 THEN 1 END, l.max_running, running.rows + 1) > running.rows
+  AND NOT EXISTS (SELECT FROM jsonb_to_recordset(CAST(:gates AS jsonb)) AS g (tenant_id uuid, lane text, room int)
+                  WHERE g.tenant_id = s.tenant_id AND g.lane = s.provider AND g.room <= 0)
   AND (:idle OR s.worker_id = :worker OR NOT other.taken)
 ORDER BY s.worker_id IS DISTINCT FROM :worker, other.taken, s.enqueued_at, s.id LIMIT 1
 FOR UPDATE OF s SKIP LOCKED;
@@ -104,7 +138,8 @@ FROM held ORDER BY never DESC, band, expected_sec DESC, run_at, id LIMIT 1;
 -- name: claim
 -- Window first, lock second. Order of service: effective band (one lower when the tenant is over quota, one higher
 -- when past its target wait, critical held to a share per tenant); inside a band the tenant with the least service
--- per weight; inside a tenant longest expected first, then run_at. A closed lane is not read at all.
+-- per weight; inside a tenant longest expected first, then run_at. A closed lane is not read at all. Lanes that share
+-- a gate may offer more than it lets through; what is beyond stays.
 --
 -- Deficit round robin is kept as virtual time for each tenant and band (start-time fair queueing): a tenant's next
 -- row starts where its last ended, but never before the row that was served last, so that one which had nothing to
@@ -122,10 +157,13 @@ WITH running AS MATERIALIZED (
     FROM proctor.queue_item WHERE kind = :kind AND state = 'claimed' GROUP BY tenant_id, provider
 ), critical AS MATERIALIZED (
     SELECT tenant_id, sum(critical)::bigint AS rows FROM running GROUP BY tenant_id
+), gate AS MATERIALIZED (
+    SELECT * FROM jsonb_to_recordset(CAST(:gates AS jsonb)) AS g (tenant_id uuid, lane text, gate text, room int)
+), narrow AS MATERIALIZED (
+    SELECT tenant_id, lane, min(room) AS room FROM gate GROUP BY tenant_id, lane
 ), lane AS MATERIALIZED (
     SELECT row_number() OVER () AS number, l.tenant_id, l.provider, coalesce(s.weight, 1) AS weight, coalesce(s.over_quota, false)::int AS over_quota,
-           least(:limit, CASE WHEN l.failures > 0 THEN 1 - coalesce(r.rows, 0) END,
-                 l.max_running - coalesce(r.rows, 0)) AS room,
+           least(:limit, n.room) AS room,
            CASE WHEN head.wanted = min(head.wanted) OVER ()
                 THEN ceil(CAST(:spread AS float) * :limit * coalesce(s.weight, 1)
                           / sum(coalesce(s.weight, 1)) OVER (PARTITION BY head.wanted))
@@ -133,7 +171,7 @@ WITH running AS MATERIALIZED (
                           / sum(coalesce(s.weight, 1)) OVER ()) END::bigint AS share,
            coalesce(c.rows, 0) AS critical, first.band AS first
     FROM proctor.queue_lane l
-    LEFT JOIN running r ON r.tenant_id = l.tenant_id AND r.provider = l.provider
+    LEFT JOIN narrow n ON n.tenant_id = l.tenant_id AND n.lane = l.provider
     LEFT JOIN critical c ON c.tenant_id = l.tenant_id
     LEFT JOIN proctor.queue_share s ON s.tenant_id = l.tenant_id AND s.kind = :kind
     CROSS JOIN LATERAL (
@@ -149,9 +187,9 @@ WITH running AS MATERIALIZED (
               AND q.enqueued_at < now() - CASE first.band WHEN 1 THEN interval '1 hour' ELSE interval '8 hours' END
         )::int) AS wanted OFFSET 0  -- computed once and not at each use
     ) head
-    WHERE l.kind = :kind AND NOT l.paused AND (l.closed_until IS NULL OR l.closed_until <= now())
+    WHERE l.kind = :kind AND (n.room IS NULL OR n.room > 0)
 ), windowed AS MATERIALIZED (
-    SELECT l.tenant_id, l.weight, l.critical, q.place_in_table, q.id, q.band, q.expected_sec, q.run_at, q.need,
+    SELECT l.tenant_id, l.provider, l.weight, l.critical, q.place_in_table, q.id, q.band, q.expected_sec, q.run_at, q.need,
            least(3, q.target + l.over_quota) AS wanted,
            l.share < l.room AND row_number() OVER (
                PARTITION BY l.number ORDER BY q.target, q.band, q.expected_sec DESC, q.run_at, q.id) = l.share AS is_last
@@ -208,11 +246,17 @@ WITH running AS MATERIALIZED (
                OR sum(least(coalesce((need ->> 'cpus')::float, 0), :most_cpus)) OVER so_far > :left_cpus
                OR sum((need ->> 'disk_mb')::float) OVER so_far > :left_disk) IS NOT TRUE AS fits
     FROM (
-        SELECT tenant_id, place_in_table, effective, start, service, is_last, need FROM turned
+        SELECT tenant_id, provider, place_in_table, effective, start, service, is_last, need FROM turned
         ORDER BY effective, start, wanted, band, expected_sec DESC, run_at, id LIMIT :limit
     ) first WINDOW so_far AS (ROWS UNBOUNDED PRECEDING)
+), beyond AS (
+    SELECT place FROM (
+        SELECT p.place, g.room, row_number() OVER (PARTITION BY g.tenant_id, g.gate ORDER BY p.place) AS nth
+        FROM placed p JOIN gate g ON g.tenant_id = p.tenant_id AND g.lane = p.provider
+    ) turn WHERE nth > room
 ), chosen AS MATERIALIZED (
     SELECT * FROM placed WHERE place <= coalesce((SELECT min(place) FROM placed WHERE is_last), :limit) AND fits
+                           AND place NOT IN (SELECT place FROM beyond)
 ), locked AS MATERIALIZED (
     SELECT c.* FROM proctor.queue_item q JOIN chosen c ON q.ctid = c.place_in_table
     WHERE q.kind = :kind AND q.state = 'pending' FOR UPDATE OF q SKIP LOCKED
@@ -234,10 +278,10 @@ SELECT tenant_id, id, provider, band, token, payload, tries, picks, holders FROM
 -- Wanted again by another holder: the row stays one row, at the highest band among its holders, with the last of
 -- their deadlines. A paused row wakes as the newcomer describes it, but not before the time it has to wait for.
 INSERT INTO proctor.queue_item AS q
-    (tenant_id, kind, id, provider, band, state, holders, expected_sec, run_at, payload, deadline, need)
+    (tenant_id, kind, id, provider, band, state, holders, expected_sec, run_at, ready_at, payload, deadline, need)
 SELECT :tenant, :kind, r.id, r.provider, r.band, CASE WHEN r.delay > 0 THEN 'waiting' ELSE 'pending' END,
        jsonb_build_object(CAST(:holder AS text), r.band), r.expected_sec, now() + make_interval(secs => r.delay),
-       r.payload, r.deadline, coalesce(r.need, '{}')
+       now() + make_interval(secs => r.delay), r.payload, r.deadline, coalesce(r.need, '{}')
 FROM jsonb_to_recordset(CAST(:rows AS jsonb))
     AS r (id uuid, provider text, band smallint, expected_sec float, payload text, deadline timestamptz, delay float,
           need jsonb)
@@ -251,6 +295,8 @@ SET holders = q.holders || EXCLUDED.holders,
     run_at = CASE WHEN q.state = 'paused' THEN greatest(q.run_at, EXCLUDED.run_at)
                   WHEN q.state = 'dead' AND :revive THEN EXCLUDED.run_at ELSE q.run_at END,
     enqueued_at = CASE WHEN q.state = 'paused' OR (q.state = 'dead' AND :revive) THEN now() ELSE q.enqueued_at END,
+    ready_at = CASE WHEN q.state = 'paused' THEN greatest(q.run_at, EXCLUDED.run_at)
+                    WHEN q.state = 'dead' AND :revive THEN EXCLUDED.run_at ELSE q.ready_at END,
     provider = CASE WHEN q.state = 'paused' OR (q.state = 'dead' AND :revive) THEN EXCLUDED.provider
                     ELSE q.provider END,
     expected_sec = CASE WHEN q.state = 'paused' OR (q.state = 'dead' AND :revive) THEN EXCLUDED.expected_sec
@@ -268,9 +314,10 @@ SET holders = q.holders || EXCLUDED.holders,
 WHERE NOT q.holders @> EXCLUDED.holders OR q.state = 'paused' OR (q.state = 'dead' AND :revive);
 
 -- name: open_lanes
--- The lanes that rows wait in exist before the rows do; those of the payload's providers.
-INSERT INTO proctor.queue_lane (tenant_id, kind, provider)
-SELECT :tenant, :kind, unnest(CAST(:providers AS text[]))
+-- The lanes that rows wait in exist before the rows do, and the gates before the lanes.
+INSERT INTO proctor.queue_lane (tenant_id, kind, provider, gates)
+SELECT :tenant, :kind, r.name, r.gates
+FROM jsonb_to_recordset(CAST(:lanes AS jsonb)) AS r (name text, gates text[]) ORDER BY r.name
 ON CONFLICT DO NOTHING;
 
 -- name: held
@@ -313,6 +360,7 @@ WITH given AS MATERIALIZED (
     SET state = CASE WHEN r.dead THEN 'dead' WHEN NOT q.holders @? '$.* ? (@ != null)' THEN 'paused'
                      WHEN r.delay > 0 THEN 'waiting' ELSE 'pending' END,
         run_at = CASE WHEN r.delay > 0 THEN now() + make_interval(secs => r.delay) ELSE q.run_at END,
+        ready_at = now() + make_interval(secs => r.delay),
         tries = q.tries + r.used, reason = r.reason, losses = 0, losses_alone = 0,
         worker_id = NULL, token = NULL, lease_until = NULL, alone = false, served_band = NULL
     FROM given r
@@ -373,7 +421,7 @@ WITH lost AS MATERIALIZED (
     SET state = CASE WHEN l.poison THEN 'dead' WHEN NOT q.holders @? '$.* ? (@ != null)' THEN 'paused'
                      ELSE 'pending' END,
         reason = CASE WHEN l.poison THEN 'poison: lost 3 times while alone' ELSE q.reason END,
-        losses = q.losses + 1, losses_alone = q.losses_alone + q.alone::int,
+        losses = q.losses + 1, losses_alone = q.losses_alone + q.alone::int, ready_at = now(),
         worker_id = NULL, token = NULL, lease_until = NULL, alone = false, served_band = NULL
     FROM lost l
     WHERE NOT l.unwanted AND q.tenant_id = l.tenant_id AND q.kind = l.kind AND q.id = l.id AND q.token = l.token
@@ -408,20 +456,61 @@ FROM proctor.queue_item
 WHERE tenant_id = :tenant AND kind = :kind AND holders ? CAST(:holder AS text) GROUP BY 1;
 
 -- name: lane_failed
--- A provider's failure opens the lane's breaker: until retry-after, else 30 s doubling to 15 min. A failure that
--- was already on its way when the breaker opened does not open it further.
-UPDATE proctor.queue_lane
-SET failures = CASE WHEN closed_until > now() THEN failures ELSE failures + 1 END,
-    closed_until = CASE WHEN closed_until > now() AND CAST(:retry_after AS float) IS NULL THEN closed_until
-                   ELSE greatest(closed_until, now() + make_interval(secs => coalesce(
-                       CAST(:retry_after AS float), least(900, 30 * power(2, least(failures, 10)))))) END,
-    reason = CASE WHEN paused THEN reason ELSE :reason END
-WHERE tenant_id = :tenant AND kind = :kind AND provider = :provider;
+-- A failure opens a breaker: until retry-after, else 30 s doubling to 15 min. A failure that was already on its way
+-- when the breaker opened does not open it further. (:careful_sec: so long only few at once, once it is open again.)
+WITH lane AS (
+    SELECT provider, coalesce(closed_until > now(), false) AS shut,
+           CASE WHEN closed_until > now() AND CAST(:retry_after AS float) IS NULL THEN closed_until
+                ELSE greatest(closed_until, now() + make_interval(secs => coalesce(
+                    CAST(:retry_after AS float), least(900, 30 * power(2, least(failures, 10)))))) END AS until
+    FROM proctor.queue_lane WHERE tenant_id = :tenant AND kind = :kind AND provider = :provider FOR UPDATE
+)
+UPDATE proctor.queue_lane l
+SET failures = l.failures + (NOT lane.shut)::int, closed_until = lane.until,
+    shut_token = CASE WHEN lane.shut THEN l.shut_token
+                      ELSE coalesce(pg_sequence_last_value('proctor.queue_token'), 0) END,
+    careful_until = greatest(l.careful_until, lane.until + make_interval(secs => CAST(:careful_sec AS float))),
+    counts = coalesce((SELECT jsonb_object_agg(class, rows) FROM (
+                           SELECT key AS class, sum(value::int) AS rows FROM (
+                               SELECT * FROM jsonb_each_text(l.counts) UNION ALL
+                               SELECT * FROM jsonb_each_text(CAST(:counts AS jsonb))) each GROUP BY key) summed), '{}'),
+    reason = CASE WHEN l.paused THEN l.reason ELSE :reason END
+FROM lane WHERE l.tenant_id = :tenant AND l.kind = :kind AND l.provider = lane.provider;
 
--- name: lane_worked
-UPDATE proctor.queue_lane
-SET failures = 0, closed_until = NULL, reason = CASE WHEN paused THEN reason ELSE '' END
-WHERE tenant_id = :tenant AND kind = :kind AND provider = :provider AND failures > 0;
+-- name: lanes_worked
+-- What was claimed before trouble began says nothing of now; without a token it is known otherwise.
+WITH worked AS (
+    SELECT l.provider FROM proctor.queue_lane l
+    JOIN unnest(CAST(:names AS text[]), CAST(:tokens AS bigint[])) AS r (name, token) ON r.name = l.provider
+    WHERE l.tenant_id = :tenant AND l.kind = :kind AND (l.failures > 0 OR l.counts <> '{}')
+      AND (r.token IS NULL OR l.shut_token IS NULL OR l.shut_token < r.token)
+    ORDER BY l.provider FOR UPDATE OF l
+), closed AS (
+    SELECT l.provider FROM proctor.queue_lane l JOIN worked w ON w.provider = l.provider
+    WHERE l.tenant_id = :tenant AND l.kind = :kind AND l.failures > 0
+), healed AS (
+    UPDATE proctor.queue_lane l
+    SET failures = 0, closed_until = NULL, counts = '{}', reason = CASE WHEN paused THEN reason ELSE '' END
+    FROM worked w WHERE l.tenant_id = :tenant AND l.kind = :kind AND l.provider = w.provider
+)
+SELECT provider FROM closed;
+
+-- name: failing
+-- Which of these are failing already; all stay locked to the end of the transaction, in the order of their names.
+SELECT provider, failures FROM proctor.queue_lane
+WHERE tenant_id = :tenant AND kind = :kind AND provider = ANY(CAST(:names AS text[])) ORDER BY provider FOR UPDATE;
+
+-- name: lane_strained
+-- Failures that close nothing yet, and how many there are now without a success in between.
+UPDATE proctor.queue_lane l
+SET shut_token = CASE WHEN l.counts = '{}' THEN coalesce(pg_sequence_last_value('proctor.queue_token'), 0)
+                      ELSE l.shut_token END,
+    counts = (SELECT jsonb_object_agg(class, rows) FROM (
+                  SELECT key AS class, sum(value::int) AS rows FROM (
+                      SELECT * FROM jsonb_each_text(l.counts) UNION ALL
+                      SELECT * FROM jsonb_each_text(CAST(:counts AS jsonb))) each GROUP BY key) summed)
+WHERE tenant_id = :tenant AND kind = :kind AND provider = :provider
+RETURNING (SELECT sum(value::int) FROM jsonb_each_text(counts)) AS in_a_row;
 
 -- name: pause_lane
 INSERT INTO proctor.queue_lane (tenant_id, kind, provider, paused, reason)
@@ -429,17 +518,53 @@ VALUES (:tenant, :kind, :provider, true, :reason)
 ON CONFLICT (tenant_id, kind, provider) DO UPDATE SET paused = true, reason = EXCLUDED.reason;
 
 -- name: open_lane
-UPDATE proctor.queue_lane SET paused = false, failures = 0, closed_until = NULL, reason = ''
-WHERE tenant_id = :tenant AND kind = :kind AND provider = :provider;
+UPDATE proctor.queue_lane
+SET paused = false, failures = 0, closed_until = NULL, careful_until = NULL, counts = '{}', reason = ''
+WHERE tenant_id = :tenant AND kind = :kind AND provider = :provider
+  AND (paused OR failures > 0 OR closed_until > now() OR careful_until > now())
+RETURNING provider;
 
 -- name: limit_lane
-INSERT INTO proctor.queue_lane (tenant_id, kind, provider, max_running)
-VALUES (:tenant, :kind, :provider, :max_running)
-ON CONFLICT (tenant_id, kind, provider) DO UPDATE SET max_running = EXCLUDED.max_running;
+INSERT INTO proctor.queue_lane AS l (tenant_id, kind, provider, max_running, per_minute)
+VALUES (:tenant, :kind, :provider, :max_running, :per_minute)
+ON CONFLICT (tenant_id, kind, provider) DO UPDATE
+SET max_running = EXCLUDED.max_running, per_minute = EXCLUDED.per_minute
+WHERE (l.max_running, l.per_minute) IS DISTINCT FROM (EXCLUDED.max_running, EXCLUDED.per_minute);
 
 -- name: lanes
-SELECT provider, paused, reason, closed_until, failures, max_running FROM proctor.queue_lane
+SELECT provider, paused, reason, closed_until, failures, max_running, per_minute, counts FROM proctor.queue_lane
 WHERE tenant_id = :tenant AND kind = :kind ORDER BY provider;
+
+-- name: blocked
+-- Which gates are closed or full that a holder's rows wait for; a node's is told whoever waits. Full: what the limit
+-- allows runs.
+WITH lane AS MATERIALIZED (
+    SELECT l.provider, l.gates || l.provider AS keys FROM proctor.queue_lane l
+    WHERE l.tenant_id = :tenant AND l.kind = :kind
+      AND EXISTS (SELECT FROM proctor.queue_item q
+                  WHERE q.tenant_id = :tenant AND q.kind = :kind AND q.provider = l.provider AND q.state = 'pending'
+                    AND q.holders ->> CAST(:holder AS text) IS NOT NULL)
+), running AS MATERIALIZED (
+    SELECT key, count(*) AS rows FROM proctor.queue_item q
+    JOIN proctor.queue_lane l ON l.tenant_id = q.tenant_id AND l.kind = q.kind AND l.provider = q.provider
+    CROSS JOIN unnest(l.gates || l.provider) key
+    WHERE q.tenant_id = :tenant AND q.kind = :kind AND q.state = 'claimed' GROUP BY key
+)
+SELECT g.provider AS key, g.paused, g.reason, g.failures, g.counts, g.per_minute,
+       CASE WHEN g.closed_until > now() THEN g.closed_until END AS until, coalesce(r.rows, 0) AS running,
+       coalesce(g.max_running, CASE WHEN g.careful_until > now() THEN CAST(:careful AS int) END) AS most
+FROM proctor.queue_lane g LEFT JOIN running r ON r.key = g.provider
+WHERE g.tenant_id = :tenant AND g.kind = :kind
+  AND (g.paused OR g.closed_until > now() OR g.failures > 0 OR g.next_start > now()
+       OR coalesce(g.max_running, CASE WHEN g.careful_until > now() THEN CAST(:careful AS int) END)
+          <= coalesce(r.rows, 0))
+  AND (EXISTS (SELECT FROM lane WHERE g.provider = ANY(lane.keys)) OR g.provider LIKE 'node/%')
+ORDER BY g.provider;
+
+-- name: waited
+-- How long these rows were ready before they were claimed just now, in seconds.
+SELECT id, extract(epoch FROM now() - ready_at)::float AS seconds FROM proctor.queue_item
+WHERE tenant_id = :tenant AND kind = :kind AND id = ANY(CAST(:ids AS uuid[]));
 
 -- name: set_share
 INSERT INTO proctor.queue_share (tenant_id, kind, weight, over_quota) VALUES (:tenant, :kind, :weight, :over_quota)
@@ -455,7 +580,8 @@ ORDER BY id LIMIT :limit;
 -- A row of a paused holder comes back paused. A row that nobody will ever want again stays where it is.
 UPDATE proctor.queue_item q
 SET state = CASE WHEN q.holders @? '$.* ? (@ != null)' THEN 'pending' ELSE 'paused' END,
-    tries = 0, losses = 0, losses_alone = 0, reason = '', run_at = now(), enqueued_at = now(), deadline = NULL
+    tries = 0, losses = 0, losses_alone = 0, reason = '', run_at = now(), ready_at = now(), enqueued_at = now(),
+    deadline = NULL
 WHERE q.tenant_id = :tenant AND q.kind = :kind AND q.state = 'dead' AND q.holders <> '{}'
   AND (CAST(:holder AS text) IS NULL OR q.holders ? CAST(:holder AS text))
   AND (CAST(:ids AS uuid[]) IS NULL OR q.id = ANY(CAST(:ids AS uuid[])))

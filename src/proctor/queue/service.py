@@ -19,28 +19,48 @@ from sqlalchemy import Connection, Row
 
 from proctor.database.queries import run_query
 from proctor.headroom.needs import Admit, HeldBack, Need, Reserved, Room
+from proctor.queue.lanes import (
+    Blocked,
+    Gates,
+    Lane,
+    blocked,
+    failing,
+    lane_failed,
+    lane_strained,
+    lanes,
+    lanes_worked,
+    limit_lane,
+    open_lane,
+    open_lanes,
+    pause_lane,
+)
 
 __all__ = [
     "Band",
+    "Blocked",
     "Claim",
     "DeadLetter",
     "Item",
     "Lane",
     "Lost",
     "PutBack",
+    "blocked",
     "claim",
     "complete",
     "complete_all",
     "count_states",
     "dead_letters",
     "enqueue",
+    "failing",
     "heartbeat",
     "held",
     "held_back",
     "held_by",
+    "hold_claims",
     "lane_failed",
-    "lane_worked",
+    "lane_strained",
     "lanes",
+    "lanes_worked",
     "let_go",
     "limit_lane",
     "open_lane",
@@ -50,6 +70,7 @@ __all__ = [
     "reap",
     "requeue_dead",
     "set_share",
+    "waited",
 ]
 
 _run = partial(run_query, "proctor.queue")
@@ -79,6 +100,9 @@ class Item:
 
     id: UUID
     provider: str = ""
+    """The lane it waits in: a provider's, or one that waits for several gates."""
+    gates: tuple[str, ...] = ()
+    """What the lane waits for beside itself, by the names of other lanes."""
     band: Band = Band.NORMAL
     expected_sec: float = 0.0
     payload: str = ""
@@ -133,18 +157,6 @@ class Lost:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Lane:
-    """What rows of one provider wait for."""
-
-    provider: str
-    paused: bool
-    reason: str
-    closed_until: datetime | None
-    failures: int
-    max_running: int | None
-
-
-@dataclass(frozen=True, kw_only=True)
 class DeadLetter:
     """A row that nothing will pick until it is requeued."""
 
@@ -169,7 +181,7 @@ def enqueue(
 ) -> None:
     """Queue work for a holder. ``revive`` also takes dead letters back, with their tries restored."""
     base = {"tenant": tenant_id, "kind": kind}
-    _run(connection, "open_lanes", **base, providers=sorted({item.provider for item in items}))
+    open_lanes(connection, tenant_id, kind, {item.provider: item.gates for item in items})
     once = {item.id: asdict(item) for item in items}
     rows = json.dumps(list(once.values()), default=str)
     _run(connection, "enqueue", **base, holder=str(holder), rows=rows, revive=revive)
@@ -193,7 +205,7 @@ def claim(
     ``slots`` are the worker's own; the critical share is of those of all live workers. ``admit`` says what fits on the
     worker's node beside what it runs; ``begun``: tokens of the worker whose sandboxes are there.
     """
-    _run(connection, "lock_claims", kind=kind)
+    hold_claims(connection, kind)
 
     def rooms() -> Room:
         return Room() if admit is None else admit(_reserved(connection, worker_id, begun))
@@ -202,12 +214,20 @@ def claim(
     if standing.alone:
         return []
     wanted = {"kind": kind, "worker": worker_id, "lease": lease_sec, "scope": str(scope) if scope else None}
+    gates = Gates(connection, kind, standing.node)
     if standing.suspects:
-        found = _run(connection, "find_suspect", **wanted, idle=standing.idle).one_or_none()
+        found = _run(connection, "find_suspect", **wanted, idle=standing.idle, gates=gates.look()).one_or_none()
         if found is not None and (room := rooms()).can_hold(_need(found.need)):
             idle = standing.idle and room.has(_need(found.need))
-            return _suspect(connection, kind, worker_id, found, idle=idle, lease_sec=lease_sec)
-    return _in_order(connection, wanted, rooms, limit=limit, slots=slots)
+            claims = _suspect(connection, kind, worker_id, found, idle=idle, lease_sec=lease_sec)
+            gates.passed(claims)
+            return claims
+    return _in_order(connection, wanted, rooms, gates, limit=limit, slots=slots)
+
+
+def hold_claims(connection: Connection, kind: str) -> None:
+    """Let nobody claim before this transaction ends: what it changes of lanes holds for every later claim."""
+    _run(connection, "lock_claims", kind=kind)
 
 
 def _reserved(connection: Connection, worker_id: UUID, begun: Sequence[int]) -> Reserved:
@@ -221,7 +241,13 @@ def _reserved(connection: Connection, worker_id: UUID, begun: Sequence[int]) -> 
 
 
 def _in_order(
-    connection: Connection, wanted: Mapping[str, Any], rooms: Callable[[], Room], *, limit: int, slots: int
+    connection: Connection,
+    wanted: Mapping[str, Any],
+    rooms: Callable[[], Room],
+    gates: Gates,
+    *,
+    limit: int,
+    slots: int,
 ) -> list[Claim]:
     """Rows in their order, in rounds of wider windows until there are half of them or none is left.
 
@@ -231,13 +257,16 @@ def _in_order(
     spread = _SPREAD
     rules = {"slots": slots, "critical_share": CRITICAL_SHARE}
     while 2 * len(claims) < limit:
-        room = rooms()
+        room, narrow = rooms(), gates.look()
         asked = limit - len(claims) if room.rows is None else min(room.rows, limit - len(claims))
         if not asked:
             break
-        rows = _run(connection, "claim", **wanted, **rules, **_bounds(room), limit=asked, spread=spread).all()
-        claims.extend(_claims(wanted["kind"], rows))
-        if not rows:
+        bounds = _bounds(room)
+        rows = _run(connection, "claim", **wanted, **rules, **bounds, gates=narrow, limit=asked, spread=spread)
+        found = _claims(wanted["kind"], rows.all())
+        gates.passed(found)
+        claims.extend(found)
+        if not found:
             break
         spread *= _SPREAD
     return claims
@@ -371,41 +400,6 @@ def count_states(connection: Connection, tenant_id: UUID, kind: str, holder: UUI
     return {row.state: row.rows for row in rows}
 
 
-def lane_failed(
-    connection: Connection, tenant_id: UUID, kind: str, provider: str, *, reason: str, retry_after: float | None
-) -> None:
-    """Open a lane's breaker after a provider's failure; ``retry_after`` in seconds where the provider said so."""
-    _run(
-        connection,
-        "lane_failed",
-        tenant=tenant_id,
-        kind=kind,
-        provider=provider,
-        reason=reason,
-        retry_after=retry_after,
-    )
-
-
-def lane_worked(connection: Connection, tenant_id: UUID, kind: str, provider: str) -> None:
-    """Close a lane's breaker after a success."""
-    _run(connection, "lane_worked", tenant=tenant_id, kind=kind, provider=provider)
-
-
-def pause_lane(connection: Connection, tenant_id: UUID, kind: str, provider: str, *, reason: str) -> None:
-    """Serve nothing from a lane until it is opened."""
-    _run(connection, "pause_lane", tenant=tenant_id, kind=kind, provider=provider, reason=reason)
-
-
-def open_lane(connection: Connection, tenant_id: UUID, kind: str, provider: str) -> None:
-    """Open a lane that was paused, or whose breaker is open, at once."""
-    _run(connection, "open_lane", tenant=tenant_id, kind=kind, provider=provider)
-
-
-def limit_lane(connection: Connection, tenant_id: UUID, kind: str, provider: str, *, max_running: int | None) -> None:
-    """Limit what runs from a lane at once; ``None``: no limit."""
-    _run(connection, "limit_lane", tenant=tenant_id, kind=kind, provider=provider, max_running=max_running)
-
-
 def set_share(
     connection: Connection, tenant_id: UUID, kind: str, *, weight: float = 1.0, over_quota: bool = False
 ) -> None:
@@ -413,9 +407,10 @@ def set_share(
     _run(connection, "set_share", tenant=tenant_id, kind=kind, weight=weight, over_quota=over_quota)
 
 
-def lanes(connection: Connection, tenant_id: UUID, kind: str) -> list[Lane]:
-    """A tenant's lanes of a kind."""
-    return [Lane(**row._mapping) for row in _run(connection, "lanes", tenant=tenant_id, kind=kind)]
+def waited(connection: Connection, tenant_id: UUID, kind: str, ids: Sequence[UUID]) -> dict[UUID, float]:
+    """How many seconds rows that were claimed just now had been ready."""
+    rows = _run(connection, "waited", tenant=tenant_id, kind=kind, ids=list(ids))
+    return {row.id: row.seconds for row in rows}
 
 
 def dead_letters(

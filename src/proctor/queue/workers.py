@@ -35,6 +35,11 @@ class WorkerIdentity:
     owner: str
     """``host:pid:start-time``, as sandbox labels carry it."""
 
+    @property
+    def node(self) -> str:
+        """The machine: what fails on it fails in all its containers."""
+        return self.host.partition("/")[0]
+
     @classmethod
     def of_this_process(cls) -> WorkerIdentity:
         """A new worker identity for the calling process."""

@@ -19,6 +19,7 @@ from proctor.kernel.words import counted
 from proctor.reports.fitting import Fitting
 from proctor.reports.formats import UNKNOWN, ago, cost, duration, interval, percent, policy_words, reward, tokens
 from proctor.reports.stalls import stall_words
+from proctor.reports.waits import wait_line
 from proctor.suites.service import Alias, SuiteDetail, SuiteRow
 
 if TYPE_CHECKING:
@@ -201,7 +202,7 @@ def _over(counts: Mapping[str, Any], gap: str) -> list[str]:
 def status_lines(
     seen: RunSetStatus, running: Sequence[Mapping[str, Any]], stalled: Sequence[Stall], tasks: Mapping[str, str]
 ) -> list[RenderableType]:
-    """A run set's progress, what runs now and what of it makes no progress, and which lanes are closed until when."""
+    """A run set's progress and clocks, what its cells wait for until when, what runs and what of it stands still."""
     row, progress = seen.run_set, seen.progress
     state = row.state.replace("_", " ") + (f": {row.reason}" if row.reason else "")
     verdicts = (
@@ -212,10 +213,9 @@ def status_lines(
         " · ".join(filter(None, (verdicts, policy_words(row.policy_version)))),
         f"queued {progress.queued:,} · running {progress.running:,} · waiting {progress.waiting:,} · "
         f"dead letters {progress.dead:,}",
+        f"attempts waited {duration(seen.clocks.waited_sec)} and ran {duration(seen.clocks.worked_sec)} in all",
     ]
-    for lane in seen.lanes:
-        until = f"until {lane.closed_until:%H:%M:%S} UTC" if lane.closed_until else "until it is opened by hand"
-        lines.append(f"blocked on {lane.provider or 'no provider'}: {lane.reason} {until}")
+    lines += [wait_line(wait) for wait in progress.waits]
     for one in running:
         name = tasks.get(one["content_digest"], one["content_digest"][:8])
         phase = f" · {one['phase']}" if one["phase"] else ""

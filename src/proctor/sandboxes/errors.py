@@ -64,18 +64,24 @@ class ImagePullFailed(SandboxError):
         *,
         engine_exit: int | None = None,
         http_status: int | None = None,
+        registry: str | None = None,
         where: str | None = None,
     ) -> None:
-        """``engine_exit``: how the engine's CLI ended; ``http_status``: what the registry itself answered, if it did.
+        """``engine_exit``: how the engine's CLI ended; ``http_status``: what the registry itself answered, if it did;
+        ``registry``: the one that failed, where it is known to be the registry and not the image.
 
         The docker CLI exits 18 when a registry drops the connection in mid-pull: that says nothing of credentials.
         """
         super().__init__(message, where=where)
-        self.engine_exit, self.http_status = engine_exit, http_status
+        self.engine_exit, self.http_status, self.registry = engine_exit, http_status, registry
 
     def facts(self) -> Mapping[str, Json]:
         """The fields of its evidence."""
-        known: dict[str, Json] = {"engine_exit": self.engine_exit, "http_status": self.http_status}
+        known: dict[str, Json] = {
+            "engine_exit": self.engine_exit,
+            "http_status": self.http_status,
+            "registry": self.registry,
+        }
         return {name: value for name, value in known.items() if value is not None}
 
 

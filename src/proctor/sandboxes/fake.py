@@ -120,8 +120,12 @@ class FakeBackend:
         """Always well."""
         return [Check(name="fake sandbox", ok=True, detail="in memory")]
 
+    async def has(self, image: str) -> bool:
+        """No image is kept: each is asked for anew."""
+        return False
+
     async def pull(self, image: str | None) -> str:
-        """Everything is here."""
+        """Whatever is asked for comes."""
         return image or "host"
 
     async def build(self, folder: Path, timeout_sec: float, dockerfile: str = "Dockerfile") -> str:

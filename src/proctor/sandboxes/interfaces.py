@@ -414,6 +414,10 @@ class SandboxBackend(Protocol):
         """Whether sandboxes can start here and what to do where they can't."""
         ...
 
+    async def has(self, image: str) -> bool:
+        """Whether an image is here, so that ``pull`` asks no registry for it."""
+        ...
+
     async def pull(self, image: str | None) -> str:
         """Have an image here; what it is by digest, ``host`` for the host's userland. Raises ``ImagePullFailed``."""
         ...

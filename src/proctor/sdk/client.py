@@ -23,6 +23,7 @@ from sqlalchemy import Connection
 
 from proctor.app import Platform, open_platform
 from proctor.engine import leaderboards, logs, reading
+from proctor.engine.breakers import Kind, Scope
 from proctor.engine.errors import NothingToCompare, SecretMissing, SeriesUnknown, SpecInvalid
 from proctor.engine.gates import GateResult, judge_gate
 from proctor.engine.numbers import Counts
@@ -91,6 +92,16 @@ class StateMissing(UsageError):
 
     code = "state-missing"
     remedy = "`proctor attempt show` lists what was kept of it."
+
+
+class NotBlocked(UsageError):
+    """Nothing of this name is closed or paused."""
+
+    code = "not-blocked"
+    remedy = "`proctor status RUN_SET` tells what its cells wait for: a provider, registry or node, and its name."
+
+
+_SCOPES: tuple[str, ...] = (Kind.PROVIDER, Kind.REGISTRY, Kind.NODE)
 
 
 class Client:
@@ -213,6 +224,11 @@ class Client:
         row = self.find(reference)
         self._platform.engine.cancel(row.id)
         return self.find(str(row.id))
+
+    def unblock(self, scope: str, name: str) -> None:
+        """Open what a breaker closed, or somebody paused. Raises ``NotBlocked``."""
+        if scope not in _SCOPES or not self._platform.engine.unblock(Scope(kind=Kind(scope), name=name)):
+            raise NotBlocked(f"No {scope} {name!r} is blocked.")
 
     # --- reading ------------------------------------------------------------------------------------------------------
 

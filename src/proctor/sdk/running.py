@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from proctor.app import Platform
 from proctor.engine import reading
 from proctor.engine.planning import RunSetRow
+from proctor.engine.policy_book import recall
 from proctor.engine.recording import Decided
 from proctor.engine.scratch import remove_scratch
 from proctor.engine.spec import RunSetSpec, parse_duration
@@ -21,6 +22,8 @@ from proctor.kernel.money import parse_usd
 from proctor.sandboxes.interfaces import SandboxBackend
 
 if TYPE_CHECKING:
+    from proctor.engine.parts import RunnerParts
+    from proctor.engine.preflight import Preflight
     from proctor.engine.worker import Worker
 
 __all__ = ["RunSession"]
@@ -46,6 +49,8 @@ class RunSession:
         self.nothing_to_do = nothing_to_do
         self._platform, self._spec = platform, spec
         self._scratch: Path | None = None
+        self.preflight: Preflight | None = None
+        """What brings the images, where there are any to bring."""
         self._worker = None if nothing_to_do else self._make_worker(backend, secrets)
         self._thread = threading.Thread(target=self._main, name="worker")
         self._failure: BaseException | None = None
@@ -65,6 +70,7 @@ class RunSession:
         identity = WorkerIdentity.of_this_process()
         parts = self._platform.runner_parts(backend, identity.owner, secrets)
         self._scratch = parts.scratch
+        self.preflight = self._make_preflight(parts)
         settings = WorkerSettings(
             slots=self._spec.execution.concurrency,
             scope=self.run_set.id,
@@ -72,6 +78,16 @@ class RunSession:
             node=self._platform.node(backend),
         )
         return Worker(self._platform.database, parts, identity, settings, self._settled)
+
+    def _make_preflight(self, parts: RunnerParts) -> Preflight | None:
+        from proctor.engine.preflight import Preflight, wanted_images
+
+        if parts.backend.capabilities().host:
+            return None
+        tenant, row, read = self._platform.tenant, self.run_set, self._platform.engine.read
+        images = read(lambda c: wanted_images(c, tenant, row.id, row.policy_version))
+        policy = read(lambda c: recall(c, tenant, row.policy_version))
+        return Preflight(parts, images, policy) if images else None
 
     def start(self) -> None:
         """Begin to work."""
@@ -138,9 +154,21 @@ class RunSession:
     def _main(self) -> None:
         assert self._worker is not None
         try:
-            asyncio.run(self._worker.run(self._platform.engine.work_left(self.run_set.id)))
+            asyncio.run(self._work(self._worker))
         except BaseException as error:  # noqa: BLE001  raised again in result(), in the caller's thread
             self._failure = error
+
+    async def _work(self, worker: Worker) -> None:
+        if self.preflight is not None:
+            await self._bring_images(self.preflight)
+        await worker.run(self._platform.engine.work_left(self.run_set.id))
+
+    async def _bring_images(self, preflight: Preflight) -> None:
+        from proctor.engine.preflight import close_registries
+
+        await preflight.run(lambda: not self._stopped)
+        tenant, missing = self._platform.tenant, preflight.missing
+        await asyncio.to_thread(self._platform.engine.read, lambda c: close_registries(c, tenant, missing))
 
     def _settled(self, batch: Sequence[Decided]) -> None:
         for decided in batch:

@@ -54,6 +54,11 @@ wall = "1h"
 sandbox = "local"
 concurrency = 2
 
+# [[limits]]
+# provider = "acme"      # of a profile's model "acme/..."; or: profile = "NAME"
+# concurrency = 2        # attempts at once
+# per_minute = 30        # starts, spread evenly
+
 # [secrets]
 # names = ["MY_TOKEN"]   # the only names that a ${{VAR}} may resolve
 

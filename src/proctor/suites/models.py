@@ -15,7 +15,7 @@ from sqlalchemy import (
     Uuid,
     func,
 )
-from sqlalchemy.dialects.postgresql import JSONB
+from sqlalchemy.dialects.postgresql import ARRAY, JSONB
 
 from proctor.database.schema import SCHEMA, metadata
 
@@ -30,6 +30,7 @@ task = Table(
     Column("verifier_digest", Text, nullable=False),
     Column("name", Text, nullable=False, comment="a label: the name it was first imported under"),
     Column("config", JSONB(none_as_null=True), comment="the task with every default filled in; NULL: malformed"),
+    Column("images", ARRAY(Text), comment="what its sandboxes start from, as its files say; NULL: nobody looked"),
     Column("problem", JSONB(none_as_null=True), comment="[{file, field, reason}]; NULL: none"),
     Column("archive_key", Text),
     Column("archive_sha256", Text),

@@ -20,6 +20,7 @@ from proctor.objects.store import ObjectStore, StoredObject
 from proctor.suites import labels
 from proctor.suites.archives import pack, unpack
 from proctor.suites.errors import ArchiveInvalid, SuiteUnknown, TaskUnknown
+from proctor.suites.images import images_of
 from proctor.suites.labels import Alias
 from proctor.suites.loaded import LoadedSuite, LoadedTask
 from proctor.suites.models import suite, suite_task, task
@@ -245,6 +246,7 @@ def _task_values(tenant: UUID, item: LoadedTask, archive: StoredObject | None) -
         "verifier_digest": item.verifier_digest,
         "name": item.name,
         "config": None if item.task is None else _task_document(item.task),
+        "images": images_of(item),
         "problem": _PROBLEMS.dump_python(item.problems, mode="json") or None,
         "archive_key": None if archive is None else archive.key,
         "archive_sha256": None if archive is None else archive.sha256,

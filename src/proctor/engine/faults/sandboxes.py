@@ -28,6 +28,7 @@ from proctor.sandboxes.interfaces import (
     Strength,
     TransferLimits,
 )
+from proctor.sandboxes.registries import registry_of
 
 __all__ = ["FaultyBackend", "FaultySandbox"]
 
@@ -64,10 +65,19 @@ class FaultyBackend:
         """The real one's."""
         return self._backend.doctor()
 
+    async def has(self, image: str) -> bool:
+        """As the backend."""
+        return await self._backend.has(image)
+
     async def pull(self, image: str | None) -> str:
         """``pull_drop``: as the docker CLI ends when the connection drops in mid-pull."""
         if self._hit.makes(FaultKind.PULL_DROP):
-            raise ImagePullFailed("docker pull: unexpected EOF", engine_exit=PULL_DROPPED, where=image)
+            raise ImagePullFailed(
+                "docker pull: unexpected EOF",
+                engine_exit=PULL_DROPPED,
+                registry=registry_of(image) if image else None,
+                where=image,
+            )
         return await self._backend.pull(image)
 
     async def build(self, folder: Path, timeout_sec: float, dockerfile: str = "Dockerfile") -> str:

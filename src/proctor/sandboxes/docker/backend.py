@@ -152,6 +152,11 @@ class DockerBackend:
         remedy = "Enable these cgroup controllers for the engine."
         return Check(name="container engine", ok=False, detail=detail, remedy=remedy)
 
+    async def has(self, image: str) -> bool:
+        """Whether an image is here."""
+        async with connected() as engine:
+            return await images.is_here(engine, image)
+
     async def pull(self, image: str | None) -> str:
         """Have an image here; says its digest. Raises ``ImagePullFailed``, ``UnsupportedByBackend``."""
         async with connected() as engine:

@@ -10,8 +10,9 @@ from contextlib import asynccontextmanager
 from weakref import WeakKeyDictionary
 
 from proctor.sandboxes.docker.credentials import Credentials
+from proctor.sandboxes.registries import registry_of
 
-__all__ = ["PULLS_PER_MINUTE", "Fetching", "registry_of"]
+__all__ = ["PULLS_PER_MINUTE", "Fetching"]
 
 PULLS_PER_MINUTE: int = 60
 """Of one registry. Only what is not here is pulled at all."""
@@ -53,9 +54,3 @@ class Fetching:
                 pulls.append(now)
                 return
             await asyncio.sleep(pulls[0] + _MINUTE - now)
-
-
-def registry_of(image: str) -> str:
-    """The registry in an image's name; without one it is Docker Hub's."""
-    first, slash, _ = image.partition("/")
-    return first if slash and ("." in first or ":" in first or first == "localhost") else "docker.io"

@@ -18,8 +18,9 @@ from proctor.sandboxes.docker.engine import Engine, EngineError
 from proctor.sandboxes.docker.fetching import Fetching
 from proctor.sandboxes.docker.tars import pack
 from proctor.sandboxes.errors import ExecChannelError, ImagePullFailed
+from proctor.sandboxes.registries import base_of_failed_build, registry_at_fault, registry_of
 
-__all__ = ["DOCKERFILE", "BuildSource", "build", "ensure", "find"]
+__all__ = ["DOCKERFILE", "BuildSource", "build", "ensure", "find", "is_here"]
 
 DOCKERFILE = "Dockerfile"
 
@@ -56,6 +57,15 @@ async def find(engine: Engine, image: str) -> Mapping[str, Any]:
         status = error.status if error.status == 404 else None
         raise ImagePullFailed(f"{image} is not here: {error.words}", http_status=status, where=image) from error
     return found
+
+
+async def is_here(engine: Engine, image: str) -> bool:
+    """Whether an image is here."""
+    try:
+        await find(engine, image)
+    except ImagePullFailed:
+        return False
+    return True
 
 
 async def ensure(engine: Engine, image: str, fetching: Fetching) -> str:
@@ -128,8 +138,7 @@ async def _build(
                 words.append(str(told.get("stream", "")).strip())
                 if "error" in told:
                     last = " | ".join(word for word in words if word)[-1000:]
-                    status = _status(str(told["error"]))
-                    raise ImagePullFailed(f"{told['error']}: {last}", http_status=status, where=str(folder))
+                    raise _broken_build(str(told["error"]), list(words), f"{told['error']}: {last}", folder)
     except (EngineError, ExecChannelError, ValueError) as error:
         raise ImagePullFailed(f"the build broke off: {error}", where=str(folder)) from error
 
@@ -141,15 +150,27 @@ async def _pull(engine: Engine, image: str, absent: ImagePullFailed, headers: Ma
             async for line in answer.content:
                 told = json.loads(line)
                 if "error" in told:
-                    raise ImagePullFailed(str(told["error"]), http_status=_status(str(told["error"])), where=image)
+                    raise _refused(image, str(told["error"]), _status(str(told["error"])))
                 waits = _RETRYING.match(str(told.get("status", "")))
                 if waits is not None and int(waits[1]) > _FIRST_RETRY_SEC:
-                    raise ImagePullFailed("the registry broke off in the middle of a layer, twice", where=image)
+                    words = "the registry broke off in the middle of a layer, twice"
+                    raise ImagePullFailed(words, registry=registry_of(image), where=image)
     except EngineError as error:
         status = error.status if error.status in (401, 403, 404, 429) else _status(error.words)
-        raise ImagePullFailed(error.words, http_status=status, where=image) from absent
+        raise _refused(image, error.words, status) from absent
     except (ExecChannelError, ValueError) as error:
         raise ImagePullFailed(f"the pull broke off: {error}", where=image) from error
+
+
+def _refused(image: str, words: str, status: int | None) -> ImagePullFailed:
+    registry = registry_of(image) if registry_at_fault(words, status) else None
+    return ImagePullFailed(words, http_status=status, registry=registry, where=image)
+
+
+def _broken_build(error: str, lines: list[str], told: str, folder: Path) -> ImagePullFailed:
+    base, status = base_of_failed_build(lines, error), _status(error)
+    registry = registry_of(base) if base and registry_at_fault(error, status) else None
+    return ImagePullFailed(told, http_status=status, registry=registry, where=str(folder))
 
 
 def _status(words: str) -> int | None:

@@ -111,6 +111,10 @@ class LocalBackend:
         """Whether sandboxes can start here and what to do where they can't."""
         return doctor.examine(self._root)
 
+    async def has(self, image: str) -> bool:
+        """No registry is ever asked."""
+        return True
+
     async def pull(self, image: str | None) -> str:
         """Nothing to pull: the host's userland or an unpacked image's path."""
         return image or "host"

@@ -1,0 +1,244 @@
+"""Failing registries, nodes and providers, with a worker of sixteen slots: what starts, what waits, and for whom."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import pytest
+from sqlalchemy import text
+
+from proctor.engine import reading
+from proctor.engine.breakers import Kind, Scope
+from proctor.sandboxes.errors import ImagePullFailed, SandboxStartError
+from proctor.sandboxes.fake import FakeBackend, rewards
+from proctor.sandboxes.interfaces import Capabilities, Sandbox, SandboxSpec
+from tests.bench import TASK, Bench, write_tasks
+
+pytestmark = pytest.mark.database
+
+HUB, OTHER = "hub.example", "other.example"
+FILE = 'name = "n"\nsuite = "suite"\ntrials = 30\n[[profiles]]\nname = "p"\nagent = "noop"\nmodel = "acme/one"\n'
+
+
+@dataclass
+class World(FakeBackend):
+    """A backend whose registries and machine fail when they are told to."""
+
+    down: set[str] = field(default_factory=set)
+    missing: set[str] = field(default_factory=set)
+    ill: Callable[[SandboxSpec], bool] = lambda _: False
+    pulls: Counter[str] = field(default_factory=Counter)
+
+    def __post_init__(self) -> None:
+        super().__init__(rewards(1.0))
+
+    def capabilities(self) -> Capabilities:
+        return replace(super().capabilities(), host=False, builds=True)
+
+    async def pull(self, image: str | None) -> str:
+        assert image is not None
+        self.pulls[image] += 1
+        await asyncio.sleep(0)
+        registry = image.partition("/")[0]
+        if registry in self.down:
+            raise ImagePullFailed("toomanyrequests: slow down", http_status=429, registry=registry, where=image)
+        if image in self.missing:
+            raise ImagePullFailed("manifest unknown", http_status=404, where=image)
+        return image
+
+    async def create(self, spec: SandboxSpec) -> Sandbox:
+        if self.ill(spec):
+            raise SandboxStartError("no space left on device")
+        return await super().create(spec)
+
+
+@pytest.fixture
+def world(bench: Bench) -> World:
+    bench.backend = world = World()
+    return world
+
+
+def tasks_of(folder: Path, registry: str, count: int = 10) -> None:
+    """Tasks that run in images of a registry only."""
+    for number in range(count):
+        config = TASK.replace("[environment]", f'[environment]\ndocker_image = "{registry}/{number}:1"')
+        write_tasks(folder / f"{registry}-{number}", 1, config=config)
+        (folder / f"{registry}-{number}" / "task-00").rename(folder / f"task-{registry}-{number}")
+        (folder / f"{registry}-{number}").rmdir()
+
+
+def time_passes(bench: Bench) -> None:
+    """So long that every breaker lets a probe through, and every delay of a row is over."""
+    for statement in (
+        "UPDATE proctor.queue_lane SET closed_until = now() WHERE closed_until > now()",
+        "UPDATE proctor.queue_item SET run_at = now() WHERE state = 'waiting'",
+    ):
+        bench.database.as_scheduler(lambda c, s=statement: c.execute(text(s)) and None)  # type: ignore[misc]
+
+
+def work(bench: Bench, source: str, *idle: Callable[[], object], slots: int = 16) -> reading.RunSetStatus:
+    """Work until nothing more starts; each time that happens the next of ``idle`` is done, and the work goes on."""
+    row, then = bench.open(source).run_set, iter(idle)
+
+    def go_on() -> bool:
+        if bench.sql("SELECT FROM proctor.queue_item WHERE state = 'claimed'"):
+            return True  # what ended is being recorded
+        action = next(then, None)
+        if action is not None:
+            action()
+        return action is not None
+
+    asyncio.run(bench.worker(row.id, slots=slots).run(go_on))
+    return bench.engine.read(lambda c: reading.status(c, bench.tenant, row))
+
+
+def started_after(bench: Bench, failures: int) -> int:
+    """Attempts that started after so many failures were recorded, by the order in which events were written."""
+    return int(
+        str(
+            bench.sql(
+                "SELECT count(*) FROM proctor.event WHERE name = 'attempt.started' AND seq > ("
+                " SELECT seq FROM proctor.event WHERE name = 'attempt.ended' AND payload->>'class' = 'image_error'"
+                " ORDER BY seq OFFSET :skip LIMIT 1)",
+                skip=failures - 1,
+            )[0][0]
+        )
+    )
+
+
+def attempts(bench: Bench) -> int:
+    return int(str(bench.sql("SELECT count(*) FROM proctor.attempt")[0][0]))
+
+
+def waits(seen: reading.RunSetStatus) -> list[tuple[str, str, str]]:
+    return [(one.scope, one.name, one.state.value) for one in seen.progress.waits]
+
+
+# --- a registry -------------------------------------------------------------------------------------------------------
+
+
+def test_no_attempt_starts_after_the_tenth_failure_of_a_registry(bench: Bench, world: World) -> None:
+    """300 cells on sixteen slots; what was in flight ends, and the rest waits without using up a try."""
+    tasks_of(bench.folder / "suite", HUB)
+    world.down.add(HUB)
+    seen = work(bench, FILE)
+    assert started_after(bench, 10) == 0
+    assert attempts(bench) < 100  # what ended and is not recorded yet keeps no slot
+    (wait,) = seen.progress.waits
+    assert (wait.scope, wait.name, wait.state) == ("registry", HUB, "closed")
+    assert wait.until is not None
+    assert wait.counts == {"image_error": attempts(bench)}
+    assert seen.progress.dead == 0
+    tried = bench.sql("SELECT count(*) FROM proctor.queue_item WHERE tries > 0")
+    assert tried[0] <= (9,)  # those recorded in batches before the tenth
+
+
+def test_a_probe_reopens_the_registry_and_all_is_done(bench: Bench, world: World) -> None:
+    tasks_of(bench.folder / "suite", HUB)
+    world.down.add(HUB)
+    before: list[int] = []
+
+    def probe() -> None:
+        before.append(attempts(bench))
+        time_passes(bench)
+
+    def heal() -> None:
+        before.append(attempts(bench))
+        world.down.clear()
+        time_passes(bench)
+
+    seen = work(bench, FILE, probe, probe, heal, lambda: time_passes(bench), slots=16)
+    assert before[1:] == [before[0] + 1, before[0] + 2]
+    assert (seen.progress.decided, seen.progress.waits) == (300, ())
+    assert bench.sql("SELECT failures, counts FROM proctor.queue_lane WHERE provider = :k", k=f"registry/{HUB}") == [
+        (0, {})
+    ]
+
+
+def test_another_registrys_cells_go_on(bench: Bench, world: World) -> None:
+    tasks_of(bench.folder / "suite", HUB)
+    tasks_of(bench.folder / "suite", OTHER)
+    world.down.add(HUB)
+    seen = work(bench, FILE)
+    assert seen.progress.decided == 300
+    assert waits(seen) == [("registry", HUB, "closed")]
+
+
+def test_a_registry_that_worked_for_hours_is_closed_as_soon(bench: Bench, world: World) -> None:
+    tasks_of(bench.folder / "suite", HUB)
+    work(bench, FILE)
+    world.down.add(HUB)
+    work(bench, FILE.replace("trials = 30", "trials = 60"))
+    assert started_after(bench, 10) == 0
+
+
+def test_images_that_are_not_there_close_no_registry(bench: Bench, world: World) -> None:
+    """A task names its image: what it can bring about must not hold up the others."""
+    tasks_of(bench.folder / "suite", HUB)
+    world.missing.add(f"{HUB}/0:1")
+    seen = work(bench, FILE, *[lambda: time_passes(bench)] * 6)
+    assert (seen.progress.decided, seen.progress.dead) == (270, 30)
+    assert bench.sql("SELECT count(*) FROM proctor.queue_lane WHERE failures > 0") == [(0,)]
+
+
+# --- a node, a run set ------------------------------------------------------------------------------------------------
+
+
+def test_a_machine_that_starts_no_sandbox_claims_nothing_until_a_probe_works(bench: Bench, world: World) -> None:
+    write_tasks(
+        bench.folder / "suite", 10, config=TASK.replace("[environment]", f'[environment]\ndocker_image = "{HUB}/x"')
+    )
+    full = [True]
+    world.ill = lambda _: bool(full)
+
+    def heal() -> None:
+        full.clear()
+        time_passes(bench)
+
+    seen = work(bench, FILE)
+    (wait,) = seen.progress.waits
+    assert (wait.scope, wait.state) == ("node", "closed")
+    assert list(wait.counts) == ["sandbox_error"]
+    assert attempts(bench) < 100
+    seen = work(bench, FILE, heal, lambda: time_passes(bench))
+    assert (seen.progress.decided, seen.progress.waits) == (300, ())
+
+
+def test_a_task_whose_sandboxes_never_start_closes_no_machine(bench: Bench, world: World) -> None:
+    tasks_of(bench.folder / "suite", HUB)
+    world.ill = lambda spec: spec.image == f"{HUB}/0:1"
+    seen = work(bench, FILE, *[lambda: time_passes(bench)] * 6)
+    assert (seen.progress.decided, seen.progress.dead) == (270, 30)
+
+
+def test_a_run_set_in_trouble_is_paused_with_the_class_counts(bench: Bench, world: World) -> None:
+    tasks_of(bench.folder / "suite", HUB)
+    world.missing.update(f"{HUB}/{number}:1" for number in range(10))
+    seen = work(bench, FILE)
+    row = bench.engine.finish(seen.run_set.id)
+    assert row.state == "paused"
+    assert row.reason.startswith("too many attempts failed: image_error ")
+    assert attempts(bench) <= 60
+    world.missing.clear()
+    bench.engine.resume(row.id)
+    assert bench.work(row.id).state == "complete"
+
+
+# --- opened by hand ---------------------------------------------------------------------------------------------------
+
+
+def test_what_is_opened_by_hand_is_counted_anew(bench: Bench, world: World) -> None:
+    tasks_of(bench.folder / "suite", HUB)
+    world.down.add(HUB)
+    work(bench, FILE)
+    hub = Scope(kind=Kind.REGISTRY, name=HUB)
+    assert bench.engine.unblock(hub)
+    assert not bench.engine.unblock(hub)
+    before = attempts(bench)
+    seen = work(bench, FILE)
+    assert 10 <= attempts(bench) - before < 100
+    assert waits(seen) == [("registry", HUB, "closed")]
