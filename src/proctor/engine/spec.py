@@ -407,6 +407,10 @@ def _known(location: Iterable[int | str]) -> list[str]:
 
 
 def spec_document(spec: RunSetSpec) -> Mapping[str, Json]:
-    """The spec as JSON, defaults included, for the run set's row."""
-    document: Mapping[str, Json] = spec.model_dump(mode="json")
+    """The spec as JSON, defaults included, for the run set's row.
+
+    Limits that are not there are left out: a run set without a file is known by this document's digest, and those made
+    before there were limits have to be found again.
+    """
+    document: Mapping[str, Json] = spec.model_dump(mode="json", exclude=None if spec.limits else {"limits"})
     return document
