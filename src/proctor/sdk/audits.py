@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 from collections import Counter
@@ -15,7 +14,7 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
-from proctor.app import Platform, local_backend
+from proctor.app import Platform
 from proctor.engine import reading
 from proctor.engine.auditing import (
     Cells,
@@ -34,9 +33,9 @@ from proctor.engine.planning import PlannedProfile, RunSetRow
 from proctor.engine.policy_book import recall
 from proctor.engine.recording import link_results
 from proctor.kernel.errors import UsageError
-from proctor.sandboxes.interfaces import Labels
 from proctor.sdk.documents import document
 from proctor.sdk.imports import names_of
+from proctor.sdk.leaks import leaks, remove_leaks
 from proctor.suites.errors import AliasInvalid
 
 __all__ = ["AuditReport", "Repair", "RunSetAudit", "audit", "read_profile_list"]
@@ -107,11 +106,16 @@ class AuditReport:
     run_sets: tuple[RunSetAudit, ...]
     denominators: tuple[Denominator, ...]
     stored: Stored
-    leaked_sandboxes: int
-    """Of this machine: their owner is dead, or they outlived their time. ``--apply`` removes them."""
+    leaked: Mapping[str, int]
+    """Sandboxes by backend whose owner is dead, or that outlived their time. ``--apply`` removes them."""
     repairs: tuple[Repair, ...] = ()
     written: str | None = None
     """The file that the report was written to, where something was changed."""
+
+    @property
+    def leaked_sandboxes(self) -> int:
+        """In all."""
+        return sum(self.leaked.values())
 
     @property
     def repairable(self) -> int:
@@ -161,7 +165,7 @@ def audit(
         run_sets=tuple(found),
         denominators=tuple(_denominators(platform, rows, request.profile_list, listed)),
         stored=_stored(platform, checksums=request.checksums),
-        leaked_sandboxes=asyncio.run(local_backend(platform.settings).leaked(_dead)),
+        leaked=leaks(platform.settings),
     )
     return _apply(platform, rows, report, request) if request.apply else report
 
@@ -172,11 +176,6 @@ def _check_suites(platform: Platform, rows: Sequence[RunSetRow], request: AuditR
     for alias in platform.suites.aliases(platform.tenant) if request.rules.suites else ():
         if alias.valid_to is None and alias.name in request.rules.suites and alias.target not in audited:
             raise RulesInvalid(f"{alias.name!r} is a label of another suite.", where=f"{request.rules_file}: suites")
-
-
-async def _dead(_: Labels) -> bool:
-    """A sandbox whose owner is dead or that outlived its time is nobody's."""
-    return False
 
 
 def _rows(platform: Platform, reference: str | None) -> list[RunSetRow]:
@@ -295,7 +294,7 @@ def _apply(platform: Platform, rows: Sequence[RunSetRow], report: AuditReport, r
     for one in stale:
         _mend_list(platform, Path(one.source), rows[0])
     if report.leaked_sandboxes:
-        asyncio.run(local_backend(platform.settings).reap(_dead))
+        remove_leaks(platform.settings)
     if not repairs and not stale and not report.leaked_sandboxes:
         return replace(report, repairs=repairs)
     return replace(report, repairs=repairs, written=_written(platform, replace(report, repairs=repairs)))

@@ -10,6 +10,7 @@ from proctor.app import docker_backend, embedded_server, local_backend, open_pla
 from proctor.database.upgrade import upgrade
 from proctor.kernel.errors import ProctorError, UsageError
 from proctor.sandboxes.interfaces import Check
+from proctor.sdk.leaks import leaks
 from proctor.settings import Settings
 
 if TYPE_CHECKING:
@@ -38,7 +39,9 @@ def examine(settings: Settings | None = None) -> DoctorReport:
     settings = settings or Settings()
     backend = local_backend(settings)
     strengths = {kind.value: strength.value for kind, strength in backend.capabilities().limits.items()}
-    return DoctorReport(checks=(_database(settings), *backend.doctor(), *_engine(settings)), limits=strengths)
+    return DoctorReport(
+        checks=(_database(settings), *backend.doctor(), *_engine(settings), _leaks(settings)), limits=strengths
+    )
 
 
 def _engine(settings: Settings) -> list[Check]:
@@ -49,6 +52,13 @@ def _engine(settings: Settings) -> list[Check]:
         else Check(name=one.name, ok=True, detail=f"none ({one.detail}); only sandbox = 'docker' needs one")
         for one in docker_backend(settings).doctor()
     ]
+
+
+def _leaks(settings: Settings) -> Check:
+    found = leaks(settings)
+    detail = ", ".join(f"{name} {count:,}" for name, count in found.items())
+    remedy = "The next run removes them, and so does `proctor audit --apply`."
+    return Check(name="sandboxes left behind", ok=not any(found.values()), detail=detail, remedy=remedy)
 
 
 def _database(settings: Settings) -> Check:
