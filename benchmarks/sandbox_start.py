@@ -54,7 +54,7 @@ async def measure(root: Path, runs: int) -> dict[str, dict[str, float]]:
         lap = time.perf_counter()
         subprocess.run([str(bubblewrap()), *_BARE], check=True)
         bare, lap = time.perf_counter() - lap, time.perf_counter()
-        sandbox = await backend.create(SandboxSpec(labels=_labels()))
+        sandbox = await backend.create(SandboxSpec(labels=own_labels()))
         await sandbox.exec(ExecRequest(argv=["true"]))
         start, lap = time.perf_counter() - lap, time.perf_counter()
         await sandbox.exec(ExecRequest(argv=["true"]))
@@ -71,7 +71,7 @@ def _summary(seconds: list[float]) -> dict[str, float]:
     return {"p50_ms": round(percentiles[9] * 1e3, 2), "p95_ms": round(percentiles[18] * 1e3, 2)}
 
 
-def _labels() -> Labels:
+def own_labels() -> Labels:
     owner = f"{socket.gethostname()}:{os.getpid()}:0"
     expires_at = datetime.now(UTC) + timedelta(hours=1)
     return Labels(tenant=uuid4(), run_set=uuid4(), attempt=uuid4(), owner=owner, expires_at=expires_at)
