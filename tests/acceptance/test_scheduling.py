@@ -9,7 +9,11 @@ import sys
 import time
 from typing import Any
 
+import pytest
+
 from tests.acceptance.conftest import Cli
+
+pytestmark = pytest.mark.journey
 
 TASK = """schema_version = "1.4"
 [agent]

@@ -7,7 +7,11 @@ import shutil
 import subprocess
 import sys
 
+import pytest
+
 from tests.acceptance.conftest import ROOT, Cli
+
+pytestmark = pytest.mark.journey
 
 FILE = """
 name = "nightly"

@@ -46,7 +46,7 @@ def ended(bench: Bench) -> list[tuple[object, ...]]:
 def evidence(bench: Bench) -> dict[str, dict[str, object]]:
     """The first attempt's evidence by phase."""
     rows = bench.sql(
-        "SELECT phase, detail FROM proctor.evidence e JOIN proctor.attempt a ON a.id = e.attempt_id "
+        "SELECT e.phase, e.detail FROM proctor.evidence e JOIN proctor.attempt a ON a.id = e.attempt_id "
         "WHERE a.number = 1 ORDER BY seq"
     )
     return {str(phase): detail for phase, detail in rows}  # type: ignore[misc]
