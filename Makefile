@@ -64,8 +64,18 @@ test-chaos: $(VENV)/dev ## 100 faults at random moments; FAULTS=1000 for more, S
 	$(BIN)/pytest tests/chaos -s $(if $(SEED),--seed $(SEED)) $(if $(FAULTS),--faults $(FAULTS))
 
 .PHONY: test-docker
-test-docker: $(VENV)/dev ## The docker backend on a real engine (as root: starts one)
-	$(BIN)/pytest tests/docker
+test-docker: test-docker-sandboxes test-docker-runs ## The docker backend on a real engine (as root: starts one)
+
+DOCKER_SANDBOXES := tests/docker/test_contract.py tests/docker/test_images.py tests/docker/test_networks.py \
+	tests/docker/test_services.py
+
+.PHONY: test-docker-sandboxes
+test-docker-sandboxes: $(VENV)/dev ## Of these: containers, images, networks, services
+	$(BIN)/pytest $(DOCKER_SANDBOXES)
+
+.PHONY: test-docker-runs
+test-docker-runs: $(VENV)/dev ## Of these: whole runs
+	$(BIN)/pytest tests/docker $(DOCKER_SANDBOXES:%=--ignore=%)
 
 .PHONY: test-foreign
 test-foreign: $(VENV)/dev ## Foreign tools as judges, in environments of their own
