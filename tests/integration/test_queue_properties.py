@@ -100,7 +100,7 @@ class QueueMachine(RuleBasedStateMachine):
         before = self.model.copy()
         try:
             with self.planner.begin():
-                self.planner.execute(text("SET LOCAL lock_timeout = '20ms'"))
+                self.planner.execute(text("SET LOCAL lock_timeout = '60ms'"))
                 yield
         except OperationalError as error:
             self.waited(error)
@@ -111,7 +111,7 @@ class QueueMachine(RuleBasedStateMachine):
         worker = self.workers[number]
         transaction = worker.connection.begin()
         try:
-            worker.connection.execute(text("SET LOCAL lock_timeout = '20ms'"))
+            worker.connection.execute(text("SET LOCAL lock_timeout = '60ms'"))
             worker.pending = work(worker)
         except OperationalError as error:
             transaction.rollback()

@@ -45,3 +45,10 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON proctor.recent_end TO proctor_app, proct
 
 ALTER TABLE proctor.task ADD COLUMN images TEXT[];
 COMMENT ON COLUMN proctor.task.images IS 'what its sandboxes start from, as its files say; NULL: nobody looked';
+
+-- A queue that has run empty is truncated by vacuum under a lock that nobody else may be beside. Its pages are used again
+-- at once, so there is nothing to be won by it.
+ALTER TABLE proctor.queue_item_cell SET (vacuum_truncate = false);
+ALTER TABLE proctor.queue_item_chunk SET (vacuum_truncate = false);
+ALTER TABLE proctor.queue_item_delivery SET (vacuum_truncate = false);
+ALTER TABLE proctor.queue_item_step SET (vacuum_truncate = false);
