@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import subprocess
 import tarfile
@@ -10,8 +11,8 @@ import time
 import pytest
 
 from proctor.sandboxes.docker import DockerBackend
-from proctor.sandboxes.errors import ImagePullFailed, SandboxError, TransferRefused
-from proctor.sandboxes.interfaces import ExecRequest, LimitKind, SandboxSpec
+from proctor.sandboxes.errors import ImagePullFailed, LeftBroken, SandboxError, TransferRefused
+from proctor.sandboxes.interfaces import ExecRequest, LimitKind, Limits, SandboxSpec
 from tests.contracts.sandboxes import RealSandboxContract, labels, shell
 
 
@@ -116,3 +117,77 @@ async def test_of_a_folder_that_only_changed_itself_nothing_else_is_kept(backend
     assert (members["usr/lib"], members["srv/new"]) == (0o711, 0o644)
     assert not any(name.startswith("usr/lib/") for name in members)
     assert kept.changed_system_paths == ("usr/lib",)
+
+
+@pytest.fixture
+async def roots(backend, image):
+    """A sandbox whose commands are root's."""
+    box = await backend.create(SandboxSpec(labels=labels(), image=image, user="root"))
+    yield box
+    await box.destroy()
+
+
+async def test_root_that_makes_the_killing_his_own_is_still_ended_for_the_time(roots):
+    lie = "printf '#!/bin/bash\\nexit 0\\n' > /tmp/sh; chmod 755 /tmp/sh; mv /tmp/sh /bin/sh; exec sleep 5000"
+    result = await roots.exec(ExecRequest(argv=["/bin/bash", "-c", lie], timeout_sec=2))
+    assert (result.limit, result.signal) == (LimitKind.WALL, 9)
+    assert result.seconds < 30
+    assert await roots.processes() == 0
+
+
+async def test_what_can_t_be_started_again_is_laid_on_whoever_left_it(roots):
+    await shell(roots, "cp /bin/false /tmp/f; mv /tmp/f /bin/sh; kill -9 -1")
+    state = ["docker", "inspect", "--format", "{{.State.Running}}", roots.id]
+    while subprocess.run(state, capture_output=True, text=True, check=True).stdout.strip() == "true":
+        await asyncio.sleep(0.05)
+    with pytest.raises(LeftBroken):
+        await roots.exec(ExecRequest(argv=["/bin/true"]))
+
+
+async def test_a_name_that_no_engine_can_say_is_kept_with_its_folder(backend, image, roots, tmp_path):
+    await shell(roots, "mkdir -p /app/d/e; echo kept > $(printf '/app/d/e/caf\\351'); echo too > /app/d/plain")
+    await roots.kill_all()
+    kept = await roots.snapshot(tmp_path / "state.tar")
+    second = await backend.create(SandboxSpec(labels=labels(), image=image, base=kept))
+    try:
+        assert (await shell(second, "cat /app/d/e/* /app/d/plain")).stdout == b"kept\ntoo\n"
+    finally:
+        await second.destroy()
+
+
+async def test_an_images_own_volumes_are_part_of_a_final_state(backend, base, tmp_path):
+    (tmp_path / "image").mkdir()
+    dockerfile = f"FROM {base}\nRUN mkdir /data && echo of-the-image > /data/old\nVOLUME /data\n"
+    (tmp_path / "image" / "Dockerfile").write_text(dockerfile)
+    image = await backend.build(tmp_path / "image", 60)
+    first = await backend.create(SandboxSpec(labels=labels(), image=image))
+    try:
+        assert (await shell(first, "cat /data/old; rm /data/old; echo mine > /data/new")).stdout == b"of-the-image\n"
+        await first.kill_all()
+        kept = await first.snapshot(tmp_path / "state.tar")
+    finally:
+        await first.destroy()
+    second = await backend.create(SandboxSpec(labels=labels(), image=image, base=kept))
+    try:
+        assert (await shell(second, "ls /data; cat /data/new")).stdout == b"new\nmine\n"
+    finally:
+        await second.destroy()
+
+
+async def test_more_processors_than_there_are_is_all_of_them(backend, image):
+    box = await backend.create(SandboxSpec(labels=labels(), image=image, limits=Limits(cpus=4096)))
+    try:
+        assert (await shell(box, "true")).exit_code == 0
+    finally:
+        await box.destroy()
+
+
+async def test_users_are_found_where_an_image_keeps_them(backend, base, tmp_path):
+    moved = "mkdir /store && mv /etc/passwd /store/users && ln -s /store/users /etc/passwd"
+    (tmp_path / "Dockerfile").write_text(f"FROM {base}\nRUN useradd --uid 1234 agent && {moved}\n")
+    image = await backend.build(tmp_path, 60)
+    box = await backend.create(SandboxSpec(labels=labels(), image=image, user="agent"))
+    try:
+        assert (await shell(box, "id -u")).stdout == b"1234\n"
+    finally:
+        await box.destroy()

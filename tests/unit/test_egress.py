@@ -6,6 +6,7 @@ import asyncio
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
+from ipaddress import ip_address
 
 import pytest
 
@@ -57,6 +58,14 @@ def test_addresses_of_this_machine_and_its_neighbours_are_not_reached() -> None:
     assert Rules(()).reachable([*private, "1.1.1.1", "2606:4700::1111"]) == ["1.1.1.1", "2606:4700::1111"]
     opened = Rules((), opened=("10.1.0.0/16", "127.0.0.1/32"))
     assert opened.reachable(private) == ["127.0.0.1", "10.1.2.3", "::ffff:127.0.0.1"]
+
+
+def test_an_address_of_this_machine_is_not_reached_though_it_is_public() -> None:
+    own = ip_address("1.1.1.1")
+    assert Rules(()).reachable(["1.1.1.1", "1.0.0.1"], lambda address: address == own) == ["1.0.0.1"]
+    assert Rules((), opened=("1.1.1.1/32",)).reachable(["1.1.1.1"], lambda _: True) == ["1.1.1.1"]
+    assert proxy._is_own(ip_address("127.0.0.1"))
+    assert not proxy._is_own(ip_address("1.1.1.1"))
 
 
 Asking = Callable[[bytes], Awaitable[bytes]]
@@ -128,6 +137,7 @@ async def test_a_tunnel_carries_both_ways() -> None:
         (b"GET http://localhost@evil.net/ HTTP/1.1\r\n\r\n", b"400"),
         (b"GET http://evil.net#localhost/ HTTP/1.1\r\n\r\n", b"40"),
         (b"GET http://evil.net\\localhost/ HTTP/1.1\r\n\r\n", b"403"),
+        (b"CONNECT " + b"a" * 64 + b".localhost:443 HTTP/1.1\r\n\r\n", b"400"),
         (b"GET ftp://localhost/ HTTP/1.1\r\n\r\n", b"400"),
         (b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", b"400"),
         (b"GET http://localhost/\x01\nHost:evil HTTP/1.1\r\n\r\n", b"400"),
@@ -136,7 +146,7 @@ async def test_a_tunnel_carries_both_ways() -> None:
     ],
 )
 async def test_what_is_no_request_for_a_listed_host_is_refused(request_: bytes, status: bytes) -> None:
-    async with serving("localhost") as ask:
+    async with serving("localhost", "*.localhost") as ask:
         assert (await ask(request_)).startswith(b"HTTP/1.1 " + status)
 
 

@@ -21,7 +21,10 @@ from proctor.engine.outcomes import (
     load_policy,
     parse_policy,
 )
+from proctor.engine.phases import PhaseFailed, PhaseRecorder
 from proctor.kernel.canonical import Json
+from proctor.kernel.clock import SystemClock
+from proctor.sandboxes.errors import LeftBroken, NothingThere, TransferRefused
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 POLICY = load_policy(CURRENT_POLICY)
@@ -200,3 +203,12 @@ def test_a_policy_that_breaks_the_precedence_is_refused() -> None:
 def test_an_unknown_policy_is_refused() -> None:
     with pytest.raises(PolicyInvalid, match="outcomes-0"):
         load_policy("outcomes-0")
+
+
+@pytest.mark.parametrize("error", [TransferRefused("a device"), NothingThere("gone"), LeftBroken("no shell")])
+def test_whatever_is_wrong_with_what_an_agent_left_is_the_agents(error: TransferRefused) -> None:
+    recorder = PhaseRecorder(SystemClock())
+    with pytest.raises(PhaseFailed), recorder.phase(Phase.COLLECT):
+        raise error
+    outcome = outcome_of(*recorder.evidence)
+    assert (outcome.outcome, outcome.owner) == (OutcomeClass.AGENT_LIMIT, Owner.MODEL)

@@ -75,5 +75,7 @@ async def test_a_helper_is_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert await one.header("elsewhere.io") == {}
     with pytest.raises(ImagePullFailed, match="docker-credential-test gives no credentials for broken.io"):
         await one.header("broken.io")
+    spread = written(tmp_path, {"auths": {"ghcr.io": auth("me", "p")}, "credHelpers": {"broken.io": "test"}})
+    assert set(read((await spread.headers_of_all())["X-Registry-Config"])) == {"ghcr.io"}
     with pytest.raises(ImagePullFailed, match="docker-credential-none"):
         await written(tmp_path, {"credsStore": "none"}).header("ghcr.io")

@@ -36,6 +36,25 @@ def test_changes_are_named_by_their_topmost_paths() -> None:
     assert (read_changes(None).kept, read_changes(None).gone) == ([], [])
 
 
+def test_what_has_no_readable_name_is_kept_with_its_folder() -> None:
+    listed = [
+        {"Path": "/app", "Kind": CHANGED},
+        {"Path": "/app/caf\ufffd", "Kind": ADDED},
+        {"Path": "/app/caf\ufffd/x", "Kind": ADDED},
+        {"Path": "/app/new", "Kind": ADDED},
+    ]
+    assert read_changes(listed).kept == ["/app"]
+    with pytest.raises(TransferRefused):
+        read_changes([{"Path": "/\ufffd", "Kind": ADDED}])
+
+
+def test_volumes_of_an_image_are_kept_whole() -> None:
+    changes = read_changes([{"Path": "/srv/new", "Kind": ADDED}], ("/data", "/srv/new/below/", "/"))
+    assert changes.kept == ["/data", "/srv/new"]
+    assert changes.keeps("/data/any/thing")
+    assert not changes.keeps("/database")
+
+
 def spool(tmp_path: Path, name: str, members: dict[str, bytes | None]) -> io.BufferedRandom:
     file = (tmp_path / name).open("w+b")
     with tarfile.open(fileobj=file, mode="w") as tar:

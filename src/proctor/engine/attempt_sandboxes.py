@@ -21,8 +21,9 @@ from proctor.suites.variables import resolve_variables
 
 __all__ = ["AttemptSandboxes"]
 
-EXPIRY: timedelta = timedelta(hours=24)
-"""Past the task's own limits a sandbox is leaked after this, if its owner still lives."""
+EXPIRY: timedelta = timedelta(days=15)
+"""A sandbox is leaked after this, if its owner still lives: past the longest time that an agent and a verifier may be
+given."""
 
 
 class AttemptSandboxes:

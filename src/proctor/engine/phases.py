@@ -100,7 +100,7 @@ def _told(error: Exception) -> dict[str, Json]:
     detail: dict[str, Json] = {
         "failed": True,
         "source": _source(error),
-        "exception": type(error).__name__,
+        "exception": (TransferRefused if isinstance(error, TransferRefused) else type(error)).__name__,
         "message": str(error)[:STDERR_TAIL].replace("\x00", "\ufffd"),
     }
     if isinstance(error, UnsupportedByBackend | SolutionMissing):

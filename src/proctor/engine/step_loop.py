@@ -23,7 +23,7 @@ from proctor.engine.step_grading import GRADINGS, StepGrader
 from proctor.engine.steps import StepPlan, grade_whole
 from proctor.engine.trajectories import TrajectoryGatherer
 from proctor.kernel.canonical import Json
-from proctor.sandboxes.errors import TransferRefused
+from proctor.sandboxes.errors import LeftBroken, TransferRefused
 from proctor.sandboxes.interfaces import ExecRequest, ExecResult, Reach, Sandbox
 from proctor.suites.tasks import Task
 from proctor.suites.variables import resolve_variables
@@ -156,8 +156,13 @@ class StepLoop:
             self._kept.trajectory.instruct(step.instruction)
             await self._let_reach(step.terms.agent_reach)
             detail["network"] = self._reach.network.value
-            run = await self._agent.run(self.context(step))
-            self._kept.log.release()
+            try:
+                run = await self._agent.run(self.context(step))
+            except LeftBroken as error:  # by an earlier step: what there is is graded
+                detail.update(crashed=True, message=str(error))
+                return
+            finally:
+                self._kept.log.release()
             self._kept.agent_runs.append(run)
             if run.exec is not None:
                 detail.update(exec_detail(run.exec))

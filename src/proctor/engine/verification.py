@@ -17,7 +17,7 @@ from proctor.engine.rewards import MAX_REWARD_BYTES, parse_rewards
 from proctor.engine.secrets import scrub_detail
 from proctor.kernel.canonical import Json
 from proctor.kernel.clock import Clock
-from proctor.sandboxes.errors import TransferRefused
+from proctor.sandboxes.errors import LeftBroken, TransferRefused
 from proctor.sandboxes.interfaces import ExecRequest, ExecResult, LimitKind, Sandbox
 from proctor.suites.tasks import Task, VerdictSource, VerificationMode
 
@@ -35,6 +35,9 @@ _ABOVE_TESTS: str = (
     "2>/dev/null; "
 )
 """pytest looks for its settings, and for code to run, in every folder above trusted tests too, and that is `/`."""
+
+
+_NOTHING_RAN = ExecResult(exit_code=None, signal=9)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,9 +65,12 @@ class Verification:
 async def grade(sandbox: Sandbox, verification: Verification, clock: Clock) -> GradingFacts:
     """Run the verifier in ``sandbox`` and read its reward. Raises only what the sandbox raises."""
     clear = _CLEAR if sandbox.workdir == "/" else _ABOVE_TESTS + _CLEAR
-    cleared = await sandbox.exec(
-        ExecRequest(argv=["/bin/sh", "-c", clear], user=verification.clearing_user, cwd="/", timeout_sec=120)
-    )
+    try:
+        cleared = await sandbox.exec(
+            ExecRequest(argv=["/bin/sh", "-c", clear], user=verification.clearing_user, cwd="/", timeout_sec=120)
+        )
+    except LeftBroken:  # whether that is the agent's doing is said by the reference solution
+        return _facts(verification, clock, _NOTHING_RAN, VerifierProblem.CRASH, stage="clear")
     if cleared.exit_code != 0:
         return _facts(verification, clock, cleared, VerifierProblem.CRASH, stage="clear")
     for tests in verification.tests:

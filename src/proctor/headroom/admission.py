@@ -41,6 +41,7 @@ def room_of(reading: Reading | None, reserved: Reserved, *, now: float, overcomm
     disk_kept = min(KEPT_DISK_MB, disk.total_mb * KEPT)
     free_disk = disk.free_mb - disk_kept
     processors = reading.cpus * overcommit
+    ours = max(begun, memory.sandboxes_mb) if reserved.rows else 0.0  # what sandboxes have, while any is ours
     pressed = (memory.pressure or 0.0) > PRESSED and reserved.rows > 0
     return Room(
         rows=0 if pressed else None,
@@ -50,7 +51,7 @@ def room_of(reading: Reading | None, reserved: Reserved, *, now: float, overcomm
             disk_mb=free_disk - promised.disk_mb,
         ),
         most=Need(
-            memory_mb=min(granted, free + max(begun, memory.sandboxes_mb)),
+            memory_mb=min(granted, free + ours),
             cpus=processors,
             disk_mb=free_disk + promised.disk_mb,
         ),

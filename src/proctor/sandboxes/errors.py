@@ -10,7 +10,8 @@ SandboxError
 ├── ServiceStopped          the program of a service beside it has ended
 ├── NodeLost                it went with its machine: infrastructure, elsewhere at once
 └── TransferRefused         what came out was hostile or too large
-    └── NothingThere        there is nothing at that path
+    ├── NothingThere        there is nothing at that path
+    └── LeftBroken          what an agent left can't be started again
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ __all__ = [
     "ExecChannelError",
     "HostDiskFull",
     "ImagePullFailed",
+    "LeftBroken",
     "NodeLost",
     "NothingThere",
     "SandboxError",
@@ -142,3 +144,9 @@ class NothingThere(TransferRefused):
     """There is nothing at that path of the sandbox."""
 
     code = "sandbox-nothing-there"
+
+
+class LeftBroken(TransferRefused):
+    """What commands left in the sandbox can't be started again."""
+
+    code = "sandbox-left-broken"

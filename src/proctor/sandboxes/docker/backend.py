@@ -10,13 +10,14 @@ import tempfile
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO, Any, TypeVar
 from uuid import uuid4
 
 from proctor.sandboxes.docker import images
-from proctor.sandboxes.docker.ceilings import ceilings
+from proctor.sandboxes.docker.ceilings import ceilings, promised
 from proctor.sandboxes.docker.credentials import Credentials
 from proctor.sandboxes.docker.engine import Engine, EngineError, EngineMissing, connect, connected
 from proctor.sandboxes.docker.fetching import Fetching
@@ -41,13 +42,11 @@ from proctor.sandboxes.interfaces import (
     Labels,
     LimitKind,
     Network,
-    Requests,
     Sandbox,
     SandboxSpec,
     Snapshot,
     Strength,
 )
-from proctor.sandboxes.promises import machine_bytes, oom_score
 from proctor.sandboxes.requests import workdir_parts
 
 __all__ = ["DockerBackend", "mark_of"]
@@ -70,6 +69,7 @@ class DockerBackend:
         that ``docker login`` writes."""
         self._mark, self._runtime, self._opened = mark, runtime, opened
         self._open: dict[str, DockerSandbox] = {}
+        self._cpus: float | None = None
         self._fetching = Fetching(Credentials(logins) if logins is not None else None)
         self._seen: Mapping[str, str] | None = None
 
@@ -187,6 +187,7 @@ class DockerBackend:
         try:
             self._ways(engine).refuse(spec.reach)
             relay = _relay_folder(engine) if spec.relay else None
+            spec = await self._fitted(engine, spec)
             known = await images.find(engine, image)
             await cell.lay()
             body = self._body(known, spec, labels, relay)
@@ -196,6 +197,7 @@ class DockerBackend:
             user = _chosen(spec.user, known, users)
             workdir = spec.workdir or known["Config"].get("WorkingDir") or "/"
             container = Container(id=made, name=name, user=user, users=users, workdir=workdir, relay=relay, beside=cell)
+            container = replace(container, volumes=tuple(known["Config"].get("Volumes") or ()))
             network = ContainerNetwork(engine, made, spec, self._ways(engine))
             sandbox = DockerSandbox(engine, container, spec, self._strengths(spec), network, self._destroyed)
             await cell.enter(made, spec.place)
@@ -209,6 +211,14 @@ class DockerBackend:
                 shutil.rmtree(relay, ignore_errors=True)
             raise
 
+    async def _fitted(self, engine: Engine, spec: SandboxSpec) -> SandboxSpec:
+        """An engine refuses more processors than its machine has; who names more gets them all."""
+        if spec.limits.cpus is None:
+            return spec
+        if self._cpus is None:
+            self._cpus = float((await engine.ask("GET", "info"))["NCPU"])
+        return replace(spec, limits=replace(spec.limits, cpus=min(spec.limits.cpus, self._cpus)))
+
     async def _fill(self, sandbox: DockerSandbox, spec: SandboxSpec, user: User, workdir: str) -> None:
         """The field's folders and the working one, a kept state if there is one; then it is started."""
         parts = workdir_parts(workdir)
@@ -219,6 +229,7 @@ class DockerBackend:
                 await sandbox.files.fill(tar)
         gone: Sequence[str] = ()
         if spec.base is not None:
+            await sandbox.empty_volumes()
             with TemporaryFile() as tar:
                 gone = await asyncio.to_thread(_unpacked, spec.base, tar, spec.restore_system)
                 await sandbox.files.fill(tar)
@@ -241,7 +252,7 @@ class DockerBackend:
             "Labels": labels,
             "HostConfig": {
                 **held,
-                **_promised(spec.requests, held["Memory"]),
+                **promised(spec.requests, held["Memory"]),
                 "Init": True,
                 "Binds": [f"{relay}:{RELAY}:ro"] if relay is not None else [],
                 "LogConfig": {"Type": "none", "Config": {}},
@@ -292,17 +303,6 @@ async def _undo(engine: Engine, made: str | None, cell: Cell) -> None:
     with suppress(SandboxError):
         await cell.remove()
     await engine.close()
-
-
-def _promised(requests: Requests | None, memory: int) -> dict[str, int]:
-    """What is kept for a container while others want more; an engine takes no promise beyond the limit."""
-    if requests is None:
-        return {}
-    return {
-        "MemoryReservation": min(memory, int(requests.memory_mb * 1000**2)),
-        "CpuShares": max(2, round(requests.cpus * 1024)),
-        "OomScoreAdj": oom_score(int(requests.memory_mb * 1000**2), machine_bytes()),
-    }
 
 
 def _relay_folder(engine: Engine) -> Path:

@@ -11,6 +11,7 @@ import base64
 import json
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +40,11 @@ class Credentials:
         """``X-Registry-Config`` for a build, which may begin from an image of any of the registries in the file."""
         config = self._read()
         names = dict.fromkeys((*config.get("auths", {}), *config.get("credHelpers", {})))
-        found = {name: one for name in names if (one := await self._of(config, name))}
+        found = {}
+        for name in names:
+            with suppress(ImagePullFailed):  # a build that needs it is refused by the registry
+                found[name] = await self._of(config, name)
+        found = {name: one for name, one in found.items() if one}
         return {"X-Registry-Config": _encoded(found)} if found else {}
 
     def _read(self) -> Mapping[str, Any]:

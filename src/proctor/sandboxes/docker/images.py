@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from proctor.sandboxes.docker.engine import Engine, EngineError
@@ -20,9 +20,15 @@ from proctor.sandboxes.docker.tars import pack
 from proctor.sandboxes.errors import ExecChannelError, ImagePullFailed
 from proctor.sandboxes.registries import base_of_failed_build, registry_at_fault, registry_of
 
+if TYPE_CHECKING:
+    from aiohttp import ClientResponse
+
 __all__ = ["DOCKERFILE", "BuildSource", "build", "ensure", "find", "is_here"]
 
 DOCKERFILE = "Dockerfile"
+_BUILD_BYTES = 8 * 1000**3
+"""The memory of a build's commands, which are a stranger's: twice what a sandbox has that names none."""
+_QUIET_SEC = 600.0
 
 _REPOSITORY = "proctor-environment"
 """Images that we build are tagged with it and the digest of what they were built from."""
@@ -130,7 +136,8 @@ async def _build(
 ) -> None:
     words: deque[str] = deque(maxlen=20)
     folder, own = source.folder, json.dumps(dict(labels))
-    options = {"t": tag, "labels": own, "dockerfile": source.dockerfile, "rm": True, "forcerm": True}
+    held = {"memory": _BUILD_BYTES, "memswap": _BUILD_BYTES}
+    options = {"t": tag, "labels": own, "dockerfile": source.dockerfile, "rm": True, "forcerm": True, **held}
     try:
         async with engine.send("POST", "build", data=context, headers=headers, **options) as answer:
             async for line in answer.content:
@@ -147,7 +154,7 @@ async def _pull(engine: Engine, image: str, absent: ImagePullFailed, headers: Ma
     name = image if "@" in image or ":" in image.rpartition("/")[2] else f"{image}:latest"
     try:
         async with engine.send("POST", "images/create", headers=headers, fromImage=name) as answer:
-            async for line in answer.content:
+            async for line in _lines(answer, image):
                 told = json.loads(line)
                 if "error" in told:
                     raise _refused(image, str(told["error"]), _status(str(told["error"])))
@@ -160,6 +167,19 @@ async def _pull(engine: Engine, image: str, absent: ImagePullFailed, headers: Ma
         raise _refused(image, error.words, status) from absent
     except (ExecChannelError, ValueError) as error:
         raise ImagePullFailed(f"the pull broke off: {error}", where=image) from error
+
+
+async def _lines(answer: ClientResponse, image: str) -> AsyncIterator[bytes]:
+    """What an engine tells of a pull; one whose registry says nothing any more is given up."""
+    while True:
+        try:
+            line = await asyncio.wait_for(answer.content.readline(), _QUIET_SEC)
+        except TimeoutError as error:
+            words = f"nothing came from the registry for {_QUIET_SEC:.0f} s"
+            raise ImagePullFailed(words, registry=registry_of(image), where=image) from error
+        if not line:
+            return
+        yield line
 
 
 def _refused(image: str, words: str, status: int | None) -> ImagePullFailed:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import shutil
 import signal
@@ -20,12 +21,13 @@ from proctor.sandboxes.docker.engine import Engine, EngineError
 from proctor.sandboxes.docker.memory import oom_kills, ran_out_of_memory
 from proctor.sandboxes.docker.networks import ContainerNetwork
 from proctor.sandboxes.docker.removing import remove
-from proctor.sandboxes.docker.scripts import EXEC, KILL_SESSION
+from proctor.sandboxes.docker.scripts import EMPTY, EXEC, KILL_SESSION
 from proctor.sandboxes.docker.states import Changes, StateWriter, read_changes
 from proctor.sandboxes.docker.transfers import Files
 from proctor.sandboxes.docker.users import User
 from proctor.sandboxes.errors import (
     ExecChannelError,
+    LeftBroken,
     SandboxError,
     SandboxGone,
     SandboxStartError,
@@ -52,7 +54,10 @@ __all__ = ["Beside", "Container", "DockerSandbox"]
 _SIGNALLED = 128
 """An engine tells the end by signal n as exit code 128 + n, as shells do: the one can't be told from the other."""
 _KILL_SECONDS = 15.0
-_END_SECONDS = 30.0
+_END_SECONDS = 5.0
+_STAYS_SECONDS = 0.5
+_CHANGES_BYTES = 64 << 20
+"""Of an engine's list of changed paths: far more than the 200,000 entries that a state may have."""
 _TICK = 0.3
 """Seconds between two looks at the disk at the least; a large tree is walked for 5 % of the time at most."""
 _WALK_SHARE = 20.0
@@ -83,6 +88,8 @@ class Container:
     workdir: str
     relay: Path | None = None
     beside: Beside | None = None
+    volumes: tuple[str, ...] = ()
+    """Folders that its image keeps apart: an engine counts what changes there as no change."""
     runs_itself: bool = False
     """Whether it has a program of its own: one that has ended is not started again."""
 
@@ -117,7 +124,7 @@ class DockerSandbox:
         self._limit = (spec.limits.disk_mb or DEFAULTS.disk_mb or 0) * 1000**2
         self._ceiling = self._limit
         self._watch: asyncio.Task[None] | None = None
-        self._stopped = False
+        self._stopped = self._restarted = False
         self._life = asyncio.Lock()
         """Held while it is stopped or started, so that no command starts in between."""
         self._ending: asyncio.Task[None] | None = None
@@ -168,6 +175,7 @@ class DockerSandbox:
         except (EngineError, ExecChannelError) as error:
             if self._container.runs_itself:
                 await self._be_running()  # its program may have ended meanwhile: that is no trouble of the engine's
+            await self._refuse_what_is_left(error)
             raise ExecChannelError(str(error), where=self.id) from error
 
     def _body(self, request: ExecRequest, user: User) -> dict[str, Any]:
@@ -203,12 +211,9 @@ class DockerSandbox:
             done, _ = await asyncio.wait([reading], timeout=None if left is None else max(0.0, left))
             if not done:
                 self._running[number] = LimitKind.WALL
-                await self._kill(command.session_id)
-                await asyncio.wait_for(reading, _END_SECONDS)
-            code = reading.result()
+                await self._end(reading, command.session_id)
+            code = _code(reading) if self._running[number] is LimitKind.WALL else reading.result()
             return await self._result(command, code, self._running[number], start)
-        except TimeoutError as error:
-            raise ExecChannelError("the end of a killed command was never told", where=self.id) from error
         except asyncio.CancelledError:
             with suppress(SandboxError):
                 await asyncio.shield(self._kill(command.session_id))
@@ -218,6 +223,18 @@ class DockerSandbox:
             with suppress(asyncio.CancelledError, Exception):
                 await reading
             del self._running[number]
+
+    async def _end(self, reading: asyncio.Task[int], session: int | None) -> None:
+        """End a command whose time is over, believing nothing that was said from within: who was root there may have
+        made the killing his own. A service that has not said yet who it is goes on; it is its probe that is late."""
+        if self._container.runs_itself and session is None:
+            reading.cancel()
+        else:
+            await self._kill(session)
+        done, _ = await asyncio.wait([reading], timeout=_END_SECONDS)
+        if not done:
+            await self._stop()
+            await asyncio.wait([reading], timeout=_END_SECONDS)
 
     async def _result(self, command: Command, code: int, limit: LimitKind | None, start: _Start) -> ExecResult:
         number = code - _SIGNALLED if _SIGNALLED < code <= _SIGNALLED + signal.NSIG else None
@@ -295,9 +312,19 @@ class DockerSandbox:
             if not state["Running"] and self._container.runs_itself:
                 raise ServiceStopped(f"it ended with exit code {state['ExitCode']}", where=self.id)
             if not state["Running"]:
+                self._restarted = self._number > 0
                 await self._engine.ask("POST", f"containers/{self._container.id}/start")
                 await self._network.started()
             self._stopped = False
+
+    async def _refuse_what_is_left(self, error: SandboxError) -> None:
+        """Raise ``LeftBroken`` where the container, started again after commands had run in it, does not stay up."""
+        if not self._restarted or (await self._state())["Running"]:
+            return
+        await self._be_running()
+        await asyncio.sleep(_STAYS_SECONDS)
+        if not (await self._state())["Running"]:
+            raise LeftBroken(where=self.id) from error
 
     async def _state(self) -> Mapping[str, Any]:
         found: Mapping[str, Any] = (await self._engine.ask("GET", f"containers/{self._container.id}/json"))["State"]
@@ -358,7 +385,7 @@ class DockerSandbox:
         self._refuse_when_gone()
         if await self.processes():
             raise SandboxError("processes still run; kill them all before keeping the final state", where=self.id)
-        changes = read_changes(await self._engine.ask("GET", f"containers/{self._container.id}/changes"))
+        changes = await self._changes()
         try:
             with destination.open("xb") as file:
                 writer = StateWriter(file, limits or TransferLimits())
@@ -373,6 +400,21 @@ class DockerSandbox:
         except TransferRefused:
             destination.unlink(missing_ok=True)
             raise
+
+    async def _changes(self) -> Changes:
+        async with self._engine.send("GET", f"containers/{self._container.id}/changes") as answer:
+            text = await answer.content.read(_CHANGES_BYTES + 1)
+            while len(text) <= _CHANGES_BYTES and (piece := await answer.content.read(_CHANGES_BYTES)):
+                text += piece
+        if len(text) > _CHANGES_BYTES:
+            raise TransferRefused("more changed paths than are kept", where=self.id)
+        return await asyncio.to_thread(lambda: read_changes(json.loads(text or b"null"), self._container.volumes))
+
+    async def empty_volumes(self) -> None:
+        """Take out of the image's own volumes what it put in them: a kept state has all of what was there."""
+        if self._container.volumes:
+            argv = ["/bin/sh", "-c", EMPTY, "sh", *self._container.volumes]
+            await self.exec(ExecRequest(argv=argv, user="root", cwd="/"))
 
     async def _keep(self, path: str, only_changed: bool, writer: StateWriter, limits: TransferLimits) -> None:
         """Of a folder of the image's that only changed itself, what is in it is the image's."""
@@ -462,3 +504,10 @@ class DockerSandbox:
 
 _OWN_PROCESSES = 2
 """The engine's init and the shell that waits."""
+
+
+def _code(reading: asyncio.Task[int]) -> int:
+    """How a command ended that we killed; what went with its container has no end of its own."""
+    if reading.done() and not reading.cancelled() and reading.exception() is None:
+        return reading.result()
+    return _SIGNALLED + signal.SIGKILL

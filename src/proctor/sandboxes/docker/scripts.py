@@ -5,7 +5,7 @@ What they say is believed only as far as it was said before anything of the agen
 
 from __future__ import annotations
 
-__all__ = ["EXEC", "KEEP", "KILL_SESSION"]
+__all__ = ["EMPTY", "EXEC", "KEEP", "KILL_SESSION"]
 
 KEEP = "read -r _"
 """The container's first process waits for an end of its input that never comes. It needs no program, and no name that
@@ -18,6 +18,9 @@ unset HOSTNAME PWD OLDPWD
 exec "$@"
 """
 """Starts a command in folder ``$1``. Its first line tells the kernel session: every exec of an engine is one."""
+
+EMPTY = """for folder; do rm -rf -- "$folder"/* "$folder"/.[!.]* "$folder"/..?*; done"""
+"""Empties the folders ``$@``."""
 
 KILL_SESSION = """wanted=" $* "
 while :; do

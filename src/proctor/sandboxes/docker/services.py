@@ -12,7 +12,7 @@ from contextlib import suppress
 from typing import Any
 
 from proctor.sandboxes.docker import images
-from proctor.sandboxes.docker.ceilings import ceilings
+from proctor.sandboxes.docker.ceilings import ceilings, promised
 from proctor.sandboxes.docker.cell_networks import CellNetworks
 from proctor.sandboxes.docker.defaults import DEFAULTS
 from proctor.sandboxes.docker.engine import Engine, EngineError
@@ -29,6 +29,7 @@ from proctor.sandboxes.interfaces import (
     Limits,
     Network,
     Place,
+    Requests,
     SandboxSpec,
     Service,
     ServiceSpec,
@@ -41,6 +42,8 @@ UP_SECONDS: float = 600.0
 """All services of a sandbox are ready within this, as long as an image may take to be built."""
 _LOG = {"Type": "json-file", "Config": {"max-size": "1m", "max-file": "1"}}
 """Enough for the last words of a service that does not start, and no way to fill the disk."""
+_USUAL = Requests(memory_mb=512, cpus=0.5)
+"""What each is promised: beyond it, it dies before a sandbox that is inside its own."""
 _LOOK_SEC: float = 5.0
 """Between two looks at what services have written: their disks are walked for it."""
 _STRENGTHS: Mapping[LimitKind, Strength] = dict.fromkeys(LimitKind, Strength.ENFORCED)
@@ -148,13 +151,14 @@ class Cell:
         return ContainerNetwork(self._engine, container, spec, Ways(enters=False, switches=False))
 
     def _body(self, service: ServiceSpec) -> dict[str, Any]:
+        held = ceilings(Limits(), self._runtime)
         program = {"Entrypoint": service.entrypoint, "Cmd": service.command}
         return {
             "Image": service.image,
             "Env": [f"{name}={value}" for name, value in service.env.items()],
             "Labels": self._labels,
             "Healthcheck": {"Test": ["NONE"]},
-            "HostConfig": {**ceilings(Limits(), self._runtime), "LogConfig": _LOG},
+            "HostConfig": {**held, **promised(_USUAL, held["Memory"]), "LogConfig": _LOG},
             **{key: list(words) for key, words in program.items() if words is not None},
         }
 

@@ -7,6 +7,7 @@ in an image's layer (OCI image specification, "Layer Filesystem Changeset"): an 
 from __future__ import annotations
 
 import os
+import posixpath
 import tarfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
@@ -41,14 +42,24 @@ _ENGINES_OWN = (
 _TOUCHED = frozenset({"/", "/etc", "/run", "/sbin", "/usr/sbin"})
 """Folders in which it made them: that such a one changed says nothing."""
 _BLOCK = 512
+_UNREADABLE = "\ufffd"
+"""What an engine writes for bytes of a name that are not UTF-8: such a one can't be asked for."""
 
 
 class Changes:
     """What an engine says of a container's files: the topmost paths that were made or changed, and those gone."""
 
-    def __init__(self, listed: Iterable[Mapping[str, Any]]) -> None:
-        kinds = {str(one["Path"]): int(one["Kind"]) for one in listed if not _engines_own(str(one["Path"]))}
-        known = _TOUCHED | {str(PurePosixPath(path).parent) for path in kinds}
+    def __init__(self, listed: Iterable[Mapping[str, Any]], volumes: Iterable[str] = ()) -> None:
+        """``volumes``: folders of which an engine tells nothing; they are kept whole."""
+        kinds: dict[str, int] = {}
+        for one in listed:
+            path, kind = str(one["Path"]), int(one["Kind"])
+            if _UNREADABLE in path:
+                path, kind = _above(path), _ADDED
+            if not _engines_own(path):
+                kinds[path] = max(kind, kinds.get(path, kind)) if kind != _DELETED else kind
+        kinds.update({path.rstrip("/"): _ADDED for path in volumes if path.strip("/")})
+        known = _TOUCHED | {posixpath.dirname(path) for path in kinds}
         self.gone = sorted(path for path, kind in kinds.items() if kind == _DELETED)
         made = {path for path, kind in kinds.items() if kind == _ADDED}
         # A folder that changed and has changes below it is named for these; its own mode is its image's.
@@ -62,9 +73,17 @@ class Changes:
         return path in wanted or any(str(one) in wanted - self.changed for one in PurePosixPath(path).parents)
 
 
-def read_changes(answer: object) -> Changes:
+def _above(path: str) -> str:
+    """The folder that holds what has no readable name: it is kept whole. Raises ``TransferRefused`` for ``/``."""
+    above = path[: path.index(_UNREADABLE)].rpartition("/")[0]
+    if not above:
+        raise TransferRefused("a name below / that is not UTF-8")
+    return above
+
+
+def read_changes(answer: object, volumes: Iterable[str] = ()) -> Changes:
     """From the engine's answer; ``null`` where nothing changed."""
-    return Changes(answer if isinstance(answer, list) else [])
+    return Changes(answer if isinstance(answer, list) else [], volumes)
 
 
 def _engines_own(path: str) -> bool:
@@ -72,7 +91,10 @@ def _engines_own(path: str) -> bool:
 
 
 def _below_any(path: str, folders: set[str]) -> bool:
-    return any(str(parent) in folders for parent in PurePosixPath(path).parents)
+    while (path := posixpath.dirname(path)) not in ("/", ""):
+        if path in folders:
+            return True
+    return False
 
 
 class StateWriter:

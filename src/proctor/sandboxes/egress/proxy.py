@@ -8,6 +8,7 @@ and the connection goes to the very address that was judged.
 from __future__ import annotations
 
 import asyncio
+import resource
 import socket
 from collections.abc import Coroutine, Iterable, Mapping
 from contextlib import suppress
@@ -15,7 +16,7 @@ from http.client import HTTPException, parse_headers
 from io import BytesIO
 from urllib.parse import urlsplit, urlunsplit
 
-from proctor.sandboxes.egress.rules import Rules
+from proctor.sandboxes.egress.rules import Address, Rules
 
 __all__ = ["PROXY", "EgressProxy", "proxy_variables"]
 
@@ -25,8 +26,11 @@ PROXY: tuple[str, int] = ("127.0.0.1", 3128)
 _HEAD_BYTES = 1 << 16
 _HEAD_SECONDS = 30.0
 _CONNECT_SECONDS = 30.0
-_CONNECTIONS = 256
-"""Of one sandbox at a time: it must not use up the worker's descriptors."""
+_CONNECTIONS = 64
+"""Of one sandbox at a time, two sockets each."""
+_OF_ALL = max(_CONNECTIONS, resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 8)
+"""Of all sandboxes together: a quarter of the worker's descriptors, which its own work needs too."""
+_open: set[asyncio.Task[None]] = set()
 _PIECE = 1 << 16
 _OF_THE_HOP = frozenset(
     {"connection", "proxy-connection", "proxy-authorization", "keep-alive", "host", "te", "upgrade"}
@@ -78,18 +82,20 @@ class EgressProxy:
         task = asyncio.current_task()
         assert task is not None
         self._serving.add(task)
+        _open.add(task)
         try:
             await self._serve(reader, writer)
         except* (OSError, asyncio.CancelledError):
             pass  # either side went away, or the sandbox ends
         finally:
             self._serving.discard(task)
+            _open.discard(task)
             writer.close()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
-            if len(self._serving) > _CONNECTIONS:
-                raise _Refused(503, f"more than {_CONNECTIONS} connections at once")
+            if len(self._serving) > _CONNECTIONS or len(_open) > _OF_ALL:
+                raise _Refused(503, "too many connections at once")
             method, target, head = await _request(reader)
             if method == "CONNECT":
                 host, port, greeting = *_authority(target, None), b""
@@ -117,13 +123,15 @@ class EgressProxy:
                 return await self._connected(host, port)
         except TimeoutError as error:
             raise _Refused(504, f"{host!r} did not answer") from error
+        except UnicodeError as error:
+            raise _Refused(400, "a name that no resolver takes") from error
         except OSError as error:
             raise _Refused(502, f"{host!r} can't be reached: {error}") from error
 
     async def _connected(self, host: str, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         loop = asyncio.get_running_loop()
         found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-        addresses = self._rules.reachable(list(dict.fromkeys(str(one[4][0]) for one in found)))
+        addresses = self._rules.reachable(list(dict.fromkeys(str(one[4][0]) for one in found)), _is_own)
         if not addresses:
             raise _Refused(403, f"{host!r} has no public address")
         for address in addresses[:-1]:
@@ -184,6 +192,17 @@ def _answer(refused: _Refused) -> bytes:
     body = f"Proctor: {refused.words}.\n".encode("ascii", "backslashreplace")
     head = f"HTTP/1.1 {refused.status} Refused\r\nContent-Length: {len(body)}\r\nConnection: close\r\n\r\n"
     return head.encode() + body
+
+
+def _is_own(address: Address) -> bool:
+    """Whether this machine has the address: then it can be bound."""
+    family = socket.AF_INET if address.version == 4 else socket.AF_INET6
+    with socket.socket(family, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.bind((str(address), 0))
+        except OSError:
+            return False
+    return True
 
 
 async def _both(*pumps: Coroutine[None, None, None]) -> None:

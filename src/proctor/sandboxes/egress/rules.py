@@ -8,7 +8,7 @@ resolves to, and must not be able to say "the machine that the worker runs on".
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 
 __all__ = ["Address", "Rules"]
@@ -56,15 +56,17 @@ class Rules:
             return False
         return name in self._names or any(name.endswith(suffix) for suffix in self._suffixes)
 
-    def reachable(self, addresses: Sequence[str]) -> list[str]:
-        """Those addresses that may be connected to, in their order."""
-        return [text for text in addresses if self._is_reachable(ip_address(text.partition("%")[0]))]
+    def reachable(self, addresses: Sequence[str], is_own: Callable[[Address], bool] = lambda _: False) -> list[str]:
+        """Those addresses that may be connected to, in their order. ``is_own``: whether one is this machine's."""
+        return [text for text in addresses if self._is_reachable(ip_address(text.partition("%")[0]), is_own)]
 
-    def _is_reachable(self, address: Address) -> bool:
+    def _is_reachable(self, address: Address, is_own: Callable[[Address], bool]) -> bool:
         plain = _plain(address)
         if any(plain in network for network in self._opened):
             return True
         carried = isinstance(plain, IPv6Address) and any(plain in carrier for carrier in _CARRIERS)
+        if is_own(plain):
+            return False
         return plain.is_global and not plain.is_multicast and not carried
 
 
