@@ -49,11 +49,11 @@ lint: $(VENV)/dev ## Formatting, lint, types, import arrows
 
 .PHONY: test
 test: lint ## The tests a change needs (at most 10 minutes)
-	$(BIN)/pytest tests/unit tests/integration tests/acceptance -m "not journey" -n 2 --dist loadfile
+	$(BIN)/pytest tests/acceptance tests/integration tests/unit -m "not journey" -n 2 --dist loadfile
 
 .PHONY: coverage
 coverage: $(VENV)/dev ## The same tests, with the lines they reach
-	$(BIN)/pytest tests/unit tests/integration tests/acceptance -m "not journey" -n 2 --dist loadfile --cov --cov-report=term
+	$(BIN)/pytest tests/acceptance tests/integration tests/unit -m "not journey" -n 2 --dist loadfile --cov --cov-report=term
 
 .PHONY: test-journeys
 test-journeys: $(VENV)/dev ## Long journeys of users: certificates, audit, comparison and gate, faults on purpose
