@@ -65,6 +65,12 @@ class Scope:
         """The registry of an image."""
         return cls(kind=Kind.REGISTRY, name=registry_of(image))
 
+    @classmethod
+    def of_registry(cls, key: str) -> Scope | None:
+        """The registry that the queue has by this name, if it is one's."""
+        kind, _, name = key.partition("/")
+        return cls(kind=Kind.REGISTRY, name=name) if name and kind == Kind.REGISTRY else None
+
     @property
     def key(self) -> str:
         """The queue's name of it. A provider's name has no slash: it is what stands before one in a model's name."""

@@ -159,12 +159,15 @@ def lane_strained(connection: Connection, tenant_id: UUID, kind: str, provider: 
     return int(_run(connection, "lane_strained", **key, counts=json.dumps(counts)).scalar_one())
 
 
-def failing(connection: Connection, tenant_id: UUID, kind: str, names: Iterable[str]) -> set[str]:
-    """Which of these have failed and not worked since; each stays locked to the end of the transaction."""
+def failing(connection: Connection, tenant_id: UUID, kind: str, names: Iterable[str]) -> dict[str, int]:
+    """Which of these have failed and not worked since, with the last token given before each closed.
+
+    All stay locked to the end of the transaction.
+    """
     wanted = sorted(names)
     open_lanes(connection, tenant_id, kind, dict.fromkeys(wanted, ()))
     rows = _run(connection, "failing", tenant=tenant_id, kind=kind, names=wanted)
-    return {row.provider for row in rows if row.failures}
+    return {row.provider: row.shut_token for row in rows if row.failures}
 
 
 def lanes_worked(connection: Connection, tenant_id: UUID, kind: str, worked: Mapping[str, int | None]) -> set[str]:

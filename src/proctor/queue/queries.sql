@@ -321,8 +321,10 @@ FROM jsonb_to_recordset(CAST(:lanes AS jsonb)) AS r (name text, gates text[]) OR
 ON CONFLICT DO NOTHING;
 
 -- name: held
--- Which of these claims are still ours, locked until the transaction ends.
-SELECT q.id, q.token FROM proctor.queue_item q
+-- Which of these claims are still ours, locked until the transaction ends. Late: claimed since something closed.
+SELECT q.token, coalesce(q.token > (SELECT min(coalesce(shut_token, 0)) FROM proctor.queue_lane
+                                    WHERE tenant_id = :tenant AND kind = :kind AND failures > 0), false) AS late
+FROM proctor.queue_item q
 JOIN unnest(CAST(:ids AS uuid[]), CAST(:tokens AS bigint[])) AS r (id, token) ON q.id = r.id AND q.token = r.token
 WHERE q.tenant_id = :tenant AND q.kind = :kind AND q.state = 'claimed'
 ORDER BY q.id FOR UPDATE OF q;
@@ -495,9 +497,27 @@ WITH worked AS (
 )
 SELECT provider FROM closed;
 
+-- name: gates_of
+-- What the lanes of claims wait for.
+SELECT q.token, l.gates || l.provider AS keys FROM proctor.queue_item q
+JOIN unnest(CAST(:ids AS uuid[]), CAST(:tokens AS bigint[])) AS r (id, token) ON q.id = r.id AND q.token = r.token
+JOIN proctor.queue_lane l ON l.tenant_id = q.tenant_id AND l.kind = q.kind AND l.provider = q.provider
+WHERE q.tenant_id = :tenant AND q.kind = :kind AND q.state = 'claimed';
+
+-- name: probed
+-- The failing gates that claims were let through as probes, each with the last token.
+SELECT g.provider, max(q.token) AS token FROM proctor.queue_lane g
+JOIN proctor.queue_lane l ON l.tenant_id = g.tenant_id AND l.kind = g.kind
+     AND (l.provider = g.provider OR g.provider = ANY(l.gates))
+JOIN proctor.queue_item q ON q.tenant_id = l.tenant_id AND q.kind = l.kind AND q.provider = l.provider
+JOIN unnest(CAST(:ids AS uuid[]), CAST(:tokens AS bigint[])) AS r (id, token) ON q.id = r.id AND q.token = r.token
+WHERE g.tenant_id = :tenant AND g.kind = :kind AND g.failures > 0 AND q.state = 'claimed'
+  AND coalesce(g.shut_token, 0) < q.token
+GROUP BY g.provider;
+
 -- name: failing
 -- Which of these are failing already; all stay locked to the end of the transaction, in the order of their names.
-SELECT provider, failures FROM proctor.queue_lane
+SELECT provider, failures, coalesce(shut_token, 0) AS shut_token FROM proctor.queue_lane
 WHERE tenant_id = :tenant AND kind = :kind AND provider = ANY(CAST(:names AS text[])) ORDER BY provider FOR UPDATE;
 
 -- name: lane_strained
