@@ -24,6 +24,7 @@ from proctor.engine.parts import RunnerParts
 from proctor.engine.phases import PhaseFailed, PhaseRecorder
 from proctor.engine.recording import KIND
 from proctor.queue import service as queue
+from proctor.suites.images import is_whole
 
 __all__ = ["Missing", "Preflight", "tell_registries", "wanted_images"]
 
@@ -97,9 +98,9 @@ class Preflight:
 
 
 def wanted_images(connection: Connection, tenant: UUID, run_set: UUID, policy_version: str) -> list[str]:
-    """The images of a run set's cells without a verdict."""
+    """The images of a run set's cells without a verdict, as far as their names are known."""
     found = _run(connection, "wanted_images", tenant=tenant, run_set=run_set, policy=policy_version)
-    return list(found.scalars())
+    return [image for image in found.scalars() if is_whole(image)]
 
 
 def tell_registries(connection: Connection, tenant: UUID, preflight: Preflight) -> None:
