@@ -357,6 +357,15 @@ def test_a_task_whose_sandboxes_never_start_closes_no_machine(bench: Bench, worl
     assert (seen.progress.decided, seen.progress.dead) == (270, 30)
 
 
+def test_two_tasks_whose_sandboxes_never_start_close_no_machine_where_others_work(bench: Bench, world: World) -> None:
+    tasks_of(bench.folder / "suite", HUB)
+    work(bench, FILE.replace("trials = 30", "trials = 1"))
+    world.ill = lambda spec: spec.image in (f"{HUB}/0:1", f"{HUB}/1:1")
+    seen = work(bench, FILE, *[lambda: time_passes(bench)] * 6)
+    assert (seen.progress.decided, seen.progress.dead) == (300 - 2 * 29, 2 * 29)
+    assert bench.sql("SELECT count(*) FROM proctor.queue_lane WHERE failures > 0") == [(0,)]
+
+
 def test_a_run_set_in_trouble_is_paused_with_the_class_counts(bench: Bench, world: World) -> None:
     tasks_of(bench.folder / "suite", HUB)
     world.missing.update(f"{HUB}/{number}:1" for number in range(10))

@@ -10,6 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import UUID
 
@@ -18,6 +19,7 @@ from sqlalchemy import Connection
 from proctor.database.queries import run_query
 from proctor.engine.assignments import Assignment
 from proctor.engine.breakers import (
+    MANY,
     Ends,
     Kind,
     Scope,
@@ -196,7 +198,10 @@ def troubled_run_sets(
 def recent_ends(connection: Connection, tenant: UUID) -> list[Ends]:
     """How attempts of a tenant ended lately."""
     rows = _run(connection, "recent_ends", tenant=tenant, window=WINDOW_SEC)
-    return [Ends(**{**row._mapping, "blame": Kind(row.blame)}) for row in rows]
+    return [
+        Ends(**{**row._mapping, "blame": Kind(row.blame), "tasks": frozenset(chain.from_iterable(row.tasks))})
+        for row in rows
+    ]
 
 
 def forget_ends(connection: Connection, tenant: UUID, kind: Kind, name: str) -> None:
@@ -252,9 +257,10 @@ def _count(connection: Connection, tenant: UUID, ends: Iterable[Ends]) -> None:
             "attempts": tasks.total(),
             "task": next(iter(tasks)),
             "several": len(tasks) > 1,
+            "tasks": sorted(tasks)[:MANY],
         }
         for key, tasks in counted.items()
     ]
-    fresh = _run(connection, "count_ends", tenant=tenant, rows=json.dumps(rows)).scalars().all()
+    fresh = _run(connection, "count_ends", tenant=tenant, rows=json.dumps(rows), many=MANY).scalars().all()
     if any(fresh):
         _run(connection, "prune_ends", tenant=tenant)
