@@ -78,13 +78,18 @@ def test_a_profiles_limit_is_its_own(bench: Bench) -> None:
     assert 1 < at_once(bench, 0, 1) <= 4
 
 
-def test_the_settings_limits_hold_for_all_run_sets_and_go_when_they_do(bench: Bench) -> None:
+def test_the_settings_limits_hold_until_they_are_taken_back(bench: Bench) -> None:
+    """A command without the setting says nothing of providers: another shell's word stays."""
     bench.engine = EngineService(bench.database, bench.tenant, {"acme": Allowed(concurrency=2)})
     work(bench, FILE)
     assert at_once(bench, 0, 1) <= 2
-    bench.engine = EngineService(bench.database, bench.tenant)
+    lane = "SELECT max_running FROM proctor.queue_lane WHERE provider = 'acme'"
+    bench.engine = EngineService(bench.database, bench.tenant, {"else": Allowed(concurrency=9)})
     bench.work(bench.open(FILE, fresh=True).run_set.id)
-    assert bench.sql("SELECT max_running FROM proctor.queue_lane WHERE provider = 'acme'") == [(None,)]
+    assert bench.sql(lane) == [(2,)]
+    bench.engine = EngineService(bench.database, bench.tenant, {"acme": Allowed()})
+    bench.work(bench.open(FILE, fresh=True).run_set.id)
+    assert bench.sql(lane) == [(None,)]
 
 
 def test_starts_a_minute_are_told_while_cells_wait(bench: Bench) -> None:
