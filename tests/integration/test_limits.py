@@ -92,6 +92,23 @@ def test_the_settings_limits_hold_until_they_are_taken_back(bench: Bench) -> Non
     assert bench.sql(lane) == [(None,)]
 
 
+def test_lanes_and_limits_go_with_their_run_set(bench: Bench) -> None:
+    kept = "SELECT provider FROM proctor.queue_lane WHERE provider LIKE '%/%' AND provider NOT LIKE 'node/%' ORDER BY 1"
+    limits = '[[limits]]\nprovider = "acme"\nconcurrency = 2\n'
+    write_tasks(bench.folder / "suite", 1)
+    done, waiting = (bench.open(FILE + limits + extra, fresh=True).run_set for extra in ("", "# another\n"))
+    assert len(bench.sql(kept)) == 4
+    assert bench.work(done.id).state == "complete"
+    limit = f"limit/{waiting.id}/provider/acme"
+    assert bench.sql(kept) == [(f"lane/acme + {limit}",), (limit,)]
+    bench.engine.pause(waiting.id)
+    assert len(bench.sql(kept)) == 2
+    bench.engine.cancel(waiting.id)
+    assert bench.sql(kept) == []
+    bench.engine.resume(waiting.id)
+    assert bench.work(waiting.id).state == "complete"
+
+
 def test_starts_a_minute_are_told_while_cells_wait(bench: Bench) -> None:
     write_tasks(bench.folder / "suite", 4)
     row = bench.open(FILE + '[[limits]]\nprovider = "acme"\nper_minute = 30\n').run_set

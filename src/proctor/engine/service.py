@@ -232,7 +232,14 @@ class EngineService:
             self._publish(connection, row)
             return row
 
-        return self.read(work)
+        row = self.read(work)
+        if row.state not in ("running", "paused"):
+            self._drop_lanes()
+        return row
+
+    def _drop_lanes(self) -> None:
+        """What cells of ended run sets waited in. Its own transaction: who queues cells meanwhile holds nobody up."""
+        self.read(lambda connection: queue.drop_lanes(connection, self.tenant, KIND))
 
     def _published(self, connection: Connection, row: RunSetRow) -> bool:
         """Whether its last revisions still give the reasons of today: a certificate made since is one fewer."""
@@ -298,6 +305,8 @@ class EngineService:
             self._emit(connection, row, f"run_set.{state}")
 
         self.read(work)
+        if drop:
+            self._drop_lanes()
 
     def resume(self, identity: UUID) -> int:
         """Queue every cell without a verdict again, dead letters too; returns how many. A complete one stays so."""

@@ -25,7 +25,9 @@ __all__ = [
     "Gates",
     "Lane",
     "blocked",
+    "drop_lanes",
     "failing",
+    "keep_lanes",
     "lane_failed",
     "lane_strained",
     "lanes",
@@ -122,6 +124,20 @@ def open_lanes(connection: Connection, tenant_id: UUID, kind: str, lanes: Mappin
     every = {**{gate: () for gates in lanes.values() for gate in gates}, **lanes}
     rows = [{"name": name, "gates": list(gates)} for name, gates in every.items()]
     _run(connection, "open_lanes", tenant=tenant_id, kind=kind, lanes=json.dumps(rows))
+
+
+def keep_lanes(connection: Connection, tenant_id: UUID, kind: str) -> None:
+    """Have no lane removed to the end of the transaction: rows are about to be queued in some."""
+    _run(connection, "keep_lanes", tenant=tenant_id, kind=kind)
+
+
+def drop_lanes(connection: Connection, tenant_id: UUID, kind: str) -> None:
+    """Remove lanes that were made for rows which are gone, and limits that no row comes under any more.
+
+    While somebody queues rows nothing is removed; the next time does.
+    """
+    if _run(connection, "lanes_are_idle", tenant=tenant_id, kind=kind).scalar_one():
+        _run(connection, "drop_lanes", tenant=tenant_id, kind=kind)
 
 
 def lane_failed(

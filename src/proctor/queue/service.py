@@ -24,7 +24,9 @@ from proctor.queue.lanes import (
     Gates,
     Lane,
     blocked,
+    drop_lanes,
     failing,
+    keep_lanes,
     lane_failed,
     lane_strained,
     lanes,
@@ -50,6 +52,7 @@ __all__ = [
     "complete_all",
     "count_states",
     "dead_letters",
+    "drop_lanes",
     "enqueue",
     "failing",
     "gates_of",
@@ -183,6 +186,7 @@ def enqueue(
 ) -> None:
     """Queue work for a holder. ``revive`` also takes dead letters back, with their tries restored."""
     base = {"tenant": tenant_id, "kind": kind}
+    keep_lanes(connection, tenant_id, kind)
     open_lanes(connection, tenant_id, kind, {item.provider: item.gates for item in items})
     once = {item.id: asdict(item) for item in items}
     rows = json.dumps(list(once.values()), default=str)
