@@ -46,13 +46,18 @@ WITH gate AS MATERIALIZED (
     FROM proctor.queue_lane
     WHERE kind = :kind AND (paused OR failures > 0 OR closed_until > now() OR careful_until > now()
                             OR max_running IS NOT NULL OR per_minute IS NOT NULL)
+), lane AS MATERIALIZED (
+    SELECT l.tenant_id, l.provider, l.gates FROM proctor.queue_lane l
+    CROSS JOIN LATERAL (
+        SELECT FROM proctor.queue_item q
+        WHERE q.kind = :kind AND q.tenant_id = l.tenant_id AND q.provider = l.provider AND q.state = 'pending'
+        ORDER BY q.band, q.expected_sec DESC, q.run_at LIMIT 1
+    ) first
+    WHERE l.kind = :kind
 ), through AS MATERIALIZED (
-    SELECT l.provider AS lane, g.* FROM proctor.queue_lane l
+    SELECT l.provider AS lane, g.* FROM lane l
     JOIN gate g ON g.tenant_id = l.tenant_id
          AND (g.key = l.provider OR g.key = ANY(l.gates) OR g.key = 'node/' || CAST(:node AS text))
-    WHERE l.kind = :kind
-      AND EXISTS (SELECT FROM proctor.queue_item q WHERE q.kind = :kind AND q.tenant_id = l.tenant_id
-                  AND q.provider = l.provider AND q.state = 'pending')
 ), running AS MATERIALIZED (
     SELECT g.tenant_id, g.key, count(*) AS rows, count(*) FILTER (WHERE q.token > g.shut_token) AS since
     FROM proctor.queue_item q
