@@ -115,7 +115,7 @@ class _Working:
 
     def heal(self, connection: Connection, tenant: UUID, kind: str) -> None:
         opened = queue.lanes_worked(connection, tenant, kind, {one.key: token for one, token in self.tokens.items()})
-        for scope in self.tokens.keys() - self.unasked:
+        for scope in sorted(self.tokens.keys() - self.unasked):
             if scope.key in opened:
                 forget_ends(connection, tenant, scope.kind, scope.name)
 
