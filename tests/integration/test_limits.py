@@ -78,13 +78,35 @@ def test_a_profiles_limit_is_its_own(bench: Bench) -> None:
     assert 1 < at_once(bench, 0, 1) <= 4
 
 
-def test_the_settings_limits_hold_for_all_run_sets_and_go_when_they_do(bench: Bench) -> None:
+def test_the_settings_limits_hold_until_they_are_taken_back(bench: Bench) -> None:
+    """A command without the setting says nothing of providers: another shell's word stays."""
     bench.engine = EngineService(bench.database, bench.tenant, {"acme": Allowed(concurrency=2)})
     work(bench, FILE)
     assert at_once(bench, 0, 1) <= 2
-    bench.engine = EngineService(bench.database, bench.tenant)
+    lane = "SELECT max_running FROM proctor.queue_lane WHERE provider = 'acme'"
+    bench.engine = EngineService(bench.database, bench.tenant, {"else": Allowed(concurrency=9)})
     bench.work(bench.open(FILE, fresh=True).run_set.id)
-    assert bench.sql("SELECT max_running FROM proctor.queue_lane WHERE provider = 'acme'") == [(None,)]
+    assert bench.sql(lane) == [(2,)]
+    bench.engine = EngineService(bench.database, bench.tenant, {"acme": Allowed()})
+    bench.work(bench.open(FILE, fresh=True).run_set.id)
+    assert bench.sql(lane) == [(None,)]
+
+
+def test_lanes_and_limits_go_with_their_run_set(bench: Bench) -> None:
+    kept = "SELECT provider FROM proctor.queue_lane WHERE provider LIKE '%/%' AND provider NOT LIKE 'node/%' ORDER BY 1"
+    limits = '[[limits]]\nprovider = "acme"\nconcurrency = 2\n'
+    write_tasks(bench.folder / "suite", 1)
+    done, waiting = (bench.open(FILE + limits + extra, fresh=True).run_set for extra in ("", "# another\n"))
+    assert len(bench.sql(kept)) == 4
+    assert bench.work(done.id).state == "complete"
+    limit = f"limit/{waiting.id}/provider/acme"
+    assert bench.sql(kept) == [(f"lane/acme + {limit}",), (limit,)]
+    bench.engine.pause(waiting.id)
+    assert len(bench.sql(kept)) == 2
+    bench.engine.cancel(waiting.id)
+    assert bench.sql(kept) == []
+    bench.engine.resume(waiting.id)
+    assert bench.work(waiting.id).state == "complete"
 
 
 def test_starts_a_minute_are_told_while_cells_wait(bench: Bench) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from uuid import UUID
 
 import pytest
+from sqlalchemy import Connection
 
 from proctor.database.engine import Database
 from proctor.kernel.ids import new_id
@@ -137,6 +138,39 @@ def test_what_rows_wait_for_is_told_with_counts(database: Database, one: Tenant)
     assert (closed.key, closed.failures, closed.counts) == ("registry/a", 1, {"image_error": 2})
     assert closed.until is not None
     assert database.as_tenant(one.id, lambda c: queue.blocked(c, one.id, KIND, new_id())) == []
+
+
+def test_what_runs_from_a_lane_with_nothing_left_to_serve_still_counts(database: Database, one: Tenant) -> None:
+    one.many(2, provider="lane/p + registry/a", gates=("p", "registry/a"))
+    assert len(claim(database, 5)) == 2
+    one.many(5, provider="lane/p + registry/b", gates=("p", "registry/b"))
+    database.as_tenant(one.id, lambda c: queue.limit_lane(c, one.id, KIND, "p", max_running=3))
+    assert len(claim(database, 5)) == 1
+
+
+def test_lanes_without_a_row_of_any_state_go_with_their_limits(database: Database, one: Tenant) -> None:
+    states = ("pending", "waiting", "paused", "dead")
+    one.many(1, provider="lane/p + limit/gone", gates=("p", "limit/gone"))
+    for state in states:
+        one.many(1, provider=f"lane/p + limit/{state}", gates=("p", f"limit/{state}"))
+        change(database, "UPDATE proctor.queue_item SET state = :to WHERE provider LIKE '%' || :to", to=state)
+    change(database, "DELETE FROM proctor.queue_item WHERE provider LIKE '%gone'")
+    database.as_tenant(one.id, lambda c: queue.drop_lanes(c, one.id, KIND))
+    left = {lane.provider for lane in database.as_tenant(one.id, lambda c: queue.lanes(c, one.id, KIND))}
+    assert left == {"p", *(f"{kind}limit/{state}" for kind in ("", "lane/p + ") for state in states)}
+
+
+def test_a_lane_that_rows_are_being_queued_in_stays(database: Database, one: Tenant) -> None:
+    one.many(1, provider="lane/p + x", gates=("p", "x"))
+    change(database, "DELETE FROM proctor.queue_item")
+
+    def queue_one(connection: Connection) -> None:
+        item = queue.Item(id=new_id(), provider="lane/p + x", gates=("p", "x"))
+        queue.enqueue(connection, one.id, KIND, [item], holder=one.holder)
+        database.as_tenant(one.id, lambda c: queue.drop_lanes(c, one.id, KIND))
+
+    database.as_tenant(one.id, queue_one)
+    assert len(claim(database, 5)) == 1
 
 
 def fail(database: Database, tenant: Tenant, key: str, *, careful: bool = False) -> None:

@@ -25,7 +25,7 @@ def ends(attempts: int, blame: Kind = Kind.NOBODY, **fields: Any) -> Ends:
     words |= {Kind.RUN_SET: "harness_error", Kind.LOSS: "node_lost"}
     known = {"provider": "acme", "registry": "docker.io", "node": "h1", "task": "t", "several": True}
     outcome = words.get(blame, "passed")
-    return Ends(run_set=RUN_SET, blame=blame, outcome=outcome, attempts=attempts, **{**known, **fields})
+    return Ends(run_set=RUN_SET, blame=blame, attempts=attempts, **{"outcome": outcome, **known, **fields})
 
 
 def closed(*recent: Ends, in_a_row: int = 0) -> Scope | None:
@@ -66,6 +66,17 @@ def test_images_that_were_here_say_nothing_for_a_registry() -> None:
 def test_a_node_is_closed_for_several_tasks_and_never_for_one() -> None:
     assert closed(ends(50, Kind.NODE, several=False)) is None
     assert closed(ends(50, Kind.NODE, several=False), ends(1, Kind.NODE, several=False, task="u")) == NODE
+
+
+def test_a_few_tasks_that_fail_where_more_others_work_close_no_node_and_pause_nothing() -> None:
+    few, many = frozenset({"t", "u"}), frozenset("abcdefghij")
+    works = ends(5, tasks=frozenset("xyz"), task="x")
+    assert closed(ends(50, Kind.NODE, tasks=few), works) is None
+    assert troubled(RUN_SET, [ends(50, Kind.NODE, tasks=few), works]) is None
+    assert closed(ends(50, Kind.NODE, tasks=few), ends(5, tasks=frozenset("xt"), task="x")) == NODE
+    assert closed(ends(50, Kind.NODE, tasks=few), ends(5, tasks=frozenset("xyz"), task="x", node="h2")) == NODE
+    assert closed(ends(50, Kind.NODE, tasks=few), ends(5, outcome="task_invalid", tasks=frozenset("xyz"))) == NODE
+    assert closed(ends(50, Kind.NODE, tasks=many, task="a"), ends(5, tasks=frozenset(map(str, range(50))))) == NODE
 
 
 def test_a_providers_failures_close_the_provider_alone() -> None:

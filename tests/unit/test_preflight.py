@@ -66,6 +66,7 @@ async def test_a_registry_that_fails_is_not_asked_for_all_the_others(tmp_path: P
     preflight, made = await bring(backend, tmp_path, *images)
     assert sum(backend.pulls.values()) <= 4 + 1
     assert list(made.images) == ["up.example/x:1"]
+    assert preflight.worked == {"up.example"}
     assert {(one.registry, one.outcome.outcome.value) for one in preflight.missing} == {("down.example", "image_error")}
 
 

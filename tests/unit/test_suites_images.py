@@ -4,22 +4,39 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from proctor.suites.images import base_images, images_of
+from proctor.sandboxes.registries import registry_of
+from proctor.suites.images import base_images, images_of, is_whole
 from proctor.suites.loading import load_suite
 from tests.bench import TASK, write_tasks
 
 
 def test_the_images_of_a_dockerfile_are_what_its_stages_start_from() -> None:
     text = """
-    ARG BASE=debian
+    ARG WANTED
     FROM --platform=linux/amd64 ghcr.io/a/b:1 AS build
     RUN echo FROM nothing
-    FROM ${BASE}
+    FROM ${WANTED}
     FROM build
     from scratch
     FROM debian:12 as last
     """
-    assert base_images(text) == ["ghcr.io/a/b:1", "debian:12"]
+    assert base_images(text) == ["ghcr.io/a/b:1", "${WANTED}", "debian:12"]
+
+
+def test_an_argument_of_a_dockerfile_has_its_default() -> None:
+    text = """
+    ARG PY=3.12 SLIM='-slim'
+    ARG TAG="$PY$SLIM"
+    FROM python:${TAG} AS base
+    ARG PY=2
+    FROM ghcr.io/${WHO}/x:$PY
+    FROM ${OTHER:-debian}:12
+    FROM ${WANTED}/x
+    """
+    found = base_images(text)
+    assert found == ["python:3.12-slim", "ghcr.io/${WHO}/x:3.12", "debian:12", "${WANTED}/x"]
+    assert [is_whole(image) for image in found] == [True, False, True, False]
+    assert [registry_of(image) for image in found] == ["docker.io", "ghcr.io", "docker.io", "docker.io"]
 
 
 def test_a_task_names_its_image_or_brings_a_dockerfile(tmp_path: Path) -> None:

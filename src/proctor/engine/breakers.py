@@ -19,6 +19,7 @@ from proctor.sandboxes.registries import registry_of
 
 __all__ = [
     "IN_A_ROW",
+    "MANY",
     "Ends",
     "Kind",
     "Scope",
@@ -39,6 +40,20 @@ LASTING_SEC: float = 120.0
 """Sandboxes that are lost for as long as this are no engine that was started again."""
 IN_A_ROW: int = 10
 """Failures without one success in between that close a scope, whatever went well before."""
+
+
+MANY: int = 10
+"""Tasks of which it is no longer their own fault that their sandboxes do not start, however many others' do."""
+_AGENT_WORKED: frozenset[str] = frozenset(
+    {
+        OutcomeClass.PASSED,
+        OutcomeClass.FAILED,
+        OutcomeClass.AGENT_LIMIT,
+        OutcomeClass.AGENT_REFUSED,
+        OutcomeClass.AGENT_ERROR,
+        OutcomeClass.VERIFIER_ERROR,
+    }
+)
 
 
 class Kind(StrEnum):
@@ -65,6 +80,12 @@ class Scope:
         """The registry of an image."""
         return cls(kind=Kind.REGISTRY, name=registry_of(image))
 
+    @classmethod
+    def of_registry(cls, key: str) -> Scope | None:
+        """The registry that the queue has by this name, if it is one's."""
+        kind, _, name = key.partition("/")
+        return cls(kind=Kind.REGISTRY, name=name) if name and kind == Kind.REGISTRY else None
+
     @property
     def key(self) -> str:
         """The queue's name of it. A provider's name has no slash: it is what stands before one in a model's name."""
@@ -85,6 +106,8 @@ class Ends:
     task: str
     several: bool = False
     """Whether they were of more tasks than this one."""
+    tasks: frozenset[str] = frozenset()
+    """Of what they were, as far as that was kept; at least ``MANY`` where there were as many."""
     lasted_sec: float = 0.0
     """From the minute of the first to that of the last."""
 
@@ -135,6 +158,7 @@ def troubled(run_set: UUID, recent: Sequence[Ends]) -> Mapping[str, int] | None:
         ends
         for ends in own
         if ends.blame not in (Kind.NOBODY, Kind.PROVIDER)
+        and not _is_tasks_own(ends, recent)
         and (ends.blame is not Kind.LOSS or ends.lasted_sec >= LASTING_SEC)
         and all(_attempts(_inside(scope, recent)) >= LEAST for scope in scopes_of(ends))
     ]
@@ -184,11 +208,26 @@ def _of_several_tasks(ends: Sequence[Ends]) -> bool:
     return any(one.several for one in ends) or len({one.task for one in ends}) > 1
 
 
+def _is_tasks_own(failed: Ends, recent: Sequence[Ends]) -> bool:
+    """Sandboxes of a few tasks that do not start, on a node where agents of more other tasks worked."""
+    if failed.blame is not Kind.NODE:
+        return False
+    node = Scope(kind=Kind.NODE, name=failed.node)
+    own = _inside(node, recent)
+    failing = _tasks(ends for ends in own if node in scopes_of(ends))
+    working = _tasks(ends for ends in own if ends.outcome in _AGENT_WORKED) - failing
+    return len(failing) < min(len(working), MANY)
+
+
+def _tasks(ends: Iterable[Ends]) -> set[str]:
+    return {task for one in ends for task in (*one.tasks, one.task)}
+
+
 def _contradicted(scope: Scope, failed: Ends, recent: Sequence[Ends]) -> bool:
     """A registry that works on other nodes than those it fails on is not what fails; nor is a node on which one
-    registry fails, unless that one works elsewhere."""
+    registry fails, unless that one works elsewhere, or one on which a few tasks fail and more others work."""
     if failed.blame is not Kind.REGISTRY:
-        return False
+        return _is_tasks_own(failed, recent)
     refused = [ends for ends in recent if ends.blame is Kind.REGISTRY]
     failing_on = {ends.node for ends in refused if ends.registry == failed.registry}
     works_elsewhere = any(

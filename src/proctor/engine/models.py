@@ -21,7 +21,7 @@ from sqlalchemy import (
     func,
     text,
 )
-from sqlalchemy.dialects.postgresql import JSONB
+from sqlalchemy.dialects.postgresql import ARRAY, JSONB
 
 from proctor.database.schema import SCHEMA, metadata
 
@@ -181,6 +181,13 @@ recent_end = Table(
     Column("attempts", Integer, nullable=False),
     Column("task", Text, nullable=False, comment="content digest of the first"),
     Column("several", Boolean, nullable=False, comment="whether there were other tasks too"),
+    Column(
+        "tasks",
+        ARRAY(Text),
+        nullable=False,
+        server_default="{}",
+        comment="content digests, of as many as tell few from many",
+    ),
 )
 
 evidence = Table(

@@ -16,6 +16,7 @@ from uuid import UUID
 from sqlalchemy import Connection
 
 from proctor.database.queries import run_query
+from proctor.engine.blaming import forget_ends
 from proctor.engine.breakers import Kind, Scope, blame_of
 from proctor.engine.evidence import Phase, last_error
 from proctor.engine.outcomes import Outcome, OutcomePolicy, classify
@@ -23,8 +24,9 @@ from proctor.engine.parts import RunnerParts
 from proctor.engine.phases import PhaseFailed, PhaseRecorder
 from proctor.engine.recording import KIND
 from proctor.queue import service as queue
+from proctor.suites.images import is_whole
 
-__all__ = ["Missing", "Preflight", "close_registries", "wanted_images"]
+__all__ = ["Missing", "Preflight", "tell_registries", "wanted_images"]
 
 _run = partial(run_query, "proctor.engine")
 
@@ -52,8 +54,14 @@ class Preflight:
         self._parts, self._policy = parts, policy
         self._left = list(reversed(images))
         self._failing: set[str] = set()
+        self._answered: set[str] = set()
         self.total, self.done = len(images), 0
         self.missing: list[Missing] = []
+
+    @property
+    def worked(self) -> frozenset[str]:
+        """The registries that images came from, and none did not come from."""
+        return frozenset(self._answered - self._failing)
 
     async def run(self, go_on: Callable[[], bool]) -> None:
         """Bring them all, while ``go_on`` says so. A registry that failed is not asked for another."""
@@ -76,7 +84,9 @@ class Preflight:
         recorder = PhaseRecorder(self._parts.clock)
         try:
             with recorder.phase(Phase.IMAGE):
+                here = await self._parts.backend.has(image)
                 self._parts.images[image] = await self._parts.backend.pull(image)
+            self._answered.update([] if here else [Scope.of_image(image).name])
         except PhaseFailed as failed:
             outcome = classify(self._policy, recorder.evidence, None)
             ended = last_error(recorder.evidence)
@@ -88,16 +98,22 @@ class Preflight:
 
 
 def wanted_images(connection: Connection, tenant: UUID, run_set: UUID, policy_version: str) -> list[str]:
-    """The images of a run set's cells without a verdict."""
+    """The images of a run set's cells without a verdict, as far as their names are known."""
     found = _run(connection, "wanted_images", tenant=tenant, run_set=run_set, policy=policy_version)
-    return list(found.scalars())
+    return [image for image in found.scalars() if is_whole(image)]
 
 
-def close_registries(connection: Connection, tenant: UUID, missing: Sequence[Missing]) -> None:
-    """A registry that fails before anything has started is closed at once: no cell has used a try yet."""
-    failed = {one.registry: one.outcome.outcome.value for one in missing if one.registry}
+def tell_registries(connection: Connection, tenant: UUID, preflight: Preflight) -> None:
+    """A registry that fails before anything has started is closed at once: no cell has used a try yet.
+
+    One that images came from is open again, and its failures count anew.
+    """
+    failed = {one.registry: one.outcome.outcome.value for one in preflight.missing if one.registry}
     if failed:
         queue.hold_claims(connection, KIND)
     for registry, outcome in sorted(failed.items()):
         key = Scope(kind=Kind.REGISTRY, name=registry).key
         queue.lane_failed(connection, tenant, KIND, key, reason=outcome, retry_after=None)
+    came = {Scope(kind=Kind.REGISTRY, name=name).key: name for name in sorted(preflight.worked)}
+    for key in queue.lanes_worked(connection, tenant, KIND, dict.fromkeys(came)):
+        forget_ends(connection, tenant, Kind.REGISTRY, came[key])

@@ -182,16 +182,17 @@ ON CONFLICT (tenant_id, id) DO NOTHING;
 -- name: count_ends
 -- How attempts ended, by minute. Says for each row whether it is the first of its minute.
 INSERT INTO proctor.recent_end AS e
-    (tenant_id, minute, run_set_id, provider, registry, node, blame, class, attempts, task, several)
+    (tenant_id, minute, run_set_id, provider, registry, node, blame, class, attempts, task, several, tasks)
 SELECT :tenant, date_trunc('minute', now()), r.run_set, r.provider, r.registry, r.node, r.blame, r.class, r.attempts,
-       r.task, r.several
+       r.task, r.several, r.tasks
 FROM jsonb_to_recordset(CAST(:rows AS jsonb))
     AS r (run_set uuid, provider text, registry text, node text, blame text, class text, attempts int, task text,
-          several boolean)
+          several boolean, tasks text[])
 ORDER BY r.run_set, r.provider, r.registry, r.node, r.blame, r.class
 ON CONFLICT (tenant_id, minute, run_set_id, provider, registry, node, blame, class) DO UPDATE
 SET attempts = e.attempts + EXCLUDED.attempts,
-    several = e.several OR EXCLUDED.several OR e.task <> EXCLUDED.task
+    several = e.several OR EXCLUDED.several OR e.task <> EXCLUDED.task,
+    tasks = ARRAY(SELECT DISTINCT task FROM unnest(e.tasks || EXCLUDED.tasks) task ORDER BY task LIMIT :many)
 RETURNING xmax = 0;
 
 -- name: prune_ends
@@ -203,7 +204,7 @@ WHERE e.ctid = old.ctid;
 -- name: recent_ends
 -- Minutes as a whole: the oldest may have begun before the window did.
 SELECT run_set_id AS run_set, provider, registry, node, blame, class AS outcome, sum(attempts)::int AS attempts,
-       min(task) AS task, bool_or(several) OR count(DISTINCT task) > 1 AS several,
+       min(task) AS task, bool_or(several) OR count(DISTINCT task) > 1 AS several, jsonb_agg(to_jsonb(tasks)) AS tasks,
        extract(epoch FROM max(minute) - min(minute))::float AS lasted_sec
 FROM proctor.recent_end
 WHERE tenant_id = :tenant AND minute > now() - make_interval(secs => :window) - interval '1 minute'

@@ -19,7 +19,7 @@ from sqlalchemy import Connection, CursorResult
 
 from proctor.database.queries import run_query
 from proctor.engine.assignments import Assignment, Finished
-from proctor.engine.blaming import record_ends
+from proctor.engine.blaming import Reached, heal, record_ends
 from proctor.engine.certificates.ledger import TaskKey, quarantine_task
 from proctor.engine.evidence import Evidence, GradingFacts, Phase
 from proctor.engine.outcomes import Disposal, Outcome, Owner, classify, dispose, load_policy
@@ -138,7 +138,7 @@ def record_batch(connection: Connection, tenant: UUID, batch: Sequence[Decided])
         return []
     _record_attempts(connection, tenant, written)
     _record_verdicts(connection, tenant, written)
-    _record_queue(connection, tenant, written)
+    _record_queue(connection, tenant, written, {token for token, late in live.items() if late})
     _quarantine(connection, tenant, written)
     return written
 
@@ -191,8 +191,8 @@ def _record_verdicts(connection: Connection, tenant: UUID, written: Sequence[Dec
         _write(connection, "insert_results", tenant, results)
 
 
-def _record_queue(connection: Connection, tenant: UUID, written: Sequence[Decided]) -> None:
-    excused = record_ends(connection, tenant, KIND, written)
+def _record_queue(connection: Connection, tenant: UUID, written: Sequence[Decided], late: set[int]) -> None:
+    excused = record_ends(connection, tenant, KIND, written, late)
     done = [(d.finished.assignment.cell, d.finished.assignment.token) for d in written if d.disposal.done]
     back = [_put_back(d, excused) for d in written if not d.disposal.done]
     if done:
@@ -205,7 +205,8 @@ def _record_queue(connection: Connection, tenant: UUID, written: Sequence[Decide
 def record_progress(connection: Connection, tenant: UUID, moved: Sequence[Moved]) -> None:
     """What has become known of running attempts: phases that ended, the one they are in, how far the log has come.
 
-    Of those whose lease was lost nothing is written: they have ended, and what they are is said.
+    Of those whose lease was lost nothing is written: they have ended, and what they are is said. What a probe has found
+    working opens now: its attempt may take hours.
     """
     live = queue.held(connection, tenant, KIND, [(one.assignment.cell, one.assignment.token) for one in moved])
     moved = [one for one in moved if one.assignment.token in live]
@@ -220,6 +221,9 @@ def record_progress(connection: Connection, tenant: UUID, moved: Sequence[Moved]
         segments=[one.segment for one in moved],
         phases=[one.phase for one in moved],
     )
+    late = [Reached(one.assignment, one.evidence, one.phase, late=True) for one in moved if live[one.assignment.token]]
+    if late:
+        heal(connection, tenant, KIND, late)
 
 
 def record_lost(connection: Connection, tenant: UUID, lost: Sequence[queue.Lost]) -> int:

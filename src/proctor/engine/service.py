@@ -93,7 +93,7 @@ class EngineService:
     """Run sets of one tenant."""
 
     def __init__(self, database: Database, tenant: UUID, provider_limits: Mapping[str, Allowed] | None = None) -> None:
-        """``provider_limits``: what providers bear, over all run sets of the tenant."""
+        """``provider_limits``: what providers bear, over all run sets of the tenant; others keep what was set."""
         self._database = database
         self.tenant = tenant
         self._provider_limits = provider_limits or {}
@@ -194,10 +194,10 @@ class EngineService:
     def _enqueue(
         self, connection: Connection, plan: planning.Plan, identity: UUID, **how: Any
     ) -> Mapping[CellKind, int]:
-        """Queue a run set's cells, with its share of failures counted anew; and say what its providers bear."""
+        """Queue a run set's cells, with its share of failures counted anew; and say what its providers bear, if set."""
         queued = planning.enqueue_undecided(connection, plan, identity, **how)
-        for provider in sorted({profile.provider for profile in plan.profiles}):
-            allowed = self._provider_limits.get(provider, Allowed())
+        for provider in sorted({profile.provider for profile in plan.profiles} & self._provider_limits.keys()):
+            allowed = self._provider_limits[provider]
             limits = {"max_running": allowed.concurrency, "per_minute": allowed.per_minute}
             queue.limit_lane(connection, self.tenant, KIND, provider, **limits)
         forget_ends(connection, self.tenant, Kind.RUN_SET, str(identity))
@@ -232,7 +232,14 @@ class EngineService:
             self._publish(connection, row)
             return row
 
-        return self.read(work)
+        row = self.read(work)
+        if row.state not in ("running", "paused"):
+            self._drop_lanes()
+        return row
+
+    def _drop_lanes(self) -> None:
+        """What cells of ended run sets waited in. Its own transaction: who queues cells meanwhile holds nobody up."""
+        self.read(lambda connection: queue.drop_lanes(connection, self.tenant, KIND))
 
     def _published(self, connection: Connection, row: RunSetRow) -> bool:
         """Whether its last revisions still give the reasons of today: a certificate made since is one fewer."""
@@ -298,6 +305,8 @@ class EngineService:
             self._emit(connection, row, f"run_set.{state}")
 
         self.read(work)
+        if drop:
+            self._drop_lanes()
 
     def resume(self, identity: UUID) -> int:
         """Queue every cell without a verdict again, dead letters too; returns how many. A complete one stays so."""

@@ -25,7 +25,9 @@ __all__ = [
     "Gates",
     "Lane",
     "blocked",
+    "drop_lanes",
     "failing",
+    "keep_lanes",
     "lane_failed",
     "lane_strained",
     "lanes",
@@ -124,6 +126,20 @@ def open_lanes(connection: Connection, tenant_id: UUID, kind: str, lanes: Mappin
     _run(connection, "open_lanes", tenant=tenant_id, kind=kind, lanes=json.dumps(rows))
 
 
+def keep_lanes(connection: Connection, tenant_id: UUID, kind: str) -> None:
+    """Have no lane removed to the end of the transaction: rows are about to be queued in some."""
+    _run(connection, "keep_lanes", tenant=tenant_id, kind=kind)
+
+
+def drop_lanes(connection: Connection, tenant_id: UUID, kind: str) -> None:
+    """Remove lanes that were made for rows which are gone, and limits that no row comes under any more.
+
+    While somebody queues rows nothing is removed; the next time does.
+    """
+    if _run(connection, "lanes_are_idle", tenant=tenant_id, kind=kind).scalar_one():
+        _run(connection, "drop_lanes", tenant=tenant_id, kind=kind)
+
+
 def lane_failed(
     connection: Connection,
     tenant_id: UUID,
@@ -159,12 +175,15 @@ def lane_strained(connection: Connection, tenant_id: UUID, kind: str, provider: 
     return int(_run(connection, "lane_strained", **key, counts=json.dumps(counts)).scalar_one())
 
 
-def failing(connection: Connection, tenant_id: UUID, kind: str, names: Iterable[str]) -> set[str]:
-    """Which of these have failed and not worked since; each stays locked to the end of the transaction."""
+def failing(connection: Connection, tenant_id: UUID, kind: str, names: Iterable[str]) -> dict[str, int]:
+    """Which of these have failed and not worked since, with the last token given before each closed.
+
+    All stay locked to the end of the transaction.
+    """
     wanted = sorted(names)
     open_lanes(connection, tenant_id, kind, dict.fromkeys(wanted, ()))
     rows = _run(connection, "failing", tenant=tenant_id, kind=kind, names=wanted)
-    return {row.provider for row in rows if row.failures}
+    return {row.provider: row.shut_token for row in rows if row.failures}
 
 
 def lanes_worked(connection: Connection, tenant_id: UUID, kind: str, worked: Mapping[str, int | None]) -> set[str]:

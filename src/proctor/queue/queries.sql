@@ -34,7 +34,7 @@ SELECT (SELECT split_part(host, '/', 1) FROM proctor.worker WHERE id = :worker) 
 
 -- name: gates
 -- What lets only some rows of a lane through, and how many: the lane's own row, the gates it shares with others, and
--- the node of the worker. Closed: none. Half open: one probe at a time, of those claimed since it closed. Else what its
+-- the node of the worker, of lanes with rows to serve. Closed: none. Half open: one probe at a time, of those claimed since it closed. Else what its
 -- limits leave; starts are spread evenly over a minute, with a second's worth at once.
 WITH gate AS MATERIALIZED (
     SELECT tenant_id, provider AS key, failures, coalesce(shut_token, 0) AS shut_token, per_minute,
@@ -46,16 +46,28 @@ WITH gate AS MATERIALIZED (
     FROM proctor.queue_lane
     WHERE kind = :kind AND (paused OR failures > 0 OR closed_until > now() OR careful_until > now()
                             OR max_running IS NOT NULL OR per_minute IS NOT NULL)
+), lane AS MATERIALIZED (
+    SELECT l.tenant_id, l.provider, l.gates FROM proctor.queue_lane l
+    CROSS JOIN LATERAL (
+        SELECT FROM proctor.queue_item q
+        WHERE q.kind = :kind AND q.tenant_id = l.tenant_id AND q.provider = l.provider AND q.state = 'pending'
+        ORDER BY q.band, q.expected_sec DESC, q.run_at LIMIT 1
+    ) first
+    WHERE l.kind = :kind
 ), through AS MATERIALIZED (
-    SELECT l.provider AS lane, g.*, g.key LIKE 'node/%' AS is_node
-    FROM gate g JOIN proctor.queue_lane l ON l.kind = :kind AND l.tenant_id = g.tenant_id
-         AND (l.provider = g.key OR g.key = ANY(l.gates) OR g.key = 'node/' || CAST(:node AS text))
+    SELECT l.provider AS lane, g.* FROM lane l
+    JOIN gate g ON g.tenant_id = l.tenant_id
+         AND (g.key = l.provider OR g.key = ANY(l.gates) OR g.key = 'node/' || CAST(:node AS text))
 ), running AS MATERIALIZED (
-    SELECT t.tenant_id, t.key, count(*) AS rows, count(*) FILTER (WHERE q.token > t.shut_token) AS since
-    FROM through t JOIN proctor.queue_item q ON q.tenant_id = t.tenant_id AND q.provider = t.lane
-    WHERE q.kind = :kind AND q.state = 'claimed'
-      AND (NOT t.is_node OR q.worker_id IN (SELECT id FROM proctor.worker WHERE split_part(host, '/', 1) = :node))
-    GROUP BY t.tenant_id, t.key
+    SELECT g.tenant_id, g.key, count(*) AS rows, count(*) FILTER (WHERE q.token > g.shut_token) AS since
+    FROM proctor.queue_item q
+    JOIN proctor.queue_lane l ON l.kind = :kind AND l.tenant_id = q.tenant_id AND l.provider = q.provider
+    JOIN gate g ON g.tenant_id = q.tenant_id
+         AND (g.key = l.provider OR g.key = ANY(l.gates)
+              OR g.key = 'node/' || CAST(:node AS text)
+                 AND q.worker_id IN (SELECT id FROM proctor.worker WHERE split_part(host, '/', 1) = :node))
+    WHERE q.kind = :kind AND q.state = 'claimed' AND EXISTS (SELECT FROM through)
+    GROUP BY g.tenant_id, g.key
 )
 SELECT t.tenant_id, t.lane, t.key AS gate, t.per_minute IS NOT NULL AS timed,
        greatest(0, least(CASE WHEN t.shut THEN 0 END, CASE WHEN t.failures > 0 THEN 1 - coalesce(r.since, 0) END,
@@ -320,9 +332,36 @@ SELECT :tenant, :kind, r.name, r.gates
 FROM jsonb_to_recordset(CAST(:lanes AS jsonb)) AS r (name text, gates text[]) ORDER BY r.name
 ON CONFLICT DO NOTHING;
 
+-- name: keep_lanes
+-- Nobody removes lanes before this transaction ends.
+SELECT pg_advisory_xact_lock_shared(hashtextextended('proctor.queue.lanes.' || :kind || CAST(:tenant AS text), 0));
+
+-- name: lanes_are_idle
+-- Whether nobody queues rows now; then nobody begins to before this transaction ends.
+SELECT pg_try_advisory_xact_lock(hashtextextended('proctor.queue.lanes.' || :kind || CAST(:tenant AS text), 0));
+
+-- name: drop_lanes
+-- Lanes made of gates that have no row of any state, and the limits of run sets that no other lane names.
+WITH unused AS MATERIALIZED (
+    SELECT l.provider FROM proctor.queue_lane l
+    WHERE l.tenant_id = :tenant AND l.kind = :kind AND l.provider LIKE 'lane/%'
+      AND NOT EXISTS (SELECT FROM proctor.queue_item q
+                      WHERE q.tenant_id = :tenant AND q.kind = :kind AND q.provider = l.provider)
+    FOR UPDATE OF l SKIP LOCKED
+)
+DELETE FROM proctor.queue_lane d
+WHERE d.tenant_id = :tenant AND d.kind = :kind
+  AND (d.provider IN (SELECT provider FROM unused)
+       OR d.provider LIKE 'limit/%'
+          AND NOT EXISTS (SELECT FROM proctor.queue_lane l
+                          WHERE l.tenant_id = :tenant AND l.kind = :kind AND d.provider = ANY(l.gates)
+                            AND l.provider NOT IN (SELECT provider FROM unused)));
+
 -- name: held
--- Which of these claims are still ours, locked until the transaction ends.
-SELECT q.id, q.token FROM proctor.queue_item q
+-- Which of these claims are still ours, locked until the transaction ends. Late: claimed since something closed.
+SELECT q.token, coalesce(q.token > (SELECT min(coalesce(shut_token, 0)) FROM proctor.queue_lane
+                                    WHERE tenant_id = :tenant AND kind = :kind AND failures > 0), false) AS late
+FROM proctor.queue_item q
 JOIN unnest(CAST(:ids AS uuid[]), CAST(:tokens AS bigint[])) AS r (id, token) ON q.id = r.id AND q.token = r.token
 WHERE q.tenant_id = :tenant AND q.kind = :kind AND q.state = 'claimed'
 ORDER BY q.id FOR UPDATE OF q;
@@ -495,9 +534,27 @@ WITH worked AS (
 )
 SELECT provider FROM closed;
 
+-- name: gates_of
+-- What the lanes of claims wait for.
+SELECT q.token, l.gates || l.provider AS keys FROM proctor.queue_item q
+JOIN unnest(CAST(:ids AS uuid[]), CAST(:tokens AS bigint[])) AS r (id, token) ON q.id = r.id AND q.token = r.token
+JOIN proctor.queue_lane l ON l.tenant_id = q.tenant_id AND l.kind = q.kind AND l.provider = q.provider
+WHERE q.tenant_id = :tenant AND q.kind = :kind AND q.state = 'claimed';
+
+-- name: probed
+-- The failing gates that claims were let through as probes, each with the last token.
+SELECT g.provider, max(q.token) AS token FROM proctor.queue_lane g
+JOIN proctor.queue_lane l ON l.tenant_id = g.tenant_id AND l.kind = g.kind
+     AND (l.provider = g.provider OR g.provider = ANY(l.gates))
+JOIN proctor.queue_item q ON q.tenant_id = l.tenant_id AND q.kind = l.kind AND q.provider = l.provider
+JOIN unnest(CAST(:ids AS uuid[]), CAST(:tokens AS bigint[])) AS r (id, token) ON q.id = r.id AND q.token = r.token
+WHERE g.tenant_id = :tenant AND g.kind = :kind AND g.failures > 0 AND q.state = 'claimed'
+  AND coalesce(g.shut_token, 0) < q.token
+GROUP BY g.provider;
+
 -- name: failing
 -- Which of these are failing already; all stay locked to the end of the transaction, in the order of their names.
-SELECT provider, failures FROM proctor.queue_lane
+SELECT provider, failures, coalesce(shut_token, 0) AS shut_token FROM proctor.queue_lane
 WHERE tenant_id = :tenant AND kind = :kind AND provider = ANY(CAST(:names AS text[])) ORDER BY provider FOR UPDATE;
 
 -- name: lane_strained

@@ -24,7 +24,9 @@ from proctor.queue.lanes import (
     Gates,
     Lane,
     blocked,
+    drop_lanes,
     failing,
+    keep_lanes,
     lane_failed,
     lane_strained,
     lanes,
@@ -50,8 +52,10 @@ __all__ = [
     "complete_all",
     "count_states",
     "dead_letters",
+    "drop_lanes",
     "enqueue",
     "failing",
+    "gates_of",
     "heartbeat",
     "held",
     "held_back",
@@ -65,6 +69,7 @@ __all__ = [
     "limit_lane",
     "open_lane",
     "pause_lane",
+    "probed",
     "purge_dead",
     "put_back",
     "reap",
@@ -181,6 +186,7 @@ def enqueue(
 ) -> None:
     """Queue work for a holder. ``revive`` also takes dead letters back, with their tries restored."""
     base = {"tenant": tenant_id, "kind": kind}
+    keep_lanes(connection, tenant_id, kind)
     open_lanes(connection, tenant_id, kind, {item.provider: item.gates for item in items})
     once = {item.id: asdict(item) for item in items}
     rows = json.dumps(list(once.values()), default=str)
@@ -335,10 +341,27 @@ def _claims(kind: str, rows: Iterable[Sequence[Any]]) -> list[Claim]:
     ]
 
 
-def held(connection: Connection, tenant_id: UUID, kind: str, claims: Sequence[tuple[UUID, int]]) -> set[int]:
-    """The tokens of these (id, token) that are still live; their rows stay locked to the transaction's end."""
+def held(connection: Connection, tenant_id: UUID, kind: str, claims: Sequence[tuple[UUID, int]]) -> dict[int, bool]:
+    """The tokens of these (id, token) that are still live; their rows stay locked to the transaction's end.
+
+    With each whether it was given after something of the tenant's closed that is failing still: only such are probes.
+    """
     rows = _run(connection, "held", tenant=tenant_id, kind=kind, **_pairs(claims))
-    return {row.token for row in rows}
+    return {row.token: row.late for row in rows}
+
+
+def gates_of(
+    connection: Connection, tenant_id: UUID, kind: str, claims: Sequence[tuple[UUID, int]]
+) -> dict[int, frozenset[str]]:
+    """What the rows of these (id, token) wait for in their lanes, by token."""
+    rows = _run(connection, "gates_of", tenant=tenant_id, kind=kind, **_pairs(claims))
+    return {row.token: frozenset(row.keys) for row in rows}
+
+
+def probed(connection: Connection, tenant_id: UUID, kind: str, claims: Sequence[tuple[UUID, int]]) -> dict[str, int]:
+    """The failing lanes and gates that these (id, token) were let through as probes, each with its last token."""
+    rows = _run(connection, "probed", tenant=tenant_id, kind=kind, **_pairs(claims))
+    return {row.provider: row.token for row in rows}
 
 
 def complete(connection: Connection, tenant_id: UUID, kind: str, claims: Sequence[tuple[UUID, int]]) -> set[UUID]:

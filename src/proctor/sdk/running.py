@@ -164,11 +164,11 @@ class RunSession:
         await worker.run(self._platform.engine.work_left(self.run_set.id))
 
     async def _bring_images(self, preflight: Preflight) -> None:
-        from proctor.engine.preflight import close_registries
+        from proctor.engine.preflight import tell_registries
 
         await preflight.run(lambda: not self._stopped)
-        tenant, missing = self._platform.tenant, preflight.missing
-        await asyncio.to_thread(self._platform.engine.read, lambda c: close_registries(c, tenant, missing))
+        tenant = self._platform.tenant
+        await asyncio.to_thread(self._platform.engine.read, lambda c: tell_registries(c, tenant, preflight))
 
     def _settled(self, batch: Sequence[Decided]) -> None:
         for decided in batch:
