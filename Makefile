@@ -49,15 +49,15 @@ lint: $(VENV)/dev ## Formatting, lint, types, import arrows
 
 .PHONY: test
 test: lint ## The tests a change needs (at most 10 minutes)
-	$(BIN)/pytest tests/acceptance tests/integration tests/unit -m "not journey" -n 2 --dist loadfile
+	$(BIN)/pytest tests/acceptance tests/integration tests/unit -m "not journey" -n 2 --dist loadfile --no-loadscope-reorder
 
 .PHONY: coverage
 coverage: $(VENV)/dev ## The same tests, with the lines they reach
-	$(BIN)/pytest tests/acceptance tests/integration tests/unit -m "not journey" -n 2 --dist loadfile --cov --cov-report=term
+	$(BIN)/pytest tests/acceptance tests/integration tests/unit -m "not journey" -n 2 --dist loadfile --no-loadscope-reorder --cov --cov-report=term
 
 .PHONY: test-journeys
 test-journeys: $(VENV)/dev ## Long journeys of users: certificates, audit, comparison and gate, faults on purpose
-	$(BIN)/pytest tests/acceptance -m journey -n 2 --dist loadfile
+	$(BIN)/pytest tests/acceptance -m journey -n 2 --dist loadfile --no-loadscope-reorder
 
 .PHONY: test-chaos
 test-chaos: $(VENV)/dev ## 100 faults at random moments; FAULTS=1000 for more, SEED=n repeats one
