@@ -57,6 +57,8 @@ VERIFIER: str = '#!/bin/bash\n[ "$(cat /app/answer)" = 42 ] && r=1 || r=0\necho 
 RUN_SET: str = """name = "chaos"
 suite = "suite"
 trials = {trials}
+[policy.resources]
+request_storage_mb = 1
 [[profiles]]
 name = "quick"
 agent = "command"
@@ -72,7 +74,8 @@ command = "sleep 0.2; echo 41 > answer"
 [execution]
 concurrency = 4
 """
-"""Two profiles that always pass and one that always fails: any other verdict is a lie that a kill made."""
+"""Two profiles that always pass and one that always fails: any other verdict is a lie that a kill made. Their disk is
+small, so they ask for next to nothing of it."""
 
 
 def wait_for(condition: Callable[[], T], within: float, what: str, every: float = POLL_SEC) -> T:
