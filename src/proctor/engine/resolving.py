@@ -23,7 +23,7 @@ from proctor.engine.planning import UNLIMITED_SEC, Plan, PlannedProfile, Planned
 from proctor.engine.spec import Profile, RunSetSpec, spec_document
 from proctor.engine.task_names import matches
 from proctor.engine.terms import expected_sec, needed
-from proctor.headroom.needs import UNNAMED
+from proctor.headroom.needs import Need
 from proctor.kernel.canonical import Json
 from proctor.kernel.money import parse_usd
 from proctor.queue.service import Band
@@ -244,7 +244,7 @@ def _task(task: StoredTask, spec: RunSetSpec) -> PlannedTask:
         agent_digest=task.agent_digest,
         verifier_digest=task.verifier_digest,
         expected_sec=UNLIMITED_SEC if expected is None else expected,
-        need=needed(task.task, spec.policy.model_dump()["resources"]) if task.task else UNNAMED,
+        need=needed(task.task, spec.policy.model_dump()["resources"]) if task.task else Need(),
     )
 
 
