@@ -7,21 +7,18 @@ admission, in the same run. Run: ``python -m benchmarks.planner_grants``.
 
 from __future__ import annotations
 
-import argparse
-import json
 import statistics
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from sqlalchemy import text
 from sqlalchemy.engine import URL
 
-from benchmarks.queue_claims import KIND, TENANTS, Lap, _crew, _rate, _run_each, load
+from benchmarks.queue_claims import KIND, TENANTS, Lap, _crew, _rate, _run_each, load, measure_on_an_empty_server
 from benchmarks.timing import load_average
-from proctor.database.embedded import EmbeddedServer
 from proctor.database.engine import Database
-from proctor.database.upgrade import upgrade
 from proctor.headroom import Node, NodeReader
 from proctor.kernel.clock import SystemClock
 from proctor.kernel.ids import derived_id
@@ -39,22 +36,11 @@ _NEEDS = text("""
 
 def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rows", type=int, default=200_000)
-    parser.add_argument("--seconds", type=float, default=5.0, help="measured for each number of workers")
-    parser.add_argument("--workers", type=int, nargs="+", default=[1, 2, 4])
-    parser.add_argument("--json", action="store_true")
-    options = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="planner-grants-") as name:
-        Path(name).chmod(0o711)
-        with EmbeddedServer(Path(name) / "database") as urls:
-            upgrade(urls.owner)
-            found = measure(urls.app, urls.scheduler, urls.owner, options.rows, options.seconds, options.workers)
-    print(json.dumps(found) if options.json else "\n".join(f"{key:34} {value:>12,}" for key, value in found.items()))
+    measure_on_an_empty_server(__doc__ or "", measure, rows=200_000, seconds=5.0, crews=[1, 2, 4])
 
 
 def measure(
-    app: URL, scheduler: URL, owner: URL, rows: int, seconds: float, crews: list[int]
+    app: URL, scheduler: URL, owner: URL, rows: int, seconds: float, crews: Sequence[int]
 ) -> dict[str, float | int]:
     """Each number of workers, with admission and without."""
     database = Database(app, scheduler)

@@ -91,13 +91,23 @@ class Lap(NamedTuple):
 
 def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rows", type=int, default=1_000_000)
-    parser.add_argument("--seconds", type=float, default=6.0, help="measured for each number of workers")
-    parser.add_argument("--workers", type=int, nargs="+", default=[1, 2])
+    measure_on_an_empty_server(__doc__ or "", measure, rows=1_000_000, seconds=6.0, crews=[1, 2])
+
+
+Measure = Callable[[URL, URL, URL, int, float, Sequence[int]], dict[str, float | int]]
+
+
+def measure_on_an_empty_server(
+    description: str, measure: Measure, *, rows: int, seconds: float, crews: Sequence[int]
+) -> None:
+    """A benchmark's command: its options, a server of its own, and what was found. The numbers are its defaults."""
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("--rows", type=int, default=rows)
+    parser.add_argument("--seconds", type=float, default=seconds, help="measured for each number of workers")
+    parser.add_argument("--workers", type=int, nargs="+", default=crews)
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="queue-claims-") as name:
+    with tempfile.TemporaryDirectory(prefix="proctor-queue-") as name:
         Path(name).chmod(0o711)
         with EmbeddedServer(Path(name) / "database") as urls:
             upgrade(urls.owner)

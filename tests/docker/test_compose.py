@@ -6,17 +6,15 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 
 from proctor.sandboxes.docker import mark_of
 from tests.acceptance.conftest import Cli, cli  # noqa: F401 - a fixture
-from tests.docker.conftest import BASE
+from tests.docker.conftest import BASE, refusing_registry
 from tests.docker.test_runs import RUN_SET, outcomes
 
 TASK = """
@@ -199,34 +197,10 @@ def test_a_service_that_never_is_ready_is_the_infrastructures_and_named(cells: C
     assert "last-words" in message
 
 
-class Empty(BaseHTTPRequestHandler):
-    """A registry that has nothing."""
-
-    def do_GET(self) -> None:
-        body = b'{"errors":[{"code":"MANIFEST_UNKNOWN","message":"manifest unknown"}]}'
-        self.send_response(200 if self.path == "/v2/" else 404)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    do_HEAD = do_GET  # noqa: N815
-
-    def log_message(self, *_: object) -> None:
-        """Nothing is printed."""
-
-
-@pytest.fixture
-def empty_registry() -> Iterator[str]:
-    with ThreadingHTTPServer(("127.0.0.1", 0), Empty) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"127.0.0.1:{server.server_address[1]}"
-        server.shutdown()
-
-
-def test_a_services_image_that_is_not_there_is_an_image_error(cells: Cli, empty_registry: str) -> None:
-    task(cells, "imageless", "live", compose=COMPOSE.replace("build: ./db", f"image: {empty_registry}/none:1"))
-    run(cells, code=3)
+def test_a_services_image_that_is_not_there_is_an_image_error(cells: Cli) -> None:
+    with refusing_registry(404, "MANIFEST_UNKNOWN") as registry:
+        task(cells, "imageless", "live", compose=COMPOSE.replace("build: ./db", f"image: {registry}/none:1"))
+        run(cells, code=3)
     assert outcomes(cells) == {(0, "image_error"): 1, (1, "image_error"): 1}
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import http.server
 import socket
 import subprocess
 import threading
@@ -18,6 +17,7 @@ from proctor.sandboxes.docker import DockerBackend
 from proctor.sandboxes.errors import ImagePullFailed
 from proctor.sandboxes.interfaces import SandboxSpec
 from tests.contracts.sandboxes import labels, shell
+from tests.docker.conftest import refusing_registry
 
 CONFIG = """
 version: 0.1
@@ -121,27 +121,8 @@ async def test_a_registry_that_is_not_there(backend):
 
 
 async def test_a_registry_that_limits_us_is_429(backend):
-    class Limited(http.server.BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            body = b'{"errors":[{"code":"TOOMANYREQUESTS","message":"pull rate limit"}]}'
-            self.send_response(200 if self.path == "/v2/" else 429)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        do_HEAD = do_GET  # noqa: N815
-
-        def log_message(self, *_: object) -> None:
-            """Nothing is printed."""
-
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Limited) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        try:
-            with pytest.raises(ImagePullFailed) as told:
-                await backend.pull(f"127.0.0.1:{server.server_address[1]}/limited:1")
-        finally:
-            server.shutdown()
+    with refusing_registry(429, "TOOMANYREQUESTS") as registry, pytest.raises(ImagePullFailed) as told:
+        await backend.pull(f"{registry}/limited:1")
     assert told.value.http_status == 429
 
 

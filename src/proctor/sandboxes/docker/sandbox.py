@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import shutil
 import signal
@@ -11,18 +10,17 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from pathlib import Path, PurePosixPath
-from tempfile import TemporaryFile
+from pathlib import Path
 from typing import Any, Protocol
 
 from proctor.sandboxes.docker.commands import Command
 from proctor.sandboxes.docker.defaults import DEFAULTS
 from proctor.sandboxes.docker.engine import Engine, EngineError
+from proctor.sandboxes.docker.final_states import FinalState
 from proctor.sandboxes.docker.memory import oom_kills, ran_out_of_memory
 from proctor.sandboxes.docker.networks import ContainerNetwork
 from proctor.sandboxes.docker.removing import remove
 from proctor.sandboxes.docker.scripts import EMPTY, EXEC, KILL_SESSION
-from proctor.sandboxes.docker.states import Changes, StateWriter, read_changes
 from proctor.sandboxes.docker.transfers import Files
 from proctor.sandboxes.docker.users import User
 from proctor.sandboxes.errors import (
@@ -32,7 +30,6 @@ from proctor.sandboxes.errors import (
     SandboxGone,
     SandboxStartError,
     ServiceStopped,
-    TransferRefused,
     UnsupportedByBackend,
 )
 from proctor.sandboxes.files.unlinked import unlinked_bytes
@@ -56,8 +53,6 @@ _SIGNALLED = 128
 _KILL_SECONDS = 15.0
 _END_SECONDS = 5.0
 _STAYS_SECONDS = 0.5
-_CHANGES_BYTES = 64 << 20
-"""Of an engine's list of changed paths: far more than the 200,000 entries that a state may have."""
 _TICK = 0.3
 """Seconds between two looks at the disk at the least; a large tree is walked for 5 % of the time at most."""
 _WALK_SHARE = 20.0
@@ -385,52 +380,16 @@ class DockerSandbox:
         self._refuse_when_gone()
         if await self.processes():
             raise SandboxError("processes still run; kill them all before keeping the final state", where=self.id)
-        changes = await self._changes()
-        try:
-            with destination.open("xb") as file:
-                writer = StateWriter(file, limits or TransferLimits())
-                if self._engine.is_podman:
-                    await self._keep_exported(changes, writer, limits or TransferLimits())
-                else:
-                    for path in changes.kept:
-                        await self._keep(path, path in changes.changed, writer, limits or TransferLimits())
-                for path in changes.gone:
-                    writer.gone(path)
-                return writer.finish(destination)
-        except TransferRefused:
-            destination.unlink(missing_ok=True)
-            raise
-
-    async def _changes(self) -> Changes:
-        async with self._engine.send("GET", f"containers/{self._container.id}/changes") as answer:
-            text = await answer.content.read(_CHANGES_BYTES + 1)
-            while len(text) <= _CHANGES_BYTES and (piece := await answer.content.read(_CHANGES_BYTES)):
-                text += piece
-        if len(text) > _CHANGES_BYTES:
-            raise TransferRefused("more changed paths than are kept", where=self.id)
-        return await asyncio.to_thread(lambda: read_changes(json.loads(text or b"null"), self._container.volumes))
+        container = self._container
+        return await FinalState(self._engine, container.id, self._files, container.volumes).write(
+            destination, limits or TransferLimits()
+        )
 
     async def empty_volumes(self) -> None:
         """Take out of the image's own volumes what it put in them: a kept state has all of what was there."""
         if self._container.volumes:
             argv = ["/bin/sh", "-c", EMPTY, "sh", *self._container.volumes]
             await self.exec(ExecRequest(argv=argv, user="root", cwd="/"))
-
-    async def _keep(self, path: str, only_changed: bool, writer: StateWriter, limits: TransferLimits) -> None:
-        """Of a folder of the image's that only changed itself, what is in it is the image's."""
-        below = str(PurePosixPath(path).parent)
-        if only_changed and (folder := await self._files.folder(path)) is not None:
-            writer.folder(folder, below)
-            return
-        with TemporaryFile() as spool:
-            await self._files.spool(path, spool, limits)
-            await asyncio.to_thread(writer.add, spool, below)
-
-    async def _keep_exported(self, changes: Changes, writer: StateWriter, limits: TransferLimits) -> None:
-        """Podman sends single paths as root's, whoever they belong to; only its export of everything tells owners."""
-        with TemporaryFile() as spool:
-            await self._files.export(spool)
-            await asyncio.to_thread(writer.add, spool, "", changes.keeps)
 
     async def processes(self) -> int:
         """How many run beside the container's own, as the engine sees them from outside."""
