@@ -191,3 +191,38 @@ async def test_users_are_found_where_an_image_keeps_them(backend, base, tmp_path
         assert (await shell(box, "id -u")).stdout == b"1234\n"
     finally:
         await box.destroy()
+
+
+async def test_users_of_a_file_that_a_shell_might_misread_are_read_as_they_are(backend, base, tmp_path):
+    line = r"odd\name:x:1234:1235:a\tb \c::/bin/sh"
+    (tmp_path / "passwd").write_text(f"root:x:0:0:root:/root:/bin/sh\n{line}\nlast:x:4321:4322::/:/bin/sh")
+    (tmp_path / "Dockerfile").write_text(f"FROM {base}\nCOPY passwd /etc/passwd\n")
+    image = await backend.build(tmp_path, 60)
+    box = await backend.create(SandboxSpec(labels=labels(), image=image, user="last"))
+    try:
+        assert (await shell(box, "stat -c %u:%g:%a /logs/agent /tests")).stdout == b"4321:4322:755\n" * 2
+    finally:
+        await box.destroy()
+
+
+async def test_an_image_without_the_programs_for_it_has_its_folders_all_the_same(backend, base, tmp_path):
+    (tmp_path / "Dockerfile").write_text(
+        f"FROM {base}\nRUN useradd --uid 1234 agent && mkdir /logs && rm /bin/mkdir\nWORKDIR /a/b\n"
+    )
+    image = await backend.build(tmp_path, 60)
+    box = await backend.create(SandboxSpec(labels=labels(), image=image, user="agent", workdir="/a/c/d"))
+    try:
+        found = await shell(box, "stat -c %u /logs /logs/agent /logs/verifier /solution /a /a/c /a/c/d")
+        assert found.stdout.split() == [b"0", b"1234", b"1234", b"1234", b"0", b"1234", b"1234"]
+    finally:
+        await box.destroy()
+
+
+async def test_what_was_removed_is_not_made_again_when_the_container_is(backend, image):
+    box = await backend.create(SandboxSpec(labels=labels(), image=image))
+    try:
+        assert (await shell(box, "rm -r /solution /logs", user="root")).exit_code == 0
+        await box.kill_all()
+        assert (await shell(box, "test -e /solution || test -e /logs")).exit_code == 1
+    finally:
+        await box.destroy()

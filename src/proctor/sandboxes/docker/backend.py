@@ -21,6 +21,7 @@ from proctor.sandboxes.docker.ceilings import ceilings, promised
 from proctor.sandboxes.docker.credentials import Credentials
 from proctor.sandboxes.docker.engine import Engine, EngineError, EngineMissing, connect, connected
 from proctor.sandboxes.docker.fetching import Fetching
+from proctor.sandboxes.docker.furnishing import furnish
 from proctor.sandboxes.docker.labels import OURS, written
 from proctor.sandboxes.docker.leftovers import leftovers
 from proctor.sandboxes.docker.networks import ContainerNetwork, Ways, engine_network
@@ -29,9 +30,7 @@ from proctor.sandboxes.docker.sandbox import Container, DockerSandbox
 from proctor.sandboxes.docker.scripts import KEEP
 from proctor.sandboxes.docker.services import Cell
 from proctor.sandboxes.docker.states import filtered
-from proctor.sandboxes.docker.tars import folders_tar
-from proctor.sandboxes.docker.transfers import passwd_of
-from proctor.sandboxes.docker.users import User, default_user, read_users
+from proctor.sandboxes.docker.users import User, default_user
 from proctor.sandboxes.errors import SandboxError, SandboxStartError, TransferRefused, UnsupportedByBackend
 from proctor.sandboxes.interfaces import (
     RELAY,
@@ -51,7 +50,7 @@ from proctor.sandboxes.requests import workdir_parts
 
 __all__ = ["DockerBackend", "mark_of"]
 
-_FOLDERS = ("logs", "logs/agent", "logs/user-agent", "logs/verifier", "logs/artifacts", "tests", "solution")
+_FOLDERS = ("/logs", "/logs/agent", "/logs/user-agent", "/logs/verifier", "/logs/artifacts", "/tests", "/solution")
 """The places that the field's tasks know (04)."""
 _ON_THIS_KERNEL = (None, "runc", "crun")
 """Runtimes whose containers have the network of the machine's own kernel, which can be entered and switched; gVisor's
@@ -183,6 +182,7 @@ class DockerBackend:
         labels = written(spec.labels, self._mark, name)
         cell = Cell(engine, name, spec, labels, self._runtime)
         made: str | None = None
+        network: ContainerNetwork | None = None
         relay: Path | None = None
         try:
             self._ways(engine).refuse(spec.reach)
@@ -190,22 +190,27 @@ class DockerBackend:
             spec = await self._fitted(engine, spec)
             known = await images.find(engine, image)
             await cell.lay()
-            body = self._body(known, spec, labels, relay)
+            workdir = spec.workdir or known["Config"].get("WorkingDir") or "/"
+            folders = [*_FOLDERS, *_way_to(workdir)]
+            body = {**self._body(known, spec, labels, relay), "Entrypoint": ["/bin/sh", "-c", KEEP, "sh", *folders]}
             body["HostConfig"]["NetworkMode"] = await engine_network(engine, spec.reach)
             made = (await engine.ask("POST", "containers/create", cell.joined(body, spec.place), name=name))["Id"]
-            users = read_users(await passwd_of(engine, made))
-            user = _chosen(spec.user, known, users)
-            workdir = spec.workdir or known["Config"].get("WorkingDir") or "/"
+            await cell.enter(made, spec.place)
+            network = ContainerNetwork(engine, made, spec, self._ways(engine))
+            await engine.ask("POST", f"containers/{made}/start")
+            await network.started()
+            users, user = await furnish(engine, made, folders, lambda users: _chosen(spec.user, known, users))
             container = Container(id=made, name=name, user=user, users=users, workdir=workdir, relay=relay, beside=cell)
             container = replace(container, volumes=tuple(known["Config"].get("Volumes") or ()))
-            network = ContainerNetwork(engine, made, spec, self._ways(engine))
             sandbox = DockerSandbox(engine, container, spec, self._strengths(spec), network, self._destroyed)
-            await cell.enter(made, spec.place)
-            await self._fill(sandbox, spec, user, workdir)
+            if spec.base is not None:
+                await _restore(sandbox, spec.base, restore_system=spec.restore_system)
             await cell.up()
             self._open[name] = sandbox
             return sandbox
         except BaseException:
+            if network is not None:
+                await network.close()
             await asyncio.shield(_undo(engine, made, cell))
             if relay is not None:
                 shutil.rmtree(relay, ignore_errors=True)
@@ -219,32 +224,12 @@ class DockerBackend:
             self._cpus = float((await engine.ask("GET", "info"))["NCPU"])
         return replace(spec, limits=replace(spec.limits, cpus=min(spec.limits.cpus, self._cpus)))
 
-    async def _fill(self, sandbox: DockerSandbox, spec: SandboxSpec, user: User, workdir: str) -> None:
-        """The field's folders and the working one, a kept state if there is one; then it is started."""
-        parts = workdir_parts(workdir)
-        own = ["/".join(parts[:end]) for end in range(1, len(parts) + 1)]
-        missing = [name for name in (*_FOLDERS, *own) if not await sandbox.files.has(f"/{name}")]
-        if missing:
-            with folders_tar([(name, 0o755) for name in dict.fromkeys(missing)], (user.uid, user.gid)) as tar:
-                await sandbox.files.fill(tar)
-        gone: Sequence[str] = ()
-        if spec.base is not None:
-            await sandbox.empty_volumes()
-            with TemporaryFile() as tar:
-                gone = await asyncio.to_thread(_unpacked, spec.base, tar, spec.restore_system)
-                await sandbox.files.fill(tar)
-        for place in range(0, len(gone), 500):
-            argv = ["/bin/sh", "-c", 'rm -rf -- "$@"', "sh", *gone[place : place + 500]]
-            await sandbox.exec(ExecRequest(argv=argv, user="root", cwd="/"))
-        await sandbox.begin()
-
     def _body(
         self, image: Mapping[str, Any], spec: SandboxSpec, labels: Mapping[str, str], relay: Path | None
     ) -> dict[str, Any]:
         held = ceilings(spec.limits, self._runtime)
         return {
             "Image": image["Id"],
-            "Entrypoint": ["/bin/sh", "-c", KEEP],
             "Cmd": [],
             "User": "0:0",
             "WorkingDir": "/",
@@ -320,6 +305,24 @@ def _chosen(wanted: str | None, image: Mapping[str, Any], users: Mapping[str, Us
     if wanted not in users:
         raise UnsupportedByBackend(f"the image has no user {wanted!r}", where="user")
     return users[wanted]
+
+
+def _way_to(workdir: str) -> list[str]:
+    """A folder after all those that it is in."""
+    parts = workdir_parts(workdir)
+    ways = ["/" + "/".join(parts[:end]) for end in range(1, len(parts) + 1)]
+    return [way for way in ways if way not in _FOLDERS]
+
+
+async def _restore(sandbox: DockerSandbox, base: Snapshot, *, restore_system: bool) -> None:
+    """A kept state in the place of what the image has."""
+    await sandbox.empty_volumes()
+    with TemporaryFile() as tar:
+        gone = await asyncio.to_thread(_unpacked, base, tar, restore_system)
+        await sandbox.files.fill(tar)
+    for place in range(0, len(gone), 500):
+        argv = ["/bin/sh", "-c", 'rm -rf -- "$@"', "sh", *gone[place : place + 500]]
+        await sandbox.exec(ExecRequest(argv=argv, user="root", cwd="/"))
 
 
 def _unpacked(base: Snapshot, out: IO[bytes], restore_system: bool) -> Sequence[str]:

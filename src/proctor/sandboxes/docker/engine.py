@@ -113,11 +113,20 @@ async def connect() -> Engine:
     except (ValueError, AssertionError) as error:  # the library asserts that it found one
         raise EngineMissing(str(error) or "No container engine was found.") from error
     try:
-        components = (await docker.version()).get("Components") or []
+        is_podman = await _agreed(docker)
     except (aiodocker.DockerError, OSError) as error:
         await docker.close()
         raise EngineMissing(str(error)) from error
-    return Engine(docker, is_podman=any("Podman" in one["Name"] for one in components))
+    return Engine(docker, is_podman=is_podman)
+
+
+async def _agreed(docker: Docker) -> bool:
+    """Agree on a version by the engine's cheapest answer (its `version` runs programs); whether it is Podman."""
+    async with docker.session.get(f"{docker.docker_host}/_ping") as answer:
+        if "Api-Version" in answer.headers:
+            docker.api_version = f"v{answer.headers['Api-Version']}"
+            return "Libpod-Api-Version" in answer.headers
+    return any("Podman" in one["Name"] for one in (await docker.version()).get("Components") or [])
 
 
 @asynccontextmanager

@@ -28,7 +28,6 @@ from proctor.sandboxes.errors import (
     LeftBroken,
     SandboxError,
     SandboxGone,
-    SandboxStartError,
     ServiceStopped,
     UnsupportedByBackend,
 )
@@ -401,13 +400,6 @@ class DockerSandbox:
         self._refuse_when_gone()
         found = await self._engine.ask("GET", f"containers/{self._container.id}/json", size=True)
         return int(found.get("SizeRw") or 0)
-
-    async def begin(self) -> None:
-        """Start it. Raises ``SandboxStartError``."""
-        try:
-            await self._be_running()
-        except EngineError as error:
-            raise SandboxStartError(str(error), where=self.id) from error
 
     # --- watching -----------------------------------------------------------------------------------------------------
 

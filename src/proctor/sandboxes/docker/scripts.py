@@ -7,9 +7,21 @@ from __future__ import annotations
 
 __all__ = ["EMPTY", "EXEC", "KEEP", "KILL_SESSION"]
 
-KEEP = "read -r _"
-"""The container's first process waits for an end of its input that never comes. It needs no program, and no name that
-anybody looks for."""
+KEEP = """read -r _ || exit
+{ while read -r line || [ -n "$line" ]; do printf '%s\\n' "$line"; done; } 2>/dev/null </etc/passwd
+echo :
+read -r owner || exit
+for folder; do
+  shift
+  [ -e "$folder" ] || [ -h "$folder" ] || set -- "$@" "$folder"
+done
+[ "$#" = 0 ] || { mkdir -m 755 "$@" && chown "$owner" "$@"; } >/dev/null 2>&1
+echo "$?"
+read -r _
+"""
+"""The container's first process. It is asked once for the image's users, then to make the folders ``$@`` for one of
+them; and it waits for an end of its input that never comes. It needs no name that anybody looks for, and no program
+where the folders are there. Started again it only waits, since nobody asks it any more."""
 
 EXEC = """echo "$$" >&2
 cd -- "$1" || exit 126

@@ -21,11 +21,11 @@ from proctor.sandboxes.files.confined import descriptor, parts_of
 from proctor.sandboxes.files.trees import remove_tree
 from proctor.sandboxes.interfaces import TransferLimits
 
-__all__ = ["Files", "passwd_of"]
+__all__ = ["PASSWD_BYTES", "Files", "passwd_of"]
 
 _SYMLINK, _FOLDER, _SPECIAL = 1 << 27, 1 << 31, (1 << 26) | (1 << 25) | (1 << 24) | (1 << 21) | (1 << 19)
 """Bits of Go's ``fs.FileMode``, in which an engine describes a path."""
-_PASSWD_BYTES = 1 << 20
+PASSWD_BYTES = 1 << 20
 
 
 class Files:
@@ -132,7 +132,7 @@ async def passwd_of(engine: Engine, container: str) -> bytes:
         stat = await files.stat(path)
         if stat["mode"] & _SYMLINK:  # to where the image keeps it, as on NixOS
             path = str(stat.get("linkTarget") or path)
-        return await files.read(path, _PASSWD_BYTES) or b""
+        return await files.read(path, PASSWD_BYTES) or b""
     except (EngineError, TransferRefused):
         return b""
 
