@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import secrets
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -33,13 +34,18 @@ __all__ = [
     "BackendUnknown",
     "HomeUnusable",
     "Platform",
+    "SecretUnusable",
+    "Server",
     "TenantMissing",
     "docker_backend",
     "embedded_server",
     "local_backend",
     "open_platform",
+    "open_server",
+    "server_secret",
 ]
 
+_SECRET_BYTES = 32
 EMBEDDED_TENANT: str = "local"
 """The tenant that a new data folder names; with one's own PostgreSQL nothing is assumed."""
 
@@ -56,6 +62,13 @@ class HomeUnusable(UsageError):
 
     code = "home-unusable"
     remedy = "Name another with PROCTOR_HOME, or let this user write it."
+
+
+class SecretUnusable(UsageError):
+    """A server with a PostgreSQL of one's own needs a secret that its processes share."""
+
+    code = "server-secret"
+    remedy = "Set PROCTOR_SERVER_SECRET to 32 random characters or more, the same for all, and keep it with backups."
 
 
 class BackendUnknown(UsageError):
@@ -137,9 +150,43 @@ def embedded_server(settings: Settings) -> EmbeddedServer:
     return EmbeddedServer(settings.home / "postgres")
 
 
+@dataclass(frozen=True, kw_only=True)
+class Server:
+    """The platform for all tenants: what roles of a server share."""
+
+    settings: Settings
+    database: Database
+    objects: ObjectStore
+    secret: bytes
+    """Of this installation: what keyed hashes are taken with."""
+
+    def platform(self, tenant: UUID) -> Platform:
+        """As one tenant sees it."""
+        return _of_tenant(self.settings, self.database, self.objects, tenant)
+
+
+@contextmanager
+def open_server(settings: Settings) -> Iterator[Server]:
+    """As ``open_platform``, for every tenant. Raises ``SecretUnusable``."""
+    with _open_database(settings) as database:
+        objects = ObjectStore(settings.objects_url or settings.home / "objects")
+        yield Server(settings=settings, database=database, objects=objects, secret=server_secret(settings))
+
+
 @contextmanager
 def open_platform(settings: Settings) -> Iterator[Platform]:
     """Connect, check or migrate the schema, and wire everything; the embedded server stops with its last client."""
+    if settings.database_url is not None and settings.tenant is None:
+        raise TenantMissing()
+    with _open_database(settings) as database:
+        tenant = ensure_tenant(database, settings.tenant or EMBEDDED_TENANT)
+        objects = ObjectStore(settings.objects_url or settings.home / "objects")
+        yield _of_tenant(settings, database, objects, tenant)
+
+
+@contextmanager
+def _open_database(settings: Settings) -> Iterator[Database]:
+    """One's own PostgreSQL where it is named, else the data folder's."""
     if settings.database_url is not None:
         yield from _external(settings)
         return
@@ -149,24 +196,22 @@ def open_platform(settings: Settings) -> Iterator[Platform]:
         database = Database(connections.app, connections.scheduler, revive=server.revive)
         try:
             _migrate_embedded(settings, database, connections)
-            yield _wire(settings, database, settings.tenant or EMBEDDED_TENANT)
+            yield database
         finally:
             database.close()
 
 
-def _external(settings: Settings) -> Iterator[Platform]:
+def _external(settings: Settings) -> Iterator[Database]:
     from proctor.database.roles import external_urls
 
     assert settings.database_url is not None
-    if settings.tenant is None:
-        raise TenantMissing()
     scheduler = settings.database_scheduler_url
     urls = external_urls(settings.database_url.get_secret_value(), scheduler.get_secret_value() if scheduler else None)
     database = Database(urls.app, urls.scheduler)
     try:
         with database.scheduler() as connection:
             check_schema(connection)
-        yield _wire(settings, database, settings.tenant)
+        yield database
     finally:
         database.close()
 
@@ -188,9 +233,7 @@ def _migrate_embedded(settings: Settings, database: Database, connections: Conne
     upgrade(connections.owner)
 
 
-def _wire(settings: Settings, database: Database, tenant_name: str) -> Platform:
-    tenant = ensure_tenant(database, tenant_name)
-    objects = ObjectStore(settings.objects_url or settings.home / "objects")
+def _of_tenant(settings: Settings, database: Database, objects: ObjectStore, tenant: UUID) -> Platform:
     limits = {name: Allowed(**limit.model_dump()) for name, limit in settings.provider_limits.items()}
     return Platform(
         settings=settings,
@@ -200,6 +243,27 @@ def _wire(settings: Settings, database: Database, tenant_name: str) -> Platform:
         suites=SuiteService(database, objects),
         engine=EngineService(database, tenant, limits),
     )
+
+
+def server_secret(settings: Settings) -> bytes:
+    """PROCTOR_SERVER_SECRET, or what the data folder keeps: made once, readable by its owner alone.
+
+    Raises ``SecretUnusable`` where several servers share a database, which must share the secret too.
+    """
+    if settings.server_secret is not None:
+        return settings.server_secret.get_secret_value().encode()
+    if settings.database_url is not None:
+        raise SecretUnusable()
+    path = _private(settings.home / "secrets") / "server.key"
+    with suppress(FileExistsError):
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(secrets.token_bytes(32))
+            os.fsync(file.fileno())
+    secret = path.read_bytes()
+    if len(secret) < _SECRET_BYTES:
+        raise SecretUnusable(f"{path} holds fewer than {_SECRET_BYTES} bytes.")
+    return secret
 
 
 def _private(folder: Path) -> Path:

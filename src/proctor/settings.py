@@ -60,6 +60,9 @@ class Settings(BaseSettings):
     database_url: SecretStr | None = Field(default=None, description="A PostgreSQL of one's own, as proctor_app.")
     database_scheduler_url: SecretStr | None = Field(default=None, description="The same, as proctor_scheduler.")
     database_owner_url: SecretStr | None = Field(default=None, description="The same, as proctor_owner: upgrades.")
+    server_secret: SecretStr | None = Field(
+        default=None, min_length=32, description="What keyed hashes are taken with; embedded: kept in the data folder."
+    )
     objects_url: str | None = Field(default=None, description="s3:// or gs://; unset: a folder in the data folder.")
     sandbox_root: Path | None = Field(default=None, description="Where local sandboxes keep their files.")
     docker_runtime: str | None = Field(default=None, description="The engine's runtime for containers, such as runsc.")

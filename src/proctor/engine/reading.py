@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection, func, select, tuple_
 
 from proctor.database.queries import run_query
 from proctor.engine.errors import AttemptUnknown, RunSetUnknown
@@ -140,10 +140,26 @@ MIN_REFERENCE: int = 4
 _FIRST: tuple[int, str, int, UUID] = (-1, "", 0, UUID(int=0))
 
 
-def run_sets(connection: Connection, tenant: UUID, *, limit: int = 50) -> list[RunSetRow]:
-    """The newest run sets first."""
-    query = select(run_set).where(run_set.c.tenant_id == tenant).order_by(run_set.c.created_at.desc()).limit(limit)
-    return [_run_set_row(row) for row in connection.execute(query)]
+def run_sets(
+    connection: Connection,
+    tenant: UUID,
+    *,
+    state: str | None = None,
+    name: str | None = None,
+    before: UUID | None = None,
+    limit: int = 50,
+) -> list[RunSetRow]:
+    """The newest run sets first, of a state and of a name; ``before``: only those made before that one."""
+    query = select(run_set).where(run_set.c.tenant_id == tenant)
+    if state is not None:
+        query = query.where(run_set.c.state == state)
+    if name is not None:
+        query = query.where(run_set.c.name == name)
+    if before is not None:
+        place = select(run_set.c.created_at, run_set.c.id).where(run_set.c.tenant_id == tenant, run_set.c.id == before)
+        query = query.where(tuple_(run_set.c.created_at, run_set.c.id) < place.scalar_subquery())
+    newest = query.order_by(run_set.c.created_at.desc(), run_set.c.id.desc()).limit(limit)
+    return [_run_set_row(row) for row in connection.execute(newest)]
 
 
 def find_run_set(connection: Connection, tenant: UUID, reference: str | None) -> RunSetRow:

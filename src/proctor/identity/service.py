@@ -12,7 +12,7 @@ from proctor.identity.models import tenant
 from proctor.kernel.errors import UsageError
 from proctor.kernel.ids import derived_id
 
-__all__ = ["TenantNameInvalid", "ensure_tenant"]
+__all__ = ["TenantNameInvalid", "ensure_tenant", "tenant_id"]
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,62}")
 
@@ -26,9 +26,14 @@ class TenantNameInvalid(UsageError):
 
 def ensure_tenant(database: Database, name: str) -> UUID:
     """The id of the tenant of that name, made known if it is not. Raises ``TenantNameInvalid``."""
-    if _NAME.fullmatch(name) is None:
-        raise TenantNameInvalid(where=repr(name))
-    identity = derived_id("tenant", name)
+    identity = tenant_id(name)
     statement = insert(tenant).values(tenant_id=identity, name=name).on_conflict_do_nothing()
     database.as_tenant(identity, lambda connection: connection.execute(statement))
     return identity
+
+
+def tenant_id(name: str) -> UUID:
+    """The id of the tenant of that name, whether there is one or not. Raises ``TenantNameInvalid``."""
+    if _NAME.fullmatch(name) is None:
+        raise TenantNameInvalid(where=repr(name))
+    return derived_id("tenant", name)

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import rfc8785
+from typing_extensions import TypeAliasType
 
 __all__ = ["Json", "canonical_json", "digest", "sha256_hex"]
 
-Json = None | bool | int | float | str | Sequence["Json"] | Mapping[str, "Json"]
+if TYPE_CHECKING:
+    Json = None | bool | int | float | str | Sequence["Json"] | Mapping[str, "Json"]
+else:
+    Json = TypeAliasType("Json", None | bool | int | float | str | Sequence["Json"] | Mapping[str, "Json"])  # noqa: RUF036
+"""Named, so that a schema can be made of what holds it; to mypy a plain union, which may refer to itself."""
 
 
 def canonical_json(value: Json) -> bytes:

@@ -232,10 +232,12 @@ class Client:
 
     # --- reading ------------------------------------------------------------------------------------------------------
 
-    def run_sets(self) -> list[RunSetRow]:
-        """The newest run sets first."""
+    def run_sets(
+        self, *, state: str | None = None, name: str | None = None, before: UUID | None = None, limit: int = 50
+    ) -> list[RunSetRow]:
+        """The newest run sets first, of a state and of a name; ``before``: only those made before that one."""
         tenant = self._platform.tenant
-        return self._read(lambda connection: reading.run_sets(connection, tenant))
+        return self._read(lambda c: reading.run_sets(c, tenant, state=state, name=name, before=before, limit=limit))
 
     def find(self, reference: str | None) -> RunSetRow:
         """A run set by name or id, the newest without either."""

@@ -1,0 +1,94 @@
+"""Who asks, and whether they may: every route declares its permission with ``needs``, and a test fails for one without.
+
+@router.get("/run-sets")
+def list_run_sets(asked: Annotated[Asked, needs(Permission.RUNS_READ)]) -> ...
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any
+from uuid import UUID
+
+from fastapi import Depends, Request
+from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+
+from proctor.app import Server
+from proctor.identity.audit_log import Actor
+from proctor.identity.authentication import authenticate
+from proctor.identity.errors import Unauthenticated
+from proctor.identity.permissions import Permission
+from proctor.identity.principals import Principal
+from proctor.sdk.client import Client
+
+__all__ = ["Asked", "needs", "permission_of", "principal_of", "server_of"]
+
+_BEARER = HTTPBearer(auto_error=False, description="An API key.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """One request of somebody who may make it."""
+
+    principal: Principal
+    server: Server
+    request_id: str
+
+    @property
+    def tenant(self) -> UUID:
+        """Whose rows it is about."""
+        return self.principal.tenant
+
+    @property
+    def client(self) -> Client:
+        """The platform as this tenant sees it."""
+        return Client(self.server.platform(self.principal.tenant))
+
+    @property
+    def actor(self) -> Actor:
+        """Who the audit log says did it."""
+        return Actor(user=self.principal.user, key=self.principal.key, request_id=self.request_id)
+
+
+class _Check:
+    """The dependency behind ``needs``."""
+
+    def __init__(self, permission: Permission) -> None:
+        self.permission = permission
+
+    def __call__(self, request: Request, _: Annotated[HTTPAuthorizationCredentials | None, Depends(_BEARER)]) -> Asked:
+        """Raises ``Unauthenticated``, ``Forbidden``."""
+        principal = principal_of(request)
+        principal.require(self.permission)
+        return Asked(principal=principal, server=server_of(request), request_id=request.state.request_id)
+
+
+def needs(permission: Permission) -> Any:
+    """A route's permission, as the annotation of who asks."""
+    return Depends(_Check(permission))
+
+
+def permission_of(dependency: object) -> Permission | None:
+    """What a route's dependency asks for, if it is one of ours."""
+    return dependency.permission if isinstance(dependency, _Check) else None
+
+
+def server_of(request: Request) -> Server:
+    """The platform that an app serves."""
+    server = request.app.state.server
+    assert isinstance(server, Server)
+    return server
+
+
+def principal_of(request: Request) -> Principal:
+    """Whose key the request came with, looked up once. Raises ``Unauthenticated``."""
+    known = getattr(request.state, "principal", None)
+    if isinstance(known, Principal):
+        return known
+    kind, _, key = request.headers.get("authorization", "").partition(" ")
+    if kind.lower() != "bearer" or not key:
+        raise Unauthenticated()
+    server = server_of(request)
+    principal = authenticate(server.database, server.secret, key.strip())
+    request.state.principal = principal
+    return principal

@@ -1,0 +1,88 @@
+"""Lists: pages with a cursor, and only the fields that were asked for.
+
+A cursor is the place of the last item, as the server wrote it. It is opaque and bound to nothing secret: a made-up one
+leads to another page of what its caller may see anyway, or is refused.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any, Generic, TypeVar
+
+from fastapi import Query
+from pydantic import BaseModel, Field
+
+from proctor.kernel.errors import UsageError
+from proctor.sdk.documents import document
+
+__all__ = ["Fields", "Limit", "Page", "PageCursor", "page_of", "place_of"]
+
+T = TypeVar("T")
+
+DEFAULT_PAGE: int = 100
+LARGEST_PAGE: int = 1000
+"""Items of a page: a few hundred kilobytes at the most."""
+
+Limit = Annotated[int, Query(ge=1, le=LARGEST_PAGE, description="Items of a page.")]
+PageCursor = Annotated[str | None, Query(max_length=500, description="`next` of the page before.")]
+Fields = Annotated[str | None, Query(max_length=500, description="Fields of each item, commas between; all without.")]
+
+
+class CursorInvalid(UsageError):
+    """The cursor is none of this list's."""
+
+    code = "cursor"
+    remedy = "Send `next` of the page before as it was, or no cursor for the first page."
+
+
+class FieldUnknown(UsageError):
+    """An item has no such field."""
+
+    code = "field-unknown"
+    remedy = "Leave `fields` out to see them all."
+
+
+class Page(BaseModel, Generic[T]):
+    """A page of a list."""
+
+    items: list[T]
+    next: str | None = Field(description="The cursor of the next page; null at the end.")
+
+
+def page_of(
+    items: Sequence[Any], *, limit: int, place: Callable[[Any], Sequence[object]], fields: str | None
+) -> dict[str, Any]:
+    """The page of ``items``, which are at most ``limit``. ``place``: what the next page begins after."""
+    full = len(items) == limit
+    cursor = _written(place(items[-1])) if full and items else None
+    return {"items": [_narrowed(document(item), fields) for item in items], "next": cursor}
+
+
+def place_of(cursor: str | None, *kinds: Callable[[Any], Any]) -> tuple[Any, ...] | None:
+    """Where a cursor stands, each part read by its kind; ``None`` at the beginning. Raises ``CursorInvalid``."""
+    if cursor is None:
+        return None
+    try:
+        parts = json.loads(base64.urlsafe_b64decode(cursor.encode() + b"=="))
+        if not isinstance(parts, list):
+            raise ValueError(cursor)
+        return tuple(kind(part) for kind, part in zip(kinds, parts, strict=True))
+    except (ValueError, TypeError, OverflowError, AttributeError) as error:
+        raise CursorInvalid(where="cursor") from error
+
+
+def _written(place: Sequence[object]) -> str:
+    text = json.dumps([part if isinstance(part, int) else str(part) for part in place], separators=(",", ":"))
+    return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
+
+
+def _narrowed(item: Any, fields: str | None) -> Any:
+    if fields is None:
+        return item
+    wanted = [name.strip() for name in fields.split(",") if name.strip()]
+    unknown = [name for name in wanted if name not in item]
+    if unknown:
+        raise FieldUnknown(f"There is no {unknown[0]!r}; there are {', '.join(item)}.", where="fields")
+    return {name: item[name] for name in wanted}

@@ -1,0 +1,164 @@
+"""Errors as ``application/problem+json`` (RFC 9457), with the codes of the catalogue.
+
+An error says what a caller can use: its code, the field or place, what to do. Of a fault of ours it says the code and
+the request's id, and nothing of how it came about; that is in the log.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from http import HTTPStatus
+from typing import Any
+
+import structlog
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.exceptions import HTTPException
+from starlette.responses import JSONResponse, Response
+
+from proctor.database.errors import DatabaseUnavailable
+from proctor.kernel.errors import ProctorError, UsageError
+
+__all__ = ["PROBLEMS", "Problem", "answer", "install"]
+
+_log = structlog.get_logger(__name__)
+
+_NOT_FOUND = (
+    *("run-set-unknown", "attempt-unknown", "suite-unknown", "series-unknown", "label-unknown", "task-unknown"),
+    *("user-unknown", "key-unknown", "state-missing", "artifact-unknown", "not-blocked"),
+)
+_CONFLICT = (
+    *("name-taken", "last-owner", "request-running"),
+    *("run-set-moved", "run-set-ended", "run-set-runs", "run-set-imported"),
+)
+_STATUS: Mapping[str, int] = {
+    **dict.fromkeys(_NOT_FOUND, 404),
+    **dict.fromkeys(_CONFLICT, 409),
+    "unauthenticated": 401,
+    "forbidden": 403,
+    "link": 403,
+    "setup-done": 403,
+    "user-changed": 412,
+    "too-large": 413,
+    "rate-limited": 429,
+    "database-unavailable": 503,
+    "timeout": 504,
+}
+"""By code; any other usage error is 422, any other fault 500."""
+_BUSY = "The server can't do that now."
+_RETRY_SEC: Mapping[int, int] = {409: 1, 429: 1, 503: 5}
+
+
+class Problem(BaseModel):
+    """What went wrong."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "type": "about:blank",
+                    "title": "Not Found",
+                    "status": 404,
+                    "code": "run-set-unknown",
+                    "detail": "There is no run set 'nightly'.",
+                    "where": None,
+                    "remedy": "`proctor status` lists them.",
+                    "request_id": "0198c2f0c0de7000a1b2c3d4e5f60718",
+                    "errors": [],
+                }
+            ]
+        }
+    )
+
+    type: str = "about:blank"
+    title: str = Field(description="The HTTP status in words.")
+    status: int
+    code: str = Field(description="Stable; docs/reference/errors.md lists all.")
+    detail: str = Field(description="What happened, for a reader.")
+    where: str | None = Field(default=None, description="The field or file it is about.")
+    remedy: str | None = Field(default=None, description="What to do.")
+    request_id: str = Field(description="Also in the header X-Request-Id, and in the server's log.")
+    errors: list[dict[str, str]] = Field(default=[], description="Each field that is wrong, where several may be.")
+
+
+PROBLEMS: dict[int | str, dict[str, Any]] = {
+    status: {"model": Problem, "content": {"application/problem+json": {}}, "description": HTTPStatus(status).phrase}
+    for status in (400, 401, 403, 404, 409, 412, 413, 422, 429, 503, 504)
+}
+"""Of every route's description: what it may answer instead."""
+
+
+def install(app: FastAPI) -> None:
+    """Have an app tell its errors so."""
+    app.add_exception_handler(ProctorError, _of_ours)
+    app.add_exception_handler(RequestValidationError, _of_validation)
+    app.add_exception_handler(HTTPException, _of_http)
+
+
+def answer(request: Request, error: ProctorError) -> Response:
+    """An error of ours as a response."""
+    status = _STATUS.get(error.code, 422 if isinstance(error, UsageError) else 500)
+    if isinstance(error, DatabaseUnavailable):
+        status = 503
+    if status >= 500:
+        _log.error("request.failed", code=error.code, error=str(error), path=request.url.path)
+        return _problem(request, status, code=error.code, detail="A fault of ours." if status == 500 else _BUSY)
+    return _problem(request, status, code=error.code, detail=error.message, where=error.where, remedy=error.fix or None)
+
+
+def fault(request: Request) -> Response:
+    """What nobody foresaw; the log has it."""
+    return _problem(request, 500, code="own-fault", detail="A fault of ours.")
+
+
+def _of_ours(request: Request, error: Exception) -> Response:
+    assert isinstance(error, ProctorError)
+    return answer(request, error)
+
+
+def _of_validation(request: Request, error: Exception) -> Response:
+    """What is wrong with each field, without its value: it may be a secret."""
+    assert isinstance(error, RequestValidationError)
+    errors = [{"where": _place(one["loc"]), "detail": str(one["msg"])} for one in error.errors()]
+    first = errors[0] if errors else {"where": "", "detail": "The request can't be read."}
+    return _problem(
+        request, 422, code="request-invalid", detail=first["detail"], where=first["where"] or None, errors=errors
+    )
+
+
+def _place(location: Sequence[int | str]) -> str:
+    return ".".join(str(part) for part in location)
+
+
+def _of_http(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    code = {404: "not-found", 405: "method-not-allowed"}.get(error.status_code, "request-invalid")
+    return _problem(request, error.status_code, code=code, detail=str(error.detail), headers=error.headers)
+
+
+def _problem(
+    request: Request,
+    status: int,
+    *,
+    code: str,
+    detail: str,
+    where: str | None = None,
+    remedy: str | None = None,
+    errors: Sequence[dict[str, str]] = (),
+    headers: Mapping[str, str] | None = None,
+) -> Response:
+    body = Problem(
+        title=HTTPStatus(status).phrase,
+        status=status,
+        code=code,
+        detail=detail,
+        where=where,
+        remedy=remedy,
+        request_id=getattr(request.state, "request_id", ""),
+        errors=list(errors),
+    )
+    more = {"Retry-After": str(_RETRY_SEC[status])} if status in _RETRY_SEC else {}
+    if status == 401:
+        more["WWW-Authenticate"] = 'Bearer realm="proctor"'
+    return JSONResponse(body.model_dump(), status, {**(headers or {}), **more}, media_type="application/problem+json")

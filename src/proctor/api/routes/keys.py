@@ -1,0 +1,138 @@
+"""API keys: one's own, and for whoever keeps users everybody's."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Annotated
+from uuid import UUID
+
+from fastapi import APIRouter, Query, Response
+from fastapi.responses import JSONResponse
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
+from sqlalchemy import Connection
+
+from proctor.api.asking import Asked, needs
+from proctor.api.idempotency import Repeatable
+from proctor.api.lists import DEFAULT_PAGE, Fields, Limit, Page, PageCursor, page_of, place_of
+from proctor.identity import api_keys
+from proctor.identity.api_keys import LONGEST_OVERLAP, OVERLAP, ApiKey, IssuedKey, NewKey
+from proctor.identity.errors import KeyUnknown
+from proctor.identity.permissions import Permission, outranks
+from proctor.identity.principals import permitted
+from proctor.identity.users import find_user
+
+__all__ = ["router"]
+
+router = APIRouter(tags=["identity"], route_class=Repeatable)
+
+
+class KeyCreation(BaseModel):
+    """What key is to be made."""
+
+    model_config = ConfigDict(
+        extra="forbid", json_schema_extra={"examples": [{"name": "nightly CI", "scopes": ["runs:read", "runs:write"]}]}
+    )
+
+    name: str = Field(min_length=1, max_length=100, description="What it is for.")
+    user: UUID | None = Field(default=None, description="Whose it is; one's own without.")
+    scopes: list[Permission] | None = Field(
+        default=None, description="What it is narrowed to; its user's role without."
+    )
+    expires_at: AwareDatetime | None = Field(default=None, description="Never without.")
+
+
+class KeyRotation(BaseModel):
+    """How long the old key still works."""
+
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"overlap_sec": 3600}]})
+
+    overlap_sec: float = Field(default=OVERLAP.total_seconds(), ge=0, le=LONGEST_OVERLAP.total_seconds())
+
+
+@router.get("/keys", response_model=Page[ApiKey])
+def list_keys(
+    asked: Annotated[Asked, needs(Permission.SELF)],
+    user: Annotated[UUID | None, Query(description="Whose; one's own without the permission for others.")] = None,
+    limit: Limit = DEFAULT_PAGE,
+    cursor: PageCursor = None,
+    fields: Fields = None,
+) -> Response:
+    """Keys without their secrets: everybody's for whoever keeps users, else one's own."""
+    (after,) = place_of(cursor, UUID) or (None,)
+    whose = user if _keeps_users(asked) else asked.principal.user
+    found = asked.server.database.as_tenant(
+        asked.tenant, lambda c: api_keys.list_keys(c, asked.tenant, user=whose, after=after, limit=limit)
+    )
+    return JSONResponse(page_of(found, limit=limit, place=lambda key: [key.id], fields=fields))
+
+
+@router.post("/keys", status_code=201)
+def create_key(asked: Annotated[Asked, needs(Permission.SELF)], body: KeyCreation) -> IssuedKey:
+    """Make a key. Its text, `secret`, is told this once."""
+    new = NewKey(user=body.user or asked.principal.user, name=body.name, scopes=body.scopes, expires_at=body.expires_at)
+
+    def work(connection: Connection) -> IssuedKey:
+        may = _may(connection, asked, new.user)
+        scopes = _narrowed(asked, new)
+        narrowed = NewKey(user=new.user, name=new.name, scopes=scopes, expires_at=new.expires_at)
+        return api_keys.issue_key(connection, asked.tenant, asked.actor, narrowed, may=may, secret=asked.server.secret)
+
+    return asked.server.database.as_tenant(asked.tenant, work)
+
+
+@router.post("/keys/{key}/rotate", status_code=201)
+def rotate_key(asked: Annotated[Asked, needs(Permission.SELF)], key: UUID, body: KeyRotation) -> IssuedKey:
+    """A new key in its place; the old one works for a while longer."""
+
+    def work(connection: Connection) -> IssuedKey:
+        _refuse_others(connection, asked, key)
+        overlap = timedelta(seconds=body.overlap_sec)
+        return api_keys.rotate_key(
+            connection, asked.tenant, asked.actor, key, secret=asked.server.secret, overlap=overlap
+        )
+
+    return asked.server.database.as_tenant(asked.tenant, work)
+
+
+@router.delete("/keys/{key}")
+def revoke_key(asked: Annotated[Asked, needs(Permission.SELF)], key: UUID) -> ApiKey:
+    """From now on it opens nothing."""
+
+    def work(connection: Connection) -> ApiKey:
+        _refuse_others(connection, asked, key)
+        return api_keys.revoke_key(connection, asked.tenant, asked.actor, key)
+
+    return asked.server.database.as_tenant(asked.tenant, work)
+
+
+def _keeps_users(asked: Asked) -> bool:
+    return Permission.USERS_WRITE in asked.principal.permissions
+
+
+def _refuse_others(connection: Connection, asked: Asked, key: UUID) -> None:
+    """Raises ``KeyUnknown`` for a key of somebody that one may not keep keys of."""
+    found = api_keys.find_key(connection, asked.tenant, key)
+    if found.user_id == asked.principal.user:
+        return
+    owner = find_user(connection, asked.tenant, found.user_id)
+    if not _keeps_users(asked) or outranks(owner.role, asked.principal.role):
+        raise KeyUnknown()
+
+
+def _may(connection: Connection, asked: Asked, user: UUID) -> frozenset[Permission]:
+    """What both may. Raises ``Forbidden`` for a user above one's own role, ``UserUnknown``."""
+    if user == asked.principal.user:
+        return asked.principal.permissions
+    asked.principal.require(Permission.USERS_WRITE)
+    other = find_user(connection, asked.tenant, user)
+    if outranks(other.role, asked.principal.role):
+        raise KeyUnknown()
+    return permitted(other.role, None, administrator=other.administrator) & asked.principal.permissions
+
+
+def _narrowed(asked: Asked, new: NewKey) -> list[Permission] | None:
+    """A narrowed key makes none that is wider than itself."""
+    whole = permitted(asked.principal.role, None, administrator=asked.principal.administrator)
+    if new.scopes is not None or asked.principal.permissions == whole:
+        return None if new.scopes is None else list(new.scopes)
+    return sorted(asked.principal.permissions)

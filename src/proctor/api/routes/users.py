@@ -1,0 +1,108 @@
+"""Users and service accounts of the tenant."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+from uuid import UUID
+
+from fastapi import APIRouter, Header, Response
+from fastapi.responses import JSONResponse
+from pydantic import BaseModel, ConfigDict, Field
+
+from proctor.api.asking import Asked, needs
+from proctor.api.idempotency import Repeatable
+from proctor.api.lists import DEFAULT_PAGE, Fields, Limit, Page, PageCursor, page_of, place_of
+from proctor.identity import users
+from proctor.identity.errors import UserChanged
+from proctor.identity.permissions import Permission, Role
+from proctor.identity.users import NewUser, User
+
+__all__ = ["router"]
+
+router = APIRouter(tags=["identity"], route_class=Repeatable)
+
+
+class UserCreation(BaseModel):
+    """Who is to be made."""
+
+    model_config = ConfigDict(
+        extra="forbid", json_schema_extra={"examples": [{"name": "bob@example.org", "role": "member"}]}
+    )
+
+    name: str = Field(min_length=1, max_length=255, description="An e-mail address; of a service account, a name.")
+    role: Role
+    kind: Literal["person", "service"] = "person"
+
+
+class UserChange(BaseModel):
+    """What is to be changed."""
+
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"role": "admin"}, {"disabled": True}]})
+
+    role: Role | None = None
+    disabled: bool | None = None
+
+
+@router.get("/users", response_model=Page[User])
+def list_users(
+    asked: Annotated[Asked, needs(Permission.USERS_READ)],
+    limit: Limit = DEFAULT_PAGE,
+    cursor: PageCursor = None,
+    fields: Fields = None,
+) -> Response:
+    """The tenant's users, in the order in which they were made."""
+    (after,) = place_of(cursor, UUID) or (None,)
+    found = asked.server.database.as_tenant(
+        asked.tenant, lambda c: users.list_users(c, asked.tenant, after=after, limit=limit)
+    )
+    return JSONResponse(page_of(found, limit=limit, place=lambda user: [user.id], fields=fields))
+
+
+@router.post("/users", status_code=201)
+def create_user(asked: Annotated[Asked, needs(Permission.USERS_WRITE)], body: UserCreation) -> User:
+    """Make a user, of no higher role than one's own."""
+    new = NewUser(name=body.name, role=body.role, kind=body.kind)
+    return asked.server.database.as_tenant(
+        asked.tenant, lambda c: users.create_user(c, asked.tenant, asked.actor, new, by=asked.principal.role)
+    )
+
+
+@router.get("/users/{user}")
+def show_user(asked: Annotated[Asked, needs(Permission.USERS_READ)], user: UUID, response: Response) -> User:
+    """One user. Its ETag is the version that a change may name as If-Match."""
+    found = asked.server.database.as_tenant(asked.tenant, lambda c: users.find_user(c, asked.tenant, user))
+    response.headers["ETag"] = f'"{found.version}"'
+    return found
+
+
+@router.patch("/users/{user}")
+def change_user(
+    asked: Annotated[Asked, needs(Permission.USERS_WRITE)],
+    user: UUID,
+    body: UserChange,
+    if_match: Annotated[str | None, Header(description="The ETag that the change was decided by.")] = None,
+) -> User:
+    """Give a user another role, or no way in any more. One owner always stays."""
+    return asked.server.database.as_tenant(
+        asked.tenant,
+        lambda c: users.change_user(
+            c,
+            asked.tenant,
+            asked.actor,
+            user,
+            by=asked.principal.role,
+            role=body.role,
+            disabled=body.disabled,
+            version=_version(if_match),
+        ),
+    )
+
+
+def _version(tag: str | None) -> int | None:
+    """Raises ``UserChanged`` for a tag that no user ever had."""
+    if tag is None or tag == "*":
+        return None
+    number = tag.strip('"')
+    if not number.isdigit() or len(number) > 9:
+        raise UserChanged()
+    return int(number)

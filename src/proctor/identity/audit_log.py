@@ -1,0 +1,73 @@
+"""The audit log: who did what that matters to security. It is only ever added to, in the transaction of the deed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from uuid import UUID
+
+from sqlalchemy import Connection, insert, select
+
+from proctor.identity.models import security_event
+from proctor.kernel.canonical import Json
+
+__all__ = ["Action", "Actor", "AuditEntry", "entries", "note"]
+
+
+class Action(StrEnum):
+    """What is written down."""
+
+    SETUP_DONE = "setup.done"
+    TENANT_CREATED = "tenant.created"
+    USER_CREATED = "user.created"
+    USER_CHANGED = "user.changed"
+    KEY_CREATED = "key.created"
+    KEY_ROTATED = "key.rotated"
+    KEY_REVOKED = "key.revoked"
+    ACCESS_REFUSED = "access.refused"
+    EXPORTED = "data.exported"
+    IMPORTED = "data.imported"
+    RUN_SET_STARTED = "run-set.started"
+    RUN_SET_CONTROLLED = "run-set.controlled"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Actor:
+    """Who did it, and with which request."""
+
+    user: UUID | None = None
+    key: UUID | None = None
+    request_id: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class AuditEntry:
+    """One entry, as it is kept."""
+
+    seq: int
+    at: datetime
+    action: str
+    actor: UUID | None
+    key_id: UUID | None
+    target: str
+    detail: Mapping[str, Json]
+    request_id: str
+
+
+def note(connection: Connection, tenant: UUID, actor: Actor, action: Action, target: str, **detail: Json) -> None:
+    """Write one down. ``detail`` never holds a secret."""
+    values = {"tenant_id": tenant, "action": action.value, "target": target, "detail": detail}
+    who = {"actor": actor.user, "key_id": actor.key, "request_id": actor.request_id}
+    connection.execute(insert(security_event).values(**values, **who))
+
+
+def entries(connection: Connection, tenant: UUID, *, after: int = 0, limit: int = 100) -> list[AuditEntry]:
+    """A page, oldest first, of those numbered above ``after``."""
+    table = security_event
+    found = connection.execute(
+        select(table).where(table.c.tenant_id == tenant, table.c.seq > after).order_by(table.c.seq).limit(limit)
+    )
+    fields = AuditEntry.__dataclass_fields__
+    return [AuditEntry(**{name: getattr(row, name) for name in fields}) for row in found]
