@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from importlib.metadata import version
 
 import anyio.to_thread
-from fastapi import FastAPI
+from fastapi import APIRouter, FastAPI
 
 from proctor.api import problems
 from proctor.api.etags import ETags
@@ -16,9 +16,14 @@ from proctor.api.routes import attempts, audit_log, health, keys, me, run_sets, 
 from proctor.app import Server
 from proctor.database.engine import POOL_OVERFLOW, POOL_SIZE
 
-__all__ = ["PREFIX", "create_app"]
+__all__ = ["PREFIX", "ROUTERS", "create_app"]
 
 PREFIX = "/api/v1"
+ROUTERS: tuple[tuple[str, APIRouter], ...] = (
+    ("", health.router),
+    *((PREFIX, part.router) for part in (setup, me, users, keys, tenants, audit_log, suites, run_sets, attempts)),
+)
+"""Everything that is served, and below which path."""
 _DESCRIPTION = """Evaluates AI coding agents: every cell accounted for, every failure with a cause.
 
 Every request but those under *open* carries an API key as `Authorization: Bearer KEY`. Errors are
@@ -40,9 +45,8 @@ def create_app(server: Server, limits: Limits | None = None) -> FastAPI:
     )
     app.state.server = server
     problems.install(app)
-    app.include_router(health.router)
-    for part in (setup, me, users, keys, tenants, audit_log, suites, run_sets, attempts):
-        app.include_router(part.router, prefix=PREFIX, responses=problems.PROBLEMS)
+    for prefix, router in ROUTERS:
+        app.include_router(router, prefix=prefix, responses=problems.PROBLEMS)
     app.add_middleware(ETags)
     app.add_middleware(RequestGuard, limits=limits or Limits())
     return app

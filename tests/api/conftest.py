@@ -1,0 +1,117 @@
+"""A server over the test database, asked as its users ask; two tenants that must never see each other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import pytest
+from fastapi import FastAPI
+from fastapi.testclient import TestClient
+from httpx2 import Response
+
+from proctor.api import create_app
+from proctor.api.middleware import Limits
+from proctor.app import Server
+from proctor.database.engine import Database
+from proctor.identity.audit_log import Actor
+from proctor.identity.permissions import Role
+from proctor.identity.service import tenant_id
+from proctor.identity.setup import found_tenant
+from proctor.kernel.ids import new_id
+from proctor.objects.store import ObjectStore
+from proctor.settings import Settings
+
+SECRET = b"a secret of the tests' own, 32 bytes or more"
+API = "/api/v1"
+
+
+@dataclass
+class Asker:
+    """Somebody with an API key."""
+
+    http: TestClient
+    key: str | None = field(repr=False)
+
+    def __call__(self, method: str, path: str, body: Any = None, **headers: str) -> Response:
+        said = {} if self.key is None else {"Authorization": f"Bearer {self.key}"}
+        kept = {name.replace("_", "-"): value for name, value in headers.items()}
+        return self.http.request(method, f"{API}/{path}", json=body, headers={**said, **kept})
+
+    def get(self, path: str, code: int = 200) -> Any:
+        return self._checked(self("GET", path), code)
+
+    def post(self, path: str, body: Any = None, code: int = 201, **headers: str) -> Any:
+        return self._checked(self("POST", path, body, **headers), code)
+
+    @staticmethod
+    def _checked(response: Response, code: int) -> Any:
+        assert response.status_code == code, response.text
+        return response.json()
+
+
+@dataclass
+class Tenant:
+    """A tenant with a key for each role."""
+
+    id: UUID
+    name: str
+    http: TestClient
+    owner_key: str
+
+    def __post_init__(self) -> None:
+        self.owner = Asker(self.http, self.owner_key)
+        self._askers = {Role.OWNER: self.owner}
+
+    def as_role(self, role: Role) -> Asker:
+        """Somebody of that role, made when first asked for."""
+        if role not in self._askers:
+            user = self.owner.post("users", {"name": f"{role.value}@{self.name}.example", "role": role.value})
+            key = self.owner.post("keys", {"name": "test", "user": user["id"]})
+            self._askers[role] = Asker(self.http, key["secret"])
+        return self._askers[role]
+
+
+@pytest.fixture
+def server(database: Database, objects: ObjectStore, tmp_path: Path) -> Server:
+    return Server(settings=Settings(home=tmp_path / "home"), database=database, objects=objects, secret=SECRET)
+
+
+@pytest.fixture
+def app(server: Server) -> FastAPI:
+    return create_app(server, Limits(per_second=1e6, burst=1_000_000))
+
+
+@pytest.fixture
+def http(app: FastAPI) -> Iterator[TestClient]:
+    with TestClient(app, raise_server_exceptions=False) as client:
+        yield client
+
+
+def new_tenant(server: Server, http: TestClient, *, administrator: bool = False) -> Tenant:
+    name = f"t-{new_id().hex}"
+    founded = server.database.as_tenant(
+        tenant_id(name),
+        lambda c: found_tenant(
+            c, SECRET, Actor(), name=name, owner=f"owner@{name}.example", administrator=administrator
+        ),
+    )
+    return Tenant(id=founded.tenant, name=name, http=http, owner_key=founded.issued.secret)
+
+
+@pytest.fixture
+def acme(server: Server, http: TestClient) -> Tenant:
+    return new_tenant(server, http)
+
+
+@pytest.fixture
+def rival(server: Server, http: TestClient) -> Tenant:
+    return new_tenant(server, http)
+
+
+@pytest.fixture
+def nobody(http: TestClient) -> Asker:
+    return Asker(http, None)

@@ -1,0 +1,84 @@
+"""Every route of the API, and how a test asks it: a route without an entry here fails the tests.
+
+``{thing}`` in a path is one of the things that the world of the isolation suite has; a body may name things too.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.routing import APIRoute
+
+from proctor.api.app import ROUTERS
+
+OPEN: dict[str, str] = {
+    "GET /healthz": "a supervisor has no key",
+    "GET /readyz": "a supervisor has no key",
+    "POST /api/v1/setup": "there is no key yet; the one-time link's token is asked for",
+}
+
+
+@dataclass(frozen=True)
+class Probe:
+    """How a route is asked for a thing. ``things``: path parameters and what of the world they name."""
+
+    things: dict[str, str] = field(default_factory=dict)
+    body: Any = None
+    query: str = ""
+
+
+_RUN_SET = {"run_set": "run_set"}
+_ATTEMPT = {"attempt": "attempt"}
+
+PROBES: dict[str, Probe] = {
+    "GET /api/v1/me": Probe(),
+    "GET /api/v1/users": Probe(),
+    "POST /api/v1/users": Probe(body={"name": "new@example.org", "role": "viewer"}),
+    "GET /api/v1/users/{user}": Probe({"user": "user"}),
+    "PATCH /api/v1/users/{user}": Probe({"user": "user"}, {"role": "viewer"}),
+    "GET /api/v1/keys": Probe(),
+    "POST /api/v1/keys": Probe(body={"name": "new", "user": "{user}"}),
+    "POST /api/v1/keys/{key}/rotate": Probe({"key": "key"}, {}),
+    "DELETE /api/v1/keys/{key}": Probe({"key": "key"}),
+    "POST /api/v1/tenants": Probe(body={"name": "another", "owner": "o@example.org"}),
+    "GET /api/v1/audit-log": Probe(),
+    "GET /api/v1/suites": Probe(),
+    "GET /api/v1/suites/{suite}": Probe({"suite": "suite"}),
+    "GET /api/v1/labels/suites": Probe(),
+    "PUT /api/v1/labels/suites/{label}": Probe({"label": "suite_label"}, {"suite": "{suite}"}),
+    "GET /api/v1/run-sets": Probe(),
+    "GET /api/v1/run-sets/{run_set}": Probe(_RUN_SET),
+    "GET /api/v1/run-sets/{run_set}/leaderboard": Probe(_RUN_SET),
+    "GET /api/v1/run-sets/{run_set}/cells": Probe(_RUN_SET),
+    "GET /api/v1/run-sets/{run_set}/profiles": Probe(_RUN_SET),
+    "GET /api/v1/run-sets/{run_set}/running": Probe(_RUN_SET),
+    "GET /api/v1/run-sets/{run_set}/stalled": Probe(_RUN_SET),
+    "GET /api/v1/run-sets/{run_set}/gate": Probe(_RUN_SET),
+    "POST /api/v1/run-sets/{run_set}/pause": Probe(_RUN_SET),
+    "POST /api/v1/run-sets/{run_set}/cancel": Probe(_RUN_SET),
+    "GET /api/v1/series/{series}/history": Probe({"series": "series"}),
+    "GET /api/v1/comparisons": Probe(query="side={run_set}:planted-profile&side={run_set}:planted-other"),
+    "GET /api/v1/labels/run-sets": Probe(),
+    "PUT /api/v1/labels/run-sets/{label}": Probe({"label": "run_set_label"}, {"run_set": "{run_set}"}),
+    "GET /api/v1/attempts/{attempt}": Probe(_ATTEMPT),
+    "GET /api/v1/attempts/{attempt}/log": Probe(_ATTEMPT),
+    "GET /api/v1/attempts/{attempt}/artifacts/{name}": Probe({**_ATTEMPT, "name": "artifact"}),
+}
+
+
+def routes_of(app: FastAPI) -> list[tuple[str, APIRoute]]:
+    """Each route's method and path, as the tables here name it. Nothing is served beside them."""
+    found = [
+        (f"{method} {prefix}{route.path.replace(':path', '')}", route)
+        for prefix, router in ROUTERS
+        for route in router.routes
+        if isinstance(route, APIRoute)
+        for method in sorted(route.methods)
+    ]
+    assert len(app.routes) == len(ROUTERS) + 1, "beside the routers there is the OpenAPI document alone"
+    assert all(isinstance(route, APIRoute) for _, router in ROUTERS for route in router.routes)
+    served = {f"{method.upper()} {path}" for path, item in app.openapi()["paths"].items() for method in item}
+    assert {name for name, _ in found} == served
+    return found

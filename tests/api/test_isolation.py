@@ -1,0 +1,125 @@
+"""Two tenants: of what the one has, the other reads nothing, changes nothing and learns nothing.
+
+Learning nothing: an id of somebody else's and one of nothing at all get the same answer, byte for byte but for the id
+itself and the request's own. Every route is asked; a new one without a probe fails ``test_permissions``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from proctor.database.engine import Database
+from proctor.objects.store import ObjectStore
+from tests.api.conftest import Tenant
+from tests.api.routes import PROBES
+from tests.api.test_permissions import NOWHERE, ask
+from tests.bench import Bench, write_tasks
+
+RUN_SET = """
+name = "planted-run-set"
+suite = "planted-suite"
+[execution]
+sandbox = "local"
+[[profiles]]
+name = "planted-profile"
+series = "planted-series"
+agent = "oracle"
+[[profiles]]
+name = "planted-other"
+agent = "noop"
+"""
+
+
+@pytest.fixture
+def planted(acme: Tenant, database: Database, objects: ObjectStore, bench: Bench, tmp_path) -> dict[str, str]:  # type: ignore[no-untyped-def]
+    """One of everything that a tenant has."""
+    own = Bench(database=database, tenant=acme.id, objects=objects, folder=tmp_path, owner=bench.owner)
+    write_tasks(tmp_path / "planted-suite", 2)
+    row = own.run(RUN_SET)
+    suite = acme.owner.get("suites")["items"][0]["suite_id"]
+    assert acme.owner("PUT", "labels/suites/planted-label", {"suite": suite}).status_code == 200
+    assert acme.owner("PUT", "labels/run-sets/planted-mark", {"run_set": str(row.id)}).status_code == 200
+    cells = acme.owner.get(f"run-sets/{row.id}/cells")["items"]
+    attempt = cells[0]["attempt"]
+    artifacts = acme.owner.get(f"attempts/{attempt}")["attempt"]["artifacts"]
+    user = acme.owner.post("users", {"name": "planted@example.org", "role": "member"})
+    key = acme.owner.post("keys", {"name": "planted-key", "user": user["id"]})
+    return {
+        "user": user["id"],
+        "key": key["key"]["id"],
+        "suite": suite,
+        "suite_label": "planted-label",
+        "run_set": str(row.id),
+        "run_set_label": "planted-mark",
+        "series": "planted-series",
+        "attempt": attempt,
+        "artifact": artifacts[0]["name"] if artifacts else "x",
+    }
+
+
+def told(response: Any, things: dict[str, str]) -> tuple[Any, ...]:
+    """An answer without the ids that were asked for and the request's own."""
+    text = response.text.replace(response.headers["x-request-id"], "")
+    for name, value in things.items():
+        text = text.replace(value, f"<{name}>")
+    ignored = ("x-request-id", "content-length", "date")
+    return response.status_code, text, [pair for pair in response.headers.items() if pair[0] not in ignored]
+
+
+def test_the_owner_reaches_what_is_planted(acme: Tenant, planted: dict[str, str]) -> None:
+    """Or the rest of the suite would prove nothing."""
+    for name in [name for name in PROBES if name.startswith("GET ")]:
+        response = ask(acme.owner, name, PROBES[name], planted)
+        assert response.status_code == 200, f"{name}: {response.text}"
+
+
+@pytest.mark.parametrize("name", [name for name, probe in PROBES.items() if probe.things or "{" in probe.query])
+def test_a_foreign_thing_and_no_thing_are_the_same(
+    name: str, acme: Tenant, rival: Tenant, planted: dict[str, str]
+) -> None:
+    foreign, absent = (ask(rival.owner, name, PROBES[name], things) for things in (planted, NOWHERE))
+    assert foreign.status_code >= 400
+    assert told(foreign, planted) == told(absent, NOWHERE)
+
+
+def test_lists_hold_nothing_of_anybody_elses(rival: Tenant, planted: dict[str, str], acme: Tenant) -> None:
+    secrets = [*planted.values(), "planted", acme.name, str(acme.id)]
+    for name, probe in PROBES.items():
+        if name.startswith("GET ") and not probe.things and not probe.query:
+            text = ask(rival.owner, name, probe, planted).text
+            assert not [secret for secret in secrets if secret in text and secret != "x"], name
+
+
+def test_nothing_of_it_was_changed(acme: Tenant, rival: Tenant, planted: dict[str, str]) -> None:
+    before = {name: ask(acme.owner, name, PROBES[name], planted).text for name in PROBES if name.startswith("GET ")}
+    for name in [name for name in PROBES if not name.startswith("GET ")]:
+        ask(rival.owner, name, PROBES[name], planted)
+    after = {name: ask(acme.owner, name, PROBES[name], planted).text for name in before}
+    moving = {"GET /api/v1/keys", "GET /api/v1/audit-log"}  # a key in use says when
+    assert {name: text for name, text in after.items() if name not in moving} == {
+        name: text for name, text in before.items() if name not in moving
+    }
+
+
+def test_an_idempotency_key_is_its_users_own(acme: Tenant, rival: Tenant) -> None:
+    body = {"name": "same@example.org", "role": "viewer"}
+    first = acme.owner("POST", "users", body, idempotency_key="shared-word")
+    second = rival.owner("POST", "users", body, idempotency_key="shared-word")
+    assert first.json()["id"] != second.json()["id"]
+    assert "idempotency-replayed" not in second.headers
+
+
+def test_objects_lie_below_their_tenant(acme: Tenant, planted: dict[str, str], objects: ObjectStore) -> None:
+    keys = list(objects.list(""))
+    assert keys
+    assert [key for key in keys if not key.startswith(f"{acme.id}/")] == []
+
+
+def test_a_key_that_names_another_tenant_opens_nothing(acme: Tenant, rival: Tenant) -> None:
+    prefix, tenant, found, secret = acme.owner_key.split("_", 3)
+    forged = "_".join([prefix, rival.owner_key.split("_")[1], found, secret])
+    assert acme.http.get("/api/v1/me", headers={"Authorization": f"Bearer {forged}"}).status_code == 401
+    assert UUID(acme.owner.get("me")["tenant"]) == acme.id, tenant
