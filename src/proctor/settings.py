@@ -23,6 +23,7 @@ __all__ = [
     "docker_logins",
     "secret_values",
     "step_summary",
+    "stored_logins",
 ]
 
 
@@ -60,9 +61,15 @@ class Settings(BaseSettings):
     database_url: SecretStr | None = Field(default=None, description="A PostgreSQL of one's own, as proctor_app.")
     database_scheduler_url: SecretStr | None = Field(default=None, description="The same, as proctor_scheduler.")
     database_owner_url: SecretStr | None = Field(default=None, description="The same, as proctor_owner: upgrades.")
+    server: str | None = Field(default=None, description="The server that commands go to; 'local': none.")
+    api_key: SecretStr | None = Field(default=None, description="The key for it; unset: the stored one.")
     server_secret: SecretStr | None = Field(
         default=None, min_length=32, description="What keyed hashes are taken with; embedded: kept in the data folder."
     )
+    server_sandbox: Literal["local", "docker"] = Field(
+        default="local", description="What a server's workers run attempts in."
+    )
+    server_slots: int = Field(default=2, ge=1, le=1024, description="Attempts at once of one worker of a server.")
     objects_url: str | None = Field(default=None, description="s3:// or gs://; unset: a folder in the data folder.")
     sandbox_root: Path | None = Field(default=None, description="Where local sandboxes keep their files.")
     docker_runtime: str | None = Field(default=None, description="The engine's runtime for containers, such as runsc.")
@@ -144,6 +151,12 @@ def secret_values(names: Iterable[str]) -> tuple[dict[str, str], list[str]]:
 def clean_environment() -> dict[str, str]:
     """A minimal environment for programs Proctor starts on the host: nothing of the caller's leaks into them."""
     return {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LANG": "C.UTF-8"}
+
+
+def stored_logins() -> Path:
+    """The file in which ``proctor login`` keeps keys of servers."""
+    base = os.environ.get("XDG_CONFIG_HOME")
+    return (Path(base) if base else Path.home() / ".config") / "proctor" / "logins.json"
 
 
 def docker_logins() -> Path:

@@ -51,6 +51,18 @@ PROBES: dict[str, Probe] = {
     "GET /api/v1/run-sets": Probe(),
     "GET /api/v1/run-sets/{run_set}": Probe(_RUN_SET),
     "GET /api/v1/run-sets/{run_set}/leaderboard": Probe(_RUN_SET),
+    "POST /api/v1/run-sets/{run_set}/leaderboard": Probe(_RUN_SET, {}),
+    "GET /api/v1/run-sets/{run_set}/sides": Probe(_RUN_SET),
+    "POST /api/v1/run-sets": Probe(
+        body={
+            "spec": {"name": "x", "suite": "{suite}", "profiles": [{"name": "a", "agent": "noop"}]},
+            "spec_digest": "0" * 64,
+        }
+    ),
+    "POST /api/v1/run-sets/{run_set}/resume": Probe(_RUN_SET),
+    "GET /api/v1/references": Probe(query="reference={run_set}"),
+    "DELETE /api/v1/blocks/{scope}/{name}": Probe({"scope": "scope", "name": "provider"}),
+    "POST /api/v1/suites": Probe(query="label=x"),
     "GET /api/v1/run-sets/{run_set}/cells": Probe(_RUN_SET),
     "GET /api/v1/run-sets/{run_set}/profiles": Probe(_RUN_SET),
     "GET /api/v1/run-sets/{run_set}/running": Probe(_RUN_SET),

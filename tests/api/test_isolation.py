@@ -56,6 +56,8 @@ def planted(acme: Tenant, database: Database, objects: ObjectStore, bench: Bench
         "run_set_label": "planted-mark",
         "series": "planted-series",
         "attempt": attempt,
+        "scope": "provider",
+        "provider": "planted-lane",
         "artifact": artifacts[0]["name"] if artifacts else "x",
     }
 

@@ -21,6 +21,8 @@ NOWHERE = {
     "series": "no-such-series",
     "attempt": "01a22e2c-a2fa-78c5-aaf7-000000000004",
     "artifact": "no-artifact",
+    "scope": "provider",
+    "provider": "nobody",
 }
 """Ids of things that there are not."""
 
@@ -33,6 +35,8 @@ def declared(dependant: Dependant) -> list[Permission]:
 def filled(value: object, things: dict[str, str]) -> object:
     if isinstance(value, str):
         return value.format(**things)
+    if isinstance(value, list):
+        return [filled(item, things) for item in value]
     return {name: filled(item, things) for name, item in value.items()} if isinstance(value, dict) else value
 
 

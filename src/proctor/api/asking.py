@@ -13,7 +13,7 @@ from uuid import UUID
 from fastapi import Depends, Request
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
-from proctor.app import Server
+from proctor.app import Platform, Server
 from proctor.identity.audit_log import Actor
 from proctor.identity.authentication import authenticate
 from proctor.identity.errors import Unauthenticated
@@ -40,9 +40,14 @@ class Asked:
         return self.principal.tenant
 
     @property
-    def client(self) -> Client:
+    def platform(self) -> Platform:
         """The platform as this tenant sees it."""
-        return Client(self.server.platform(self.principal.tenant))
+        return self.server.platform(self.principal.tenant)
+
+    @property
+    def client(self) -> Client:
+        """What can be asked of it."""
+        return Client(self.platform)
 
     @property
     def actor(self) -> Actor:

@@ -39,7 +39,7 @@ def show_attempt(
         if save is not None:
             _save(opened, detail, save)
         if trajectory:
-            pass_on(opened.artifact(_artifact(detail, "trajectory.json")).decode() + "\n")
+            pass_on(opened.artifact(detail, _artifact(detail, "trajectory.json")).decode() + "\n")
         elif as_json:
             print_json(detail)
         else:
@@ -81,7 +81,7 @@ def _save(opened: Client, detail: AttemptDetail, folder: Path) -> None:
     with writing(folder):
         folder.mkdir(parents=True)
     for artifact in detail.attempt["artifacts"]:
-        opened.save_artifact(artifact, folder / Path(artifact["name"]).name)
+        opened.save_artifact(detail, artifact, folder / Path(artifact["name"]).name)
 
 
 def _artifact(detail: AttemptDetail, name: str) -> Mapping[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import json
 import sys
+from collections.abc import Sequence
 from typing import Annotated
 
 import typer
@@ -19,15 +20,18 @@ from proctor.cli import (
     database,
     export,
     gate,
+    identity,
     leaderboard,
     operate,
     profile,
     reclassify,
     regrade,
     run,
+    serve,
     suite,
     task,
 )
+from proctor.cli.output import choose_server
 
 __all__ = ["app", "main"]
 
@@ -57,8 +61,14 @@ def _version(wanted: bool) -> None:
 @app.callback()
 def options(
     version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print it.")] = False,
+    server: Annotated[
+        str | None,
+        typer.Option(metavar="URL", help="The server that the command goes to; 'local': this machine's own data."),
+    ] = None,
 ) -> None:
     """Evaluate coding agents: every cell accounted for, every failure with a cause."""
+    if server is not None:
+        choose_server(server)
 
 
 run.register(app)
@@ -72,6 +82,8 @@ reclassify.register(app)
 audit.register(app)
 export.register(app)
 operate.register(app)
+serve.register(app)
+identity.register(app)
 app.add_typer(attempt.app, name="attempt")
 app.add_typer(suite.app, name="suite")
 app.add_typer(task.app, name="task")
@@ -84,6 +96,7 @@ def main() -> None:
     from proctor.cli.faults import own_fault
 
     gc.set_threshold(COLLECT_AFTER)
+    sys.argv[1:] = _server_first(sys.argv[1:])
     as_json = "--json" in sys.argv
     try:
         if as_json:
@@ -93,6 +106,20 @@ def main() -> None:
         sys.exit(130)
     except Exception as error:  # noqa: BLE001  the last line of defence: a report instead of a traceback
         sys.exit(own_fault(error, as_json=as_json))
+
+
+def _server_first(arguments: Sequence[str]) -> list[str]:
+    """``--server URL`` may stand anywhere before ``--``; it is the option of all commands."""
+    ends = arguments.index("--") if "--" in arguments else len(arguments)
+    before, after = list(arguments[:ends]), list(arguments[ends:])
+    moved: list[str] = []
+    for place in reversed(range(len(before))):
+        if before[place].startswith("--server="):
+            moved[:0] = [before.pop(place)]
+        elif before[place] == "--server":
+            moved[:0] = before[place : place + 2]
+            del before[place : place + 2]
+    return [*moved, *before, *after]
 
 
 def _told_as_json() -> int:

@@ -16,7 +16,19 @@ if TYPE_CHECKING:
 
     from proctor.sdk.client import Client
 
-__all__ = ["AsJson", "ExitCode", "client", "counting", "err", "out", "print_json", "show", "told"]
+__all__ = [
+    "AsJson",
+    "ExitCode",
+    "choose_server",
+    "chosen_server",
+    "client",
+    "counting",
+    "err",
+    "out",
+    "print_json",
+    "show",
+    "told",
+]
 
 UNBROKEN: int = 100_000
 """Columns of an output that is no terminal: programs and editors break lines themselves."""
@@ -130,9 +142,23 @@ def _show_error(code: str, where: str | None, message: str, fix: str) -> None:
 
 @contextmanager
 def client(*, as_json: bool) -> Iterator[Client]:
-    """A client for one command, its errors told."""
+    """A client for one command of wherever it goes, its errors told."""
     with told(as_json=as_json):
-        from proctor.sdk.client import Client
+        from proctor.sdk.opening import open_client
 
-        with Client.open() as opened:
+        with open_client(chosen_server()) as opened:
             yield opened
+
+
+_CHOSEN: list[str] = []
+"""The server that this command line names, if it does."""
+
+
+def choose_server(server: str) -> None:
+    """Have this process's command go there."""
+    _CHOSEN[:] = [server]
+
+
+def chosen_server() -> str | None:
+    """What the command line says."""
+    return _CHOSEN[0] if _CHOSEN else None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import signal
 import threading
 from collections.abc import Iterator
@@ -110,9 +109,7 @@ def told_how_to_go_on(client: Client, run_set: RunSetRow) -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        newest = client.find(run_set.name).id == run_set.id
-        again = shlex.join(["proctor", "resume", run_set.name if newest else str(run_set.id)])
-        err().print(f"Interrupted. To go on: {again}", soft_wrap=True)
+        err().print(f"Interrupted. {client.how_to_go_on(run_set)}", soft_wrap=True)
         raise typer.Exit(ExitCode.INTERRUPTED) from None
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from uuid import UUID
 
+from sqlalchemy import Connection, select
 from sqlalchemy.dialects.postgresql import insert
 
 from proctor.database.engine import Database
@@ -12,7 +14,7 @@ from proctor.identity.models import tenant
 from proctor.kernel.errors import UsageError
 from proctor.kernel.ids import derived_id
 
-__all__ = ["TenantNameInvalid", "ensure_tenant", "tenant_id"]
+__all__ = ["TenantNameInvalid", "TenantRow", "ensure_tenant", "tenant_id", "tenants"]
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,62}")
 
@@ -37,3 +39,17 @@ def tenant_id(name: str) -> UUID:
     if _NAME.fullmatch(name) is None:
         raise TenantNameInvalid(where=repr(name))
     return derived_id("tenant", name)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TenantRow:
+    """A tenant as the installation knows it."""
+
+    id: UUID
+    name: str
+
+
+def tenants(connection: Connection) -> list[TenantRow]:
+    """Every tenant, in a scheduler's transaction: the planner looks after all of them."""
+    rows = connection.execute(select(tenant.c.tenant_id, tenant.c.name).order_by(tenant.c.created_at))
+    return [TenantRow(id=row.tenant_id, name=row.name) for row in rows]

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import difflib
 import re
+import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -30,14 +31,14 @@ from proctor.engine.numbers import Counts
 from proctor.engine.planning import RunSetRow
 from proctor.engine.resolving import Resolved, resolve, resolve_suite
 from proctor.engine.service import OnMoved, Opened, Rehearsal, Selection, task_digests
-from proctor.engine.spec import Gate, RunSetSpec, check_spec, read_spec, spec_document
+from proctor.engine.spec import Gate, RunSetSpec, read_spec
 from proctor.headroom import too_large_words
-from proctor.kernel.canonical import digest
 from proctor.kernel.errors import UsageError
 from proctor.kernel.paths import writing
 from proctor.objects.store import StoredObject
 from proctor.sandboxes.errors import SandboxError
 from proctor.sandboxes.interfaces import SandboxBackend, Snapshot
+from proctor.sdk.requests import spec_of_tasks
 from proctor.settings import Settings, secret_values
 from proctor.suites.loading import load_suite, tasks_further_down
 from proctor.suites.references import check_label
@@ -134,11 +135,7 @@ class Client:
         self, tasks: str, agents: Sequence[str], *, trials: int, concurrency: int | None = None, fresh: bool = False
     ) -> Prepared:
         """A run set without a file: agents that need no settings over a folder or suite."""
-        name = re.sub(r"[^A-Za-z0-9._-]", "-", Path(tasks).name).lstrip("._-") or "run"
-        profiles = [{"name": agent, "agent": agent} for agent in agents]
-        document = {"name": name[:100], "suite": tasks, "trials": trials, "profiles": profiles}
-        spec = check_spec(document, where="--agent")
-        spec_digest = digest(spec_document(spec))
+        spec, spec_digest = spec_of_tasks(tasks, agents, trials=trials)
         with _placed(lambda field: "TASKS" if field == "suite" else "--agent"):
             return self._prepare(_at_once(spec, concurrency), spec_digest, Path.cwd(), fresh=fresh)
 
@@ -212,6 +209,11 @@ class Client:
         queued = self._platform.engine.resume(row.id)
         backend = self._platform.backend(spec.execution.sandbox)
         return RunSession(self._platform, self.find(str(row.id)), spec, backend, secrets), queued
+
+    def how_to_go_on(self, row: RunSetRow) -> str:
+        """What to say to whoever interrupts a run."""
+        newest = self.find(row.name).id == row.id
+        return f"To go on: {shlex.join(['proctor', 'resume', row.name if newest else str(row.id)])}"
 
     def pause(self, reference: str | None) -> RunSetRow:
         """Take a run set out of service; running cells finish."""
@@ -338,11 +340,11 @@ class Client:
         identity = self._read(lambda connection: reading.find_attempt(connection, tenant, reference))
         return self._read(lambda connection: reading.attempt_detail(connection, tenant, identity))
 
-    def artifact(self, artifact: Mapping[str, Any]) -> bytes:
-        """An attempt's artifact. Raises ``ObjectMissing``, ``ObjectDamaged``."""
+    def artifact(self, detail: reading.AttemptDetail, artifact: Mapping[str, Any]) -> bytes:
+        """An attempt's artifact, as its detail names it. Raises ``ObjectMissing``, ``ObjectDamaged``."""
         return self._platform.objects.read(_stored(artifact))
 
-    def save_artifact(self, artifact: Mapping[str, Any], path: Path) -> None:
+    def save_artifact(self, detail: reading.AttemptDetail, artifact: Mapping[str, Any], path: Path) -> None:
         """Write an attempt's artifact to a new file. Raises ``ObjectMissing``, ``ObjectDamaged``, ``PathUnusable``."""
         with writing(path):
             self._platform.objects.fetch(_stored(artifact), path)
@@ -352,7 +354,7 @@ class Client:
         detail = self.attempt(reference)
         for artifact in detail.attempt["artifacts"]:
             if artifact["name"] == "state.tar":
-                self.save_artifact(artifact, path)
+                self.save_artifact(detail, artifact, path)
                 return Snapshot(path=path, sha256=artifact["sha256"], size=artifact["size"])
         raise StateMissing(where=str(detail.attempt["id"]))
 

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from proctor.engine.service import OnMoved, Selection
+from proctor.engine.spec import RunSetSpec, check_spec, spec_document
+from proctor.kernel.canonical import digest
 from proctor.kernel.errors import UsageError
 
-__all__ = ["RunRequest"]
+__all__ = ["RunRequest", "spec_of_tasks"]
 
 
 class ChoiceConflict(UsageError):
@@ -44,3 +49,12 @@ class RunRequest:
     def selection(self) -> Selection:
         """Which cells to work on now."""
         return Selection(limit=self.limit, task_glob=self.task, only_owed=self.only_owed)
+
+
+def spec_of_tasks(tasks: str, agents: Sequence[str], *, trials: int) -> tuple[RunSetSpec, str]:
+    """A run set without a file, and what it is known by: agents that need no settings over a folder or suite."""
+    name = re.sub(r"[^A-Za-z0-9._-]", "-", Path(tasks).name).lstrip("._-") or "run"
+    profiles = [{"name": agent, "agent": agent} for agent in agents]
+    document = {"name": name[:100], "suite": tasks, "trials": trials, "profiles": profiles}
+    spec = check_spec(document, where="--agent")
+    return spec, digest(spec_document(spec))

@@ -66,9 +66,10 @@ def read_artifact(
 ) -> Response:
     """One artifact's bytes. They are a stranger's: a browser gets them as a download and never as a page."""
     client = asked.client
-    artifact = _artifact(client.attempt(attempt).attempt["artifacts"], name)
+    detail = client.attempt(attempt)
+    artifact = _artifact(detail.attempt["artifacts"], name)
     headers = {"Content-Disposition": "attachment", "X-Content-SHA256": artifact["sha256"]}
-    return Response(client.artifact(artifact), media_type="application/octet-stream", headers=headers)
+    return Response(client.artifact(detail, artifact), media_type="application/octet-stream", headers=headers)
 
 
 def _artifact(artifacts: list[Mapping[str, Any]], name: str) -> Mapping[str, Any]:

@@ -7,27 +7,37 @@ from uuid import UUID
 
 from fastapi import APIRouter, Path, Query, Response
 from fastapi.responses import JSONResponse
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from proctor.api.asking import Asked, needs
 from proctor.api.idempotency import Repeatable
 from proctor.api.lists import DEFAULT_PAGE, Fields, Limit, Page, PageCursor, page_of, place_of
-from proctor.engine.pairs import Comparison
+from proctor.engine.pairs import Comparison, Side, TaskCells, TaskKey
 from proctor.engine.planning import RunSetRow
 from proctor.engine.reading import CellRow, RunSetStatus, Stall
 from proctor.engine.spec import Gate
 from proctor.identity.audit_log import Action, note
 from proctor.identity.permissions import Permission
+from proctor.kernel.canonical import Json
 from proctor.sdk.client import Leaderboard
 from proctor.sdk.documents import document
+from proctor.sdk.requests import RunRequest
+from proctor.sdk.submissions import Submitted, submit
 from proctor.suites.service import Alias
 
 __all__ = ["router"]
 
 router = APIRouter(tags=["run sets"], route_class=Repeatable)
 RunSetReference = Annotated[str, Path(min_length=1, max_length=200, description="A name, an id, or its beginning.")]
+NEWEST = "~newest"
+"""Stands for the newest run set; no name looks like it."""
 _Reads = Annotated[Asked, needs(Permission.RUNS_READ)]
 _Writes = Annotated[Asked, needs(Permission.RUNS_WRITE)]
+
+
+def named(reference: str) -> str | None:
+    """A reference of a path as the client takes it."""
+    return None if reference == NEWEST else reference
 
 
 class CellsOfRunSet(BaseModel):
@@ -38,6 +48,67 @@ class CellsOfRunSet(BaseModel):
     next: str | None = Field(description="The cursor of the next page; null at the end.")
     profiles: dict[int, str]
     tasks: dict[str, str] = Field(description="Names by content digest, of this page's tasks.")
+
+
+class SideDocument(BaseModel):
+    """One profile of a run set with its tasks, each by its agent-visible and its verifier digest."""
+
+    reference: str
+    run_set: UUID
+    name: str
+    profile: str
+    configuration: str
+    document: dict[str, Any]
+    policy_version: str
+    tasks: list[tuple[TaskKey, TaskCells]]
+    cells: str
+
+
+class RunSetCreation(BaseModel):
+    """A run-set file as JSON, its suite by label or id, and how to go on."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={
+            "examples": [
+                {
+                    "spec": {"name": "nightly", "suite": "workshop", "profiles": [{"name": "noop", "agent": "noop"}]},
+                    "spec_digest": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+                }
+            ]
+        },
+    )
+
+    spec: dict[str, JsonValue] = Field(description="As docs/reference/run-set-file.md says.")
+    spec_digest: str = Field(pattern="^[0-9a-f]{64}$", description="sha256 of the file: the same file goes on.")
+    fresh: bool = Field(default=False, description="A new run set of new trials, nothing reused.")
+    go_on: bool = Field(default=False, description="Go on as resolved then, if it has moved.")
+    new: bool = Field(default=False, description="A new run set, if what it resolves to has moved.")
+    only_owed: bool = Field(default=False, description="Only cells that had an attempt and no verdict.")
+    limit: int | None = Field(default=None, ge=1, description="Work on at most so many cells now.")
+    task: str | None = Field(default=None, max_length=200, description="Work only on tasks whose name fits.")
+
+
+class Judging(BaseModel):
+    """By which gate a leaderboard is to be judged."""
+
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"gate": {"strict": 0.6}}]})
+
+    gate: Gate | None = Field(default=None, description="Other than the file's.")
+    must_compare: bool = Field(default=False, description="Refuse where the gate's `against` would be open.")
+
+
+class Resumed(BaseModel):
+    """A run set that goes on."""
+
+    run_set: RunSetRow
+    queued: int
+
+
+class Checked(BaseModel):
+    """Something that is as it should be."""
+
+    reference: str
 
 
 class LabelMove(BaseModel):
@@ -63,21 +134,45 @@ def list_run_sets(
     return JSONResponse(page_of(found, limit=limit, place=lambda row: [row.id], fields=fields))
 
 
+@router.post("/run-sets", status_code=202)
+def create_run_set(asked: _Writes, body: RunSetCreation) -> Submitted:
+    """Find or make the run set of a file, and queue what it owes. Safe to repeat: what is decided is not run again."""
+    request = RunRequest(
+        limit=body.limit, task=body.task, only_owed=body.only_owed, fresh=body.fresh, go_on=body.go_on, new=body.new
+    )
+    done = submit(asked.platform, body.spec, body.spec_digest, request)
+    _note(asked, Action.RUN_SET_STARTED, done.run_set, queued=done.queued)
+    return done
+
+
 @router.get("/run-sets/{run_set}")
 def show_run_set(asked: _Reads, run_set: RunSetReference) -> RunSetStatus:
     """One run set: its progress and what its cells wait for."""
-    return asked.client.status(run_set)
+    return asked.client.status(named(run_set))
 
 
 @router.get("/run-sets/{run_set}/leaderboard", response_model=Leaderboard)
-def show_leaderboard(
-    asked: _Reads,
-    run_set: RunSetReference,
-    strict: Annotated[float | None, Query(ge=0, le=1, description="Judge by this gate instead of the file's.")] = None,
-) -> Response:
+def show_leaderboard(asked: _Reads, run_set: RunSetReference) -> Response:
     """Strict, graded, coverage and bounds of each profile, with all that it takes to believe them."""
-    gate = None if strict is None else Gate(strict=strict)
-    return JSONResponse(document(asked.client.leaderboard(run_set, gate=gate)))
+    return JSONResponse(document(asked.client.leaderboard(named(run_set))))
+
+
+@router.post("/run-sets/{run_set}/leaderboard", response_model=Leaderboard)
+def judge_leaderboard(asked: _Reads, run_set: RunSetReference, body: Judging) -> Response:
+    """The same, judged by another gate. Nothing is written."""
+    board = asked.client.leaderboard(named(run_set), gate=body.gate, must_compare=body.must_compare)
+    return JSONResponse(document(board))
+
+
+@router.get("/run-sets/{run_set}/sides", response_model=list[SideDocument])
+def list_sides(asked: _Reads, run_set: RunSetReference) -> Response:
+    """The run set's profiles with the cells of each task by class: what comparisons and JUnit files are made of."""
+    return JSONResponse([_side(side) for side in asked.client.sides(named(run_set))])
+
+
+def _side(side: Side) -> Any:
+    plain = {name: document(getattr(side, name)) for name in SideDocument.model_fields if name != "tasks"}
+    return {**plain, "tasks": [[list(key), document(cells)] for key, cells in side.tasks.items()]}
 
 
 @router.get("/run-sets/{run_set}/cells", response_model=CellsOfRunSet)
@@ -94,11 +189,11 @@ def list_cells(
     """The run set's cells."""
     after = place_of(cursor, int, str, int, UUID)
     row, page, profiles, tasks = asked.client.cells(
-        run_set, outcome=outcome, profile=profile, task=task, after=after, limit=limit
+        named(run_set), outcome=outcome, profile=profile, task=task, after=after, limit=limit
     )
     told = page_of(page.cells, limit=limit, place=_place, fields=fields)
-    named = {cell.content_digest: tasks[cell.content_digest] for cell in page.cells}
-    return JSONResponse({"run_set": document(row), **told, "profiles": document(profiles), "tasks": named})
+    names = {cell.content_digest: tasks[cell.content_digest] for cell in page.cells}
+    return JSONResponse({"run_set": document(row), **told, "profiles": document(profiles), "tasks": names})
 
 
 def _place(cell: CellRow) -> list[object]:
@@ -108,43 +203,72 @@ def _place(cell: CellRow) -> list[object]:
 @router.get("/run-sets/{run_set}/profiles", response_model=list[dict[str, Any]])
 def list_profiles(asked: _Reads, run_set: RunSetReference) -> Response:
     """The run set's profiles with their configuration documents."""
-    return JSONResponse(document(asked.client.profiles(run_set)))
+    return JSONResponse(document(asked.client.profiles(named(run_set))))
 
 
 @router.get("/run-sets/{run_set}/running", response_model=list[dict[str, Any]])
 def list_running(asked: _Reads, run_set: RunSetReference) -> Response:
     """Attempts that run now, the longest-running first."""
-    return JSONResponse(document(asked.client.running(asked.client.find(run_set))))
+    return JSONResponse(document(asked.client.running(asked.client.find(named(run_set)))))
 
 
 @router.get("/run-sets/{run_set}/stalled")
 def list_stalled(asked: _Reads, run_set: RunSetReference) -> list[Stall]:
     """Attempts that have made no progress for the time that the settings say."""
-    return asked.client.stalled(asked.client.find(run_set))
+    return asked.client.stalled(asked.client.find(named(run_set)))
 
 
 @router.get("/run-sets/{run_set}/gate", response_model=Gate)
 def show_gate(asked: _Reads, run_set: RunSetReference) -> Gate:
     """The gate of the run set's file."""
-    return asked.client.gate(run_set)
+    return asked.client.gate(named(run_set))
+
+
+@router.get("/references")
+def check_reference(
+    asked: _Reads, reference: Annotated[str, Query(min_length=1, max_length=300, description="As for comparisons.")]
+) -> Checked:
+    """Whether a reference leads to a run set; 404 or 422 says why not."""
+    asked.client.check_reference(reference)
+    return Checked(reference=reference)
+
+
+@router.post("/run-sets/{run_set}/resume", status_code=202)
+def resume_run_set(asked: _Writes, run_set: RunSetReference) -> Resumed:
+    """Queue its owed cells again, dead letters too."""
+    row = asked.client.find(named(run_set))
+    queued = asked.platform.engine.resume(row.id)
+    after = asked.client.find(str(row.id))
+    _note(asked, Action.RUN_SET_CONTROLLED, after, how="resume")
+    return Resumed(run_set=after, queued=queued)
+
+
+@router.delete("/blocks/{scope}/{name:path}")
+def unblock(
+    asked: _Writes,
+    scope: Annotated[str, Path(max_length=20, description="provider, registry or node.")],
+    name: Annotated[str, Path(min_length=1, max_length=300)],
+) -> Checked:
+    """Let cells start again that wait for what a breaker closed, or somebody paused."""
+    asked.client.unblock(scope, name)
+    return Checked(reference=f"{scope} {name}")
 
 
 @router.post("/run-sets/{run_set}/pause")
 def pause_run_set(asked: _Writes, run_set: RunSetReference) -> RunSetRow:
     """Start no more of its cells; running ones finish."""
-    return _controlled(asked, asked.client.pause(run_set), "pause")
+    return _note(asked, Action.RUN_SET_CONTROLLED, asked.client.pause(named(run_set)), how="pause")
 
 
 @router.post("/run-sets/{run_set}/cancel")
 def cancel_run_set(asked: _Writes, run_set: RunSetReference) -> RunSetRow:
     """End it; its cells stay owed."""
-    return _controlled(asked, asked.client.cancel(run_set), "cancel")
+    return _note(asked, Action.RUN_SET_CONTROLLED, asked.client.cancel(named(run_set)), how="cancel")
 
 
-def _controlled(asked: Asked, row: RunSetRow, how: str) -> RunSetRow:
+def _note(asked: Asked, action: Action, row: RunSetRow, **detail: Json) -> RunSetRow:
     asked.server.database.as_tenant(
-        asked.tenant,
-        lambda c: note(c, asked.tenant, asked.actor, Action.RUN_SET_CONTROLLED, str(row.id), how=how),
+        asked.tenant, lambda c: note(c, asked.tenant, asked.actor, action, str(row.id), **detail)
     )
     return row
 

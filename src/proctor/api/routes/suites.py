@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import tempfile
+from typing import IO, Annotated
 
-from fastapi import APIRouter, Path, Response
+import anyio.to_thread
+from fastapi import APIRouter, Path, Query, Request, Response
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, Field
 
 from proctor.api.asking import Asked, needs
 from proctor.api.idempotency import Repeatable
 from proctor.api.lists import DEFAULT_PAGE, Fields, Limit, Page, PageCursor, page_of, place_of
+from proctor.identity.audit_log import Action, note
 from proctor.identity.permissions import Permission
 from proctor.sdk.documents import document
+from proctor.suites.references import check_label
 from proctor.suites.service import Alias, SuiteDetail, SuiteRow
+from proctor.suites.uploads import loaded_upload
 
 __all__ = ["router"]
 
@@ -43,6 +48,46 @@ def list_suites(
     begin = ids.index(after) + 1 if after in ids else 0
     found = rows[begin : begin + limit]
     return JSONResponse(page_of(found, limit=limit, place=lambda row: [row.suite_id], fields=fields))
+
+
+@router.post(
+    "/suites",
+    status_code=201,
+    response_model=SuiteDetail,
+    openapi_extra={
+        "requestBody": {
+            "required": True,
+            "content": {"application/x-tar": {"schema": {"type": "string", "format": "binary"}}},
+        }
+    },
+)
+async def create_suite(
+    request: Request,
+    asked: Annotated[Asked, needs(Permission.SUITES_WRITE)],
+    label: Annotated[str | None, Query(min_length=1, max_length=100, description="What stands for it.")] = None,
+    source: Annotated[str, Query(max_length=500, description="Where it is from, for a reader.")] = "upload",
+) -> Response:
+    """Import a folder of tasks, sent as a tar. A suite is its content: the same again changes nothing."""
+    with tempfile.TemporaryFile() as file:
+        async for piece in request.stream():
+            await anyio.to_thread.run_sync(file.write, piece)
+        detail = await anyio.to_thread.run_sync(_imported, asked, file, label, source)
+    return JSONResponse(document(detail), 201)
+
+
+def _imported(asked: Asked, file: IO[bytes], label: str | None, source: str) -> SuiteDetail:
+    if label is not None:
+        check_label(label)
+    file.seek(0)
+    client, tenant = asked.client, asked.tenant
+    with loaded_upload(file) as loaded:
+        suite_id = asked.platform.suites.import_suite(tenant, loaded, source=f"{asked.principal.name}: {source}")
+    if label is not None:
+        client.set_alias(label, suite_id)
+    asked.server.database.as_tenant(
+        tenant, lambda c: note(c, tenant, asked.actor, Action.IMPORTED, suite_id, kind="suite", label=label)
+    )
+    return client.suite(suite_id)
 
 
 @router.get("/suites/{suite}", response_model=SuiteDetail)

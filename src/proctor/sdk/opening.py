@@ -1,0 +1,48 @@
+"""Where a command goes: to a server that is named or stored, else to this machine's own platform."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, cast
+
+from proctor.sdk.logins import LOCAL, Login, LoginMissing, Logins, checked_url
+from proctor.settings import Settings, stored_logins
+
+if TYPE_CHECKING:
+    from proctor.sdk.client import Client
+
+__all__ = ["chosen_login", "open_client"]
+
+
+def chosen_login(settings: Settings, server: str | None = None) -> Login | None:
+    """``server``: named by the command itself. ``None``: this machine's own. Raises ``LoginMissing``."""
+    stored, named = Logins(stored_logins()), server or settings.server
+    if named == LOCAL:
+        return None
+    if named is None:
+        return stored.default()
+    url = checked_url(named)
+    if settings.api_key is not None:
+        return Login(server=url, key=settings.api_key.get_secret_value())
+    login = stored.of(url)
+    if login is None:
+        raise LoginMissing(where=url)
+    return login
+
+
+@contextmanager
+def open_client(server: str | None = None) -> Iterator[Client]:
+    """A client of wherever the command goes; both kinds answer the same calls."""
+    settings = Settings()
+    login = chosen_login(settings, server)
+    if login is None:
+        from proctor.sdk.client import Client
+
+        with Client.open(settings) as client:
+            yield client
+        return
+    from proctor.sdk.remote.client import RemoteClient
+
+    with RemoteClient.open(login.server, login.key) as remote:
+        yield cast("Client", remote)

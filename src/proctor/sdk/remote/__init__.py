@@ -1,0 +1,1 @@
+"""The client over a server: the same calls as in this process, over HTTP."""

@@ -1,0 +1,115 @@
+"""Runs on a server, as a command follows them: the server's workers do the work, and go on when nobody looks."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from proctor.engine.planning import RunSetRow
+from proctor.engine.reading import Progress, Stall
+from proctor.engine.spec import RunSetSpec
+from proctor.kernel.canonical import Json
+from proctor.sdk.remote.errors import NotOnServer
+from proctor.suites.loading import load_suite
+from proctor.suites.uploads import packed
+
+if TYPE_CHECKING:
+    from proctor.sdk.remote.client import RemoteClient
+
+__all__ = ["RemotePrepared", "RemoteSession", "refuse_files", "upload_suite"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class MalformedTask:
+    """A task that can't be run, and why."""
+
+    name: str
+    problems: tuple[str, ...]
+
+
+@dataclass
+class Told:
+    """What the server says of it when it is opened."""
+
+    malformed: tuple[MalformedTask, ...] = ()
+    remarks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class RemotePrepared:
+    """A run-set file whose suite is on the server."""
+
+    spec: RunSetSpec
+    spec_digest: str
+    document: Mapping[str, Json]
+    resolved: Told = field(default_factory=Told)
+    missing_secrets: tuple[str, ...] = ()
+
+
+class RemoteSession:
+    """One run set on a server, watched until nothing of it is left to do, or until one looks away."""
+
+    preflight = None
+    held_back = ""
+
+    def __init__(self, client: RemoteClient, run_set: RunSetRow, *, nothing_to_do: bool) -> None:
+        self.run_set, self.nothing_to_do = run_set, nothing_to_do
+        self._client, self._seen, self._away = client, client.status(str(run_set.id)), False
+        self.decided: Counter[str] = Counter()
+        self.undecided: Counter[str] = Counter()
+
+    @property
+    def running(self) -> int:
+        """Attempts that run now, anywhere."""
+        return self._seen.progress.running
+
+    def start(self) -> None:
+        """The server has begun already."""
+
+    def wait(self, timeout: float) -> bool:
+        """Wait a while and look; whether it has ended, or one has looked away."""
+        if not self._away:
+            time.sleep(timeout)
+            self._seen = self._client.status(str(self.run_set.id))
+        return self._away or self._seen.run_set.state != "running"
+
+    def stop(self) -> None:
+        """Look no more; the server goes on."""
+        self._away = True
+
+    cancel = stop
+
+    def progress(self) -> Progress:
+        """Counts of the run set, as it was last seen."""
+        return self._seen.progress
+
+    def stalled(self) -> list[Stall]:
+        """Its attempts that make no progress."""
+        return self._client.stalled(self.run_set)
+
+    def result(self) -> RunSetRow:
+        """How it stands."""
+        return self._client.find(str(self.run_set.id))
+
+
+def refuse_files(spec: RunSetSpec) -> None:
+    """Raises ``NotOnServer`` for what a run-set file takes from this machine's disk beside its suite."""
+    for number, profile in enumerate(spec.profiles):
+        if profile.script is not None:
+            raise NotOnServer("A script file can't be sent to a server.", where=f"profiles[{number}].script")
+
+
+def upload_suite(client: RemoteClient, folder: Path, *, label: str | None = None) -> str:
+    """Have a folder's suite on the server, sent only where it is not there yet; its id."""
+    suite_id = load_suite(folder).suite_id
+    known = client.knows_suite(suite_id)
+    if not known:
+        with packed(folder) as tar:
+            client.send_suite(tar, label=label, source=folder.resolve().name)
+    elif label is not None:
+        client.set_alias(label, suite_id)
+    return suite_id

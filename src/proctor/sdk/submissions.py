@@ -1,0 +1,77 @@
+"""A run set that is submitted to a server: a spec without files, whose suite is stored there already."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from proctor.app import Platform
+from proctor.engine.errors import SecretMissing, SpecInvalid
+from proctor.engine.planning import RunSetRow
+from proctor.engine.resolving import resolve
+from proctor.engine.spec import RunSetSpec, check_spec
+from proctor.kernel.canonical import Json
+from proctor.sdk.requests import RunRequest
+
+__all__ = ["Submitted", "spec_json", "submit"]
+
+_NO_FOLDER = Path("/nonexistent")
+"""Where relative paths begin: a server reads no file that a caller names."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Submitted:
+    """A run set that the server's workers go on with."""
+
+    run_set: RunSetRow
+    created: bool
+    why_new: str
+    queued: int
+    remarks: tuple[str, ...]
+    malformed: tuple[str, ...]
+
+
+def submit(platform: Platform, document: Mapping[str, object], spec_digest: str, request: RunRequest) -> Submitted:
+    """Find or make the run set of a spec and queue what it owes. Raises ``SpecInvalid`` naming the field."""
+    spec = check_spec(document, where="spec")
+    _refuse_files(spec, platform.settings.server_sandbox)
+    resolved = resolve(
+        spec,
+        spec_digest,
+        tenant=platform.tenant,
+        base=_NO_FOLDER,
+        suites=platform.suites,
+        backend=platform.backend(spec.execution.sandbox),
+        fresh=request.fresh,
+    )
+    opened = platform.engine.open(resolved, on_moved=request.on_moved, fresh=request.fresh, selection=request.selection)
+    return Submitted(
+        run_set=opened.run_set,
+        created=opened.created,
+        why_new=opened.why_new,
+        queued=opened.queued,
+        remarks=resolved.remarks,
+        malformed=tuple(f"{task.name}: {task.problems[0]}" for task in resolved.malformed),
+    )
+
+
+def _refuse_files(spec: RunSetSpec, sandbox: str) -> None:
+    """Raises ``SpecInvalid`` for what a server can't have or would have to read from its own disk."""
+    if spec.suite.startswith(("/", "~", ".")) or ".." in spec.suite.split("/"):
+        raise SpecInvalid("A server knows suites by label or id.", where="spec.suite", remedy="Import it there first.")
+    if spec.execution.sandbox != sandbox:
+        what = f"This server's sandboxes are {sandbox!r}."
+        raise SpecInvalid(what, where="spec.execution.sandbox", remedy=f"Set it to {sandbox!r}.")
+    for number, profile in enumerate(spec.profiles):
+        if profile.script is not None:
+            what = "A server reads no script file."
+            raise SpecInvalid(what, where=f"spec.profiles[{number}].script", remedy="Use agent = 'command'.")
+    if spec.secrets.names:
+        raise SecretMissing(f"The server keeps no secret {spec.secrets.names[0]!r}.", where="spec.secrets.names")
+
+
+def spec_json(spec: RunSetSpec) -> Mapping[str, Json]:
+    """A spec as it is sent."""
+    document: Mapping[str, Json] = spec.model_dump(mode="json", exclude_defaults=True)
+    return document

@@ -1,0 +1,71 @@
+"""The API on a socket."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from proctor.app import Server
+from proctor.kernel.errors import UsageError
+
+if TYPE_CHECKING:
+    from proctor.serving.roles import Address
+
+__all__ = ["ServerExtraMissing", "serve_http"]
+
+_GRACE_SEC = 10
+"""How long answers that are under way may take when the server stops."""
+_BACKLOG = 2048
+
+
+class ServerExtraMissing(UsageError):
+    """The server extra is not installed."""
+
+    code = "server-extra"
+    remedy = "Install Proctor with it: pip install -e '.[server]' in its folder."
+
+
+def serve_http(server: Server, address: Address, ready: Callable[[str], None], told: threading.Event) -> None:
+    """Answer requests until ``told``. Raises ``AddressInUse``, ``ServerExtraMissing``."""
+    try:
+        import uvicorn
+
+        from proctor.api import create_app
+    except ModuleNotFoundError as error:
+        raise ServerExtraMissing() from error
+    listener = _listener(address)
+    config = uvicorn.Config(
+        create_app(server),
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        date_header=True,
+        timeout_graceful_shutdown=_GRACE_SEC,
+        timeout_keep_alive=75,
+        h11_max_incomplete_event_size=64 * 1024,
+        ws_max_size=64 * 1024,
+        proxy_headers=False,
+    )
+    running = uvicorn.Server(config)
+    running.install_signal_handlers = lambda: None  # type: ignore[attr-defined]  # the roles share one handler
+    thread = threading.Thread(target=running.run, kwargs={"sockets": [listener]}, name="http")
+    thread.start()
+    host, port = listener.getsockname()[:2]
+    ready(f"http://{host}:{port}")
+    try:
+        told.wait()
+    finally:
+        running.should_exit = True
+        thread.join()
+
+
+def _listener(address: Address) -> socket.socket:
+    from proctor.serving.roles import AddressInUse
+
+    try:
+        family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
+        return socket.create_server((address.host, address.port), family=family, backlog=_BACKLOG)
+    except OSError as error:
+        raise AddressInUse(f"{error.strerror or error}.", where=f"{address.host}:{address.port}") from error

@@ -1,0 +1,61 @@
+"""Suites as one tar: how a client sends a folder of tasks, and how a server takes it from a stranger."""
+
+from __future__ import annotations
+
+import os
+import tarfile
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+from proctor.kernel.errors import UsageError
+from proctor.sandboxes.errors import TransferRefused
+from proctor.sandboxes.files.archives import unpack
+from proctor.sandboxes.files.confined import descriptor
+from proctor.sandboxes.interfaces import TransferLimits
+from proctor.suites.loaded import LoadedSuite
+from proctor.suites.loading import load_suite
+
+__all__ = ["UploadInvalid", "loaded_upload", "packed"]
+
+LIMITS = TransferLimits(total_bytes=2 << 30, entries=500_000)
+"""Of one suite; the largest public ones have some hundred megabytes."""
+
+
+class UploadInvalid(UsageError):
+    """What was sent is no tar of a folder of tasks."""
+
+    code = "suite-upload"
+    remedy = "`proctor suite import FOLDER --server URL` makes and sends one."
+
+
+@contextmanager
+def packed(folder: Path) -> Iterator[IO[bytes]]:
+    """A folder as a tar, its own name not in it."""
+    with tempfile.TemporaryFile() as file:
+        with tarfile.open(fileobj=file, mode="w", format=tarfile.PAX_FORMAT) as tar:
+            tar.add(folder, arcname=".", filter=_anonymous)
+        file.seek(0)
+        yield file
+
+
+def _anonymous(member: tarfile.TarInfo) -> tarfile.TarInfo:
+    member.uid = member.gid = 0
+    member.uname = member.gname = ""
+    return member
+
+
+@contextmanager
+def loaded_upload(file: IO[bytes]) -> Iterator[LoadedSuite]:
+    """The suite in a tar that somebody sent, unpacked without trust for as long. Raises ``UploadInvalid``."""
+    with tempfile.TemporaryDirectory(prefix="proctor-upload-") as name:
+        folder = Path(name) / "suite"
+        folder.mkdir()
+        try:
+            with descriptor(os.open(folder, os.O_PATH | os.O_DIRECTORY)) as root:
+                unpack(file, root, owner=None, limits=LIMITS)
+        except TransferRefused as error:
+            raise UploadInvalid(error.message, where=error.where) from error
+        yield load_suite(folder)
