@@ -168,9 +168,10 @@ class Server:
 @contextmanager
 def open_server(settings: Settings) -> Iterator[Server]:
     """As ``open_platform``, for every tenant. Raises ``SecretUnusable``."""
+    secret = server_secret(settings)
     with _open_database(settings) as database:
         objects = ObjectStore(settings.objects_url or settings.home / "objects")
-        yield Server(settings=settings, database=database, objects=objects, secret=server_secret(settings))
+        yield Server(settings=settings, database=database, objects=objects, secret=secret)
 
 
 @contextmanager

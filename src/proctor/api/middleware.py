@@ -138,10 +138,12 @@ class RequestGuard:
         if refusal is not None:
             await problems.answer(request, refusal)(request.scope, receive, send)
             return
-        limited = _Body(receive, self._most(request))
+        limited = _Body(receive, self._most(request), send)
         try:
             async with asyncio.timeout(None if _is_stream(request) else self._limits.seconds):
-                await self._app(request.scope, limited.receive, send)
+                await self._app(request.scope, limited.receive, limited.send)
+            if limited.exceeded and not seen.status:
+                await problems.answer(request, TooLarge())(request.scope, receive, send)
         except TooLarge as error:
             await problems.answer(request, error)(request.scope, receive, send)
         except TimeoutError:
@@ -171,17 +173,26 @@ class RequestGuard:
 
 
 class _Body:
-    """A request's body, no longer than it may be, whatever its header said."""
+    """A request's body, no longer than it may be, whatever its header said; what an app answers to it then is lost."""
 
-    def __init__(self, receive: _Receive, most: int) -> None:
-        self._receive, self._left = receive, most
+    def __init__(self, receive: _Receive, most: int, send: _Send) -> None:
+        self._receive, self._left, self._send = receive, most, send
+
+    @property
+    def exceeded(self) -> bool:
+        """Whether more came than may."""
+        return self._left < 0
 
     async def receive(self) -> _Message:
         message = await self._receive()
         self._left -= len(message.get("body", b""))
-        if self._left < 0:
+        if self.exceeded:
             raise TooLarge()
         return message
+
+    async def send(self, message: _Message) -> None:
+        if not self.exceeded:
+            await self._send(message)
 
 
 def _request_id(request: Request) -> str:

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from proctor.api.asking import Asked, needs
 from proctor.api.idempotency import Repeatable
+from proctor.identity.audit_log import Action, Actor, note
 from proctor.identity.permissions import Permission
 from proctor.identity.service import tenant_id
 from proctor.identity.setup import Founded, found_tenant
@@ -32,8 +33,12 @@ class TenantCreation(BaseModel):
 @router.post("/tenants", status_code=201)
 def create_tenant(asked: Annotated[Asked, needs(Permission.PLATFORM)], body: TenantCreation) -> Founded:
     """Make a tenant. The answer holds its owner's first API key, which is told this once."""
-    server = asked.server
-    return server.database.as_tenant(
+    server, installation = asked.server, Actor(request_id=asked.request_id)
+    founded = server.database.as_tenant(
         tenant_id(body.name),
-        lambda c: found_tenant(c, server.secret, asked.actor, name=body.name, owner=body.owner),
+        lambda c: found_tenant(c, server.secret, installation, name=body.name, owner=body.owner),
     )
+    server.database.as_tenant(
+        asked.tenant, lambda c: note(c, asked.tenant, asked.actor, Action.TENANT_CREATED, body.name)
+    )
+    return founded
