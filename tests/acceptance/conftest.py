@@ -33,7 +33,7 @@ class Cli:
 
     def environment(self, **more: str) -> dict[str, str]:
         kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG", "TMPDIR") if name in os.environ}
-        return {**kept, "PROCTOR_HOME": str(self.home), "COLUMNS": "200", **more}
+        return {**kept, "PROCTOR_HOME": str(self.home), "PROCTOR_SERVER": "local", "COLUMNS": "200", **more}
 
     def __call__(self, *arguments: str, code: int = 0, **environment: str) -> subprocess.CompletedProcess[str]:
         done = subprocess.run(

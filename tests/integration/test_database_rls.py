@@ -22,6 +22,7 @@ pytestmark = pytest.mark.database
 
 NO_TENANT: dict[str, str] = {
     "worker": "processes belong to the installation; only the scheduler may touch them",
+    "platform_setup": "the installation's one-time link, from before there is a tenant: a keyed hash and its times",
     "alembic_version": "the schema's revision, which every role may read and the owner alone may write",
 }
 QUEUE: tuple[str, ...] = ("queue_item", "queue_lane", "queue_share", "queue_service")
@@ -30,6 +31,7 @@ FACTS: tuple[str, ...] = (
     *("evidence", "grading", "outcome", "result", "leaderboard_entry", "ledger"),
     *("certificate", "flake", "quarantine"),
 )
+IDENTITY: tuple[str, ...] = ("tenant_user", "api_key", "idempotent_request", "security_event")
 NOBODY_ELSES: tuple[str, ...] = ("event",)
 """An event is a fact too; the relay may note that it was published, and remove it after that."""
 
@@ -60,7 +62,7 @@ def tables(engine: Engine) -> list[Row[Any]]:
 
 def test_the_catalog_is_what_this_test_knows(owner: Engine) -> None:
     names = {table.name for table in tables(owner) if not table.partition}
-    assert names >= {*NO_TENANT, *QUEUE, *FACTS, *NOBODY_ELSES}
+    assert names >= {*NO_TENANT, *QUEUE, *FACTS, *IDENTITY, *NOBODY_ELSES}
 
 
 def test_every_table_has_forced_row_level_security_or_a_reason(owner: Engine) -> None:
@@ -91,7 +93,8 @@ def test_the_scheduler_passes_tenants_by_on_the_queues_tables_alone(owner: Engin
     )
     assert {row.tablename for row in rows if row.cmd == "ALL"} == set(QUEUE)
     assert {(row.tablename, row.cmd) for row in rows if row.cmd != "ALL"} == {
-        ("event", cmd) for cmd in ("SELECT", "UPDATE", "DELETE")
+        *(("event", cmd) for cmd in ("SELECT", "UPDATE", "DELETE")),
+        ("tenant", "SELECT"),
     }
     assert all(row.roles == ["proctor_scheduler"] for row in rows)
 
@@ -104,7 +107,7 @@ def test_every_key_begins_with_the_tenant(owner: Engine) -> None:
         " LEFT JOIN pg_attribute f ON f.attrelid = t.confrelid AND f.attnum = t.confkey[1]"
         " WHERE t.connamespace = 'proctor'::regnamespace AND t.contype IN ('p', 'u', 'f', 'x')",
     )
-    allowed = {"proctor.worker", "proctor.alembic_version"}
+    allowed = {"proctor.worker", "proctor.alembic_version", "proctor.platform_setup"}
     wrong = [row.conname for row in rows if row.name not in allowed and row.first != "tenant_id"]
     wrong += [row.conname for row in rows if row.first_there not in (None, "tenant_id")]
     assert wrong == ["uq_tenant_name"]  # a name finds the tenant
@@ -118,7 +121,7 @@ def test_unique_indexes_without_a_constraint_begin_with_the_tenant_too(owner: En
         " WHERE c.relnamespace = 'proctor'::regnamespace AND i.indisunique AND a.attname <> 'tenant_id'",
     )
     names = {row.name.removeprefix("proctor.") for row in rows}
-    assert names == {"pk_worker", "alembic_version_pkc", "uq_tenant_name"}
+    assert names == {"pk_worker", "alembic_version_pkc", "pk_platform_setup", "uq_tenant_name"}
 
 
 def test_every_reference_between_tenants_rows_is_a_key_of_both(owner: Engine) -> None:
@@ -175,6 +178,11 @@ def privileges(engine: Engine, role: str) -> dict[str, set[str]]:
 def test_facts_are_only_ever_added_to(owner: Engine, role: str) -> None:
     granted = privileges(owner, role)
     assert {name: granted[name] for name in FACTS} == {name: {"SELECT", "INSERT"} for name in FACTS}
+
+
+def test_the_audit_log_is_only_ever_added_to(owner: Engine) -> None:
+    assert privileges(owner, "proctor_app")["security_event"] == {"SELECT", "INSERT"}
+    assert not [name for name in IDENTITY if name in privileges(owner, "proctor_scheduler")]
 
 
 def test_an_event_is_only_ever_added_but_by_the_relay(owner: Engine) -> None:
