@@ -36,7 +36,7 @@ def packed(folder: Path) -> Iterator[IO[bytes]]:
     """A folder as a tar, its own name not in it."""
     with tempfile.TemporaryFile() as file:
         with tarfile.open(fileobj=file, mode="w", format=tarfile.PAX_FORMAT) as tar:
-            tar.add(folder, arcname=".", filter=_anonymous)
+            tar.add(folder.resolve(), arcname=".", filter=_anonymous)
         file.seek(0)
         yield file
 
@@ -58,4 +58,14 @@ def loaded_upload(file: IO[bytes]) -> Iterator[LoadedSuite]:
                 unpack(file, root, owner=None, limits=LIMITS)
         except TransferRefused as error:
             raise UploadInvalid(error.message, where=error.where) from error
-        yield load_suite(folder)
+        yield _loaded(folder)
+
+
+def _loaded(folder: Path) -> LoadedSuite:
+    """A server's own paths are nobody's business: places are told as they are in what was sent."""
+    try:
+        return load_suite(folder)
+    except UsageError as error:
+        if error.where is not None:
+            error.where = error.where.removeprefix(str(folder)).lstrip("/") or None
+        raise
