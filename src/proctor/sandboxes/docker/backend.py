@@ -47,6 +47,7 @@ from proctor.sandboxes.interfaces import (
     Snapshot,
     Strength,
 )
+from proctor.sandboxes.pulls import PullTurns
 from proctor.sandboxes.requests import workdir_parts
 
 __all__ = ["DockerBackend", "mark_of"]
@@ -63,14 +64,20 @@ class DockerBackend:
     """Implements the ``SandboxBackend`` port. ``mark`` tells this installation's containers from another's."""
 
     def __init__(
-        self, mark: str, *, runtime: str | None = None, opened: tuple[str, ...] = (), logins: Path | None = None
+        self,
+        mark: str,
+        *,
+        runtime: str | None = None,
+        opened: tuple[str, ...] = (),
+        logins: Path | None = None,
+        turns: PullTurns | None = None,
     ) -> None:
         """``opened``: networks that are not public and that allowlists may lead to all the same; ``logins``: the file
-        that ``docker login`` writes."""
+        that ``docker login`` writes; ``turns``: at registries, ``None``: this process keeps to them alone."""
         self._mark, self._runtime, self._opened = mark, runtime, opened
         self._open: dict[str, DockerSandbox] = {}
         self._cpus: float | None = None
-        self._fetching = Fetching(Credentials(logins) if logins is not None else None)
+        self._fetching = Fetching(Credentials(logins) if logins is not None else None, turns)
         self._seen: Mapping[str, str] | None = None
 
     @property
