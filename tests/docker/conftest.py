@@ -12,9 +12,9 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -38,6 +38,9 @@ class Dockerd:
     """An engine of the tests' own, in a folder of its own."""
 
     folder: Path
+    settings: Mapping[str, object] = field(default_factory=dict)
+    """Of its ``daemon.json``, beside the runtimes."""
+    environment: Mapping[str, str] = field(default_factory=dict)
     process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -45,15 +48,16 @@ class Dockerd:
         return f"unix://{self.folder}/docker.sock"
 
     def start(self) -> None:
-        (self.folder / "daemon.json").write_text(json.dumps({"runtimes": RUNTIMES}))
+        (self.folder / "daemon.json").write_text(json.dumps({"runtimes": RUNTIMES, **self.settings}))
         places = {"--data-root": "data", "--exec-root": "exec", "--pidfile": "pid"}
         places["--config-file"] = "daemon.json"
         options = [word for name, place in places.items() for word in (name, f"{self.folder}/{place}")]
         with (self.folder / "log").open("ab") as log:
             command = ["dockerd", "--host", self.address, *options]
-            self.process = subprocess.Popen(command, stdout=log, stderr=log)
+            environment = {**os.environ, **self.environment}
+            self.process = subprocess.Popen(command, stdout=log, stderr=log, env=environment)
         deadline = time.monotonic() + START_SECONDS
-        while subprocess.run(["docker", "version"], capture_output=True).returncode != 0:
+        while subprocess.run(["docker", "--host", self.address, "version"], capture_output=True).returncode != 0:
             assert time.monotonic() < deadline, (self.folder / "log").read_text()[-2000:]
             time.sleep(0.2)
 

@@ -9,6 +9,7 @@ from proctor.sandboxes.registries import base_of_failed_build, registry_at_fault
 REGISTRIES = {
     "debian:12": "docker.io",
     "me/image": "docker.io",
+    "index.docker.io/me/image": "docker.io",
     "ghcr.io/a/b:1": "ghcr.io",
     "127.0.0.1:5/x": "127.0.0.1:5",
     "localhost/x": "localhost",
