@@ -11,6 +11,7 @@ import pytest
 
 from proctor.sandboxes import pulls
 from proctor.sandboxes.docker.fetching import Fetching
+from proctor.sandboxes.docker.images import by_digest
 from proctor.sandboxes.docker.labels import labels_of, written
 from proctor.sandboxes.docker.readiness import probe_of, unframed
 from proctor.sandboxes.docker.states import StateWriter, filtered, read_changes
@@ -110,6 +111,13 @@ def test_users_of_an_image() -> None:
         "agent:5": ("agent", 1000, 5),
         "4242": ("4242", 4242, 0),
     }
+
+
+def test_of_an_images_names_by_digest_it_is_that_of_the_repository_that_was_asked_for() -> None:
+    known = ["docker.io/library/other@sha256:1", "docker.io/library/small@sha256:1", "ghcr.io/a/small@sha256:2"]
+    asked = ("small:1", "ghcr.io/a/small:3", "ghcr.io/a/small@sha256:2", "quay.io/none:1")
+    assert [by_digest(name, known) for name in asked] == [known[1], known[2], known[2], known[0]]
+    assert by_digest("small:1", []) is None
 
 
 def test_labels_come_back_and_others_are_nobodys() -> None:

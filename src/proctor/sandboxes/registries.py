@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["HUB", "base_of_failed_build", "registry_at_fault", "registry_of"]
+__all__ = ["HUB", "base_of_failed_build", "registry_at_fault", "registry_of", "repository_of"]
 
 HUB: str = "docker.io"
 """Docker Hub's, by the name that engines give it."""
@@ -32,6 +32,15 @@ def registry_of(image: str) -> str:
     first, slash, _ = image.partition("/")
     named = slash and ("." in first or ":" in first or first == "localhost") and first != _ALSO_HUB
     return first if named else HUB
+
+
+def repository_of(image: str) -> str:
+    """The registry and the path in an image's name, without tag and digest, as one engine or another may write it."""
+    folder, slash, last = image.partition("@")[0].rpartition("/")
+    path, registry = f"{folder}{slash}{last.partition(':')[0]}", registry_of(image)
+    if registry != HUB:
+        return path
+    return f"{HUB}/{path.removeprefix(f'{_ALSO_HUB}/').removeprefix(f'{HUB}/').removeprefix('library/')}"
 
 
 def registry_at_fault(words: str, http_status: int | None) -> bool:

@@ -7,7 +7,7 @@ import hashlib
 import json
 import re
 from collections import deque
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,12 +19,12 @@ from proctor.sandboxes.docker.fetching import Fetching
 from proctor.sandboxes.docker.refusals import refused, status_in, with_mirrors_word
 from proctor.sandboxes.docker.tars import pack
 from proctor.sandboxes.errors import ExecChannelError, ImagePullFailed
-from proctor.sandboxes.registries import base_of_failed_build, registry_at_fault, registry_of
+from proctor.sandboxes.registries import base_of_failed_build, registry_at_fault, registry_of, repository_of
 
 if TYPE_CHECKING:
     from aiohttp import ClientResponse
 
-__all__ = ["DOCKERFILE", "BuildSource", "build", "ensure", "find", "is_here"]
+__all__ = ["DOCKERFILE", "BuildSource", "build", "by_digest", "ensure", "find", "is_here"]
 
 DOCKERFILE = "Dockerfile"
 _BUILD_BYTES = 8 * 1000**3
@@ -82,8 +82,15 @@ async def ensure(engine: Engine, image: str, fetching: Fetching) -> str:
             except ImagePullFailed as failed:
                 raise await with_mirrors_word(engine, image, failed, headers) from failed
             found = await find(engine, image)
-    digests = found.get("RepoDigests") or []
-    return str(digests[0]) if digests else str(found["Id"])
+    return by_digest(image, found.get("RepoDigests") or []) or str(found["Id"])
+
+
+def by_digest(image: str, known: Sequence[str]) -> str | None:
+    """Of the names by digest that an engine has for an image, one in the repository that was asked for."""
+    if image in known:
+        return image
+    wanted = repository_of(image)
+    return next((name for name in known if repository_of(name) == wanted), known[0] if known else None)
 
 
 async def build(
