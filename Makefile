@@ -77,6 +77,10 @@ test-docker-sandboxes: $(VENV)/dev ## Of these: containers, images, networks, se
 test-docker-runs: $(VENV)/dev ## Of these: whole runs
 	$(BIN)/pytest tests/docker $(DOCKER_SANDBOXES:%=--ignore=%)
 
+.PHONY: test-podman
+test-podman: $(VENV)/dev ## The contract of sandboxes on Podman (as root: starts a service of its own)
+	PROCTOR_TEST_ENGINE=podman $(BIN)/pytest tests/docker/test_contract.py
+
 .PHONY: test-foreign
 test-foreign: $(VENV)/dev ## Foreign tools as judges, in environments of their own
 	$(BIN)/pytest tests/foreign

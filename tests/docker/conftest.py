@@ -1,4 +1,5 @@
-"""A real engine for the tests: one that ``PROCTOR_TEST_DOCKER_HOST`` names, or Debian's dockerd, started here as root.
+"""A real engine for the tests: one that ``PROCTOR_TEST_DOCKER_HOST`` names, or Debian's dockerd, started here as root,
+or Podman where ``PROCTOR_TEST_ENGINE=podman`` says so.
 
 Its base image is made by debootstrap: no registry is asked. ``PROCTOR_TEST_DOCKER_BASE`` names one that is there.
 """
@@ -20,6 +21,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.docker.podman import Podman, why_no_podman
+
 BASE = "proctor-test-base:1"
 DOCKERFILE = f"""FROM {BASE}
 RUN useradd --create-home agent && mkdir /app && chown agent /app
@@ -27,6 +30,7 @@ WORKDIR /app
 USER agent
 """
 START_SECONDS = 60.0
+PODMAN = os.environ.get("PROCTOR_TEST_ENGINE") == "podman"
 RUNTIMES = {
     "runsc": {"path": "/usr/bin/runsc", "runtimeArgs": ["--platform=ptrace", "--ignore-cgroups", "--network=none"]}
 }
@@ -75,6 +79,9 @@ def engine() -> Iterator[Dockerd | None]:
         os.environ["DOCKER_HOST"] = named
         yield None
         return
+    if PODMAN:
+        yield from _podman()
+        return
     if os.geteuid() != 0 or shutil.which("dockerd") is None:
         pytest.skip("needs root and Debian's docker.io, or PROCTOR_TEST_DOCKER_HOST")
     with tempfile.TemporaryDirectory(prefix="proctor-docker-", ignore_cleanup_errors=True) as folder:
@@ -85,6 +92,20 @@ def engine() -> Iterator[Dockerd | None]:
             yield dockerd
         finally:
             dockerd.stop()
+
+
+def _podman() -> Iterator[None]:
+    """Podman in the engine's place; ``None``, as nobody may start it again."""
+    if why := why_no_podman():
+        pytest.skip(why)
+    with tempfile.TemporaryDirectory(prefix="proctor-podman-", ignore_cleanup_errors=True) as folder:
+        podman = Podman(Path(folder))
+        os.environ["DOCKER_HOST"] = podman.address
+        podman.start()
+        try:
+            yield None
+        finally:
+            podman.stop()
 
 
 @pytest.fixture(scope="session")

@@ -196,6 +196,7 @@ class DockerBackend:
             relay = _relay_folder(engine) if spec.relay else None
             spec = await self._fitted(engine, spec)
             known = await images.find(engine, image)
+            _refuse_volumes(engine, known)
             await cell.lay()
             body = self._body(known, spec, labels, relay)
             body["HostConfig"]["NetworkMode"] = await engine_network(engine, spec.reach)
@@ -300,6 +301,13 @@ def _named(image: str | None) -> str:
     if image is None:
         raise UnsupportedByBackend("a container needs an image, and the task names none", where="image")
     return image
+
+
+def _refuse_volumes(engine: Engine, image: Mapping[str, Any]) -> None:
+    """Podman's export leaves out what is in a volume, and its tars of single paths tell no owners."""
+    volumes = image["Config"].get("Volumes")
+    if engine.is_podman and volumes:
+        raise UnsupportedByBackend(f"Podman can't keep an image's own volumes: {', '.join(volumes)}", where="image")
 
 
 async def _undo(engine: Engine, made: str | None, cell: Cell) -> None:
