@@ -46,6 +46,7 @@ from proctor.sandboxes.interfaces import (
     Snapshot,
     Strength,
 )
+from proctor.sandboxes.pulls import PullTurns
 from proctor.sandboxes.requests import workdir_parts
 
 __all__ = ["DockerBackend", "mark_of"]
@@ -62,14 +63,20 @@ class DockerBackend:
     """Implements the ``SandboxBackend`` port. ``mark`` tells this installation's containers from another's."""
 
     def __init__(
-        self, mark: str, *, runtime: str | None = None, opened: tuple[str, ...] = (), logins: Path | None = None
+        self,
+        mark: str,
+        *,
+        runtime: str | None = None,
+        opened: tuple[str, ...] = (),
+        logins: Path | None = None,
+        turns: PullTurns | None = None,
     ) -> None:
         """``opened``: networks that are not public and that allowlists may lead to all the same; ``logins``: the file
-        that ``docker login`` writes."""
+        that ``docker login`` writes; ``turns``: at registries, ``None``: this process keeps to them alone."""
         self._mark, self._runtime, self._opened = mark, runtime, opened
         self._open: dict[str, DockerSandbox] = {}
         self._cpus: float | None = None
-        self._fetching = Fetching(Credentials(logins) if logins is not None else None)
+        self._fetching = Fetching(Credentials(logins) if logins is not None else None, turns)
         self._seen: Mapping[str, str] | None = None
 
     @property
@@ -189,6 +196,7 @@ class DockerBackend:
             relay = _relay_folder(engine) if spec.relay else None
             spec = await self._fitted(engine, spec)
             known = await images.find(engine, image)
+            _refuse_volumes(engine, known)
             await cell.lay()
             workdir = spec.workdir or known["Config"].get("WorkingDir") or "/"
             folders = [*_FOLDERS, *_way_to(workdir)]
@@ -278,6 +286,13 @@ def _named(image: str | None) -> str:
     if image is None:
         raise UnsupportedByBackend("a container needs an image, and the task names none", where="image")
     return image
+
+
+def _refuse_volumes(engine: Engine, image: Mapping[str, Any]) -> None:
+    """Podman's export leaves out what is in a volume, and its tars of single paths tell no owners."""
+    volumes = image["Config"].get("Volumes")
+    if engine.is_podman and volumes:
+        raise UnsupportedByBackend(f"Podman can't keep an image's own volumes: {', '.join(volumes)}", where="image")
 
 
 async def _undo(engine: Engine, made: str | None, cell: Cell) -> None:

@@ -7,7 +7,7 @@ import hashlib
 import json
 import re
 from collections import deque
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,14 +16,15 @@ from urllib.parse import quote
 
 from proctor.sandboxes.docker.engine import Engine, EngineError
 from proctor.sandboxes.docker.fetching import Fetching
+from proctor.sandboxes.docker.refusals import refused, status_in, with_mirrors_word
 from proctor.sandboxes.docker.tars import pack
 from proctor.sandboxes.errors import ExecChannelError, ImagePullFailed
-from proctor.sandboxes.registries import base_of_failed_build, registry_at_fault, registry_of
+from proctor.sandboxes.registries import base_of_failed_build, registry_at_fault, registry_of, repository_of
 
 if TYPE_CHECKING:
     from aiohttp import ClientResponse
 
-__all__ = ["DOCKERFILE", "BuildSource", "build", "ensure", "find", "is_here"]
+__all__ = ["DOCKERFILE", "BuildSource", "build", "by_digest", "ensure", "find", "is_here"]
 
 DOCKERFILE = "Dockerfile"
 _BUILD_BYTES = 8 * 1000**3
@@ -34,14 +35,6 @@ _REPOSITORY = "proctor-environment"
 """Images that we build are tagged with it and the digest of what they were built from."""
 
 _RETRYING = re.compile(r"Retrying in (\d+) second")
-_MARKS = {
-    "toomanyrequests": 429,
-    "429": 429,
-    "unauthorized": 401,
-    "no basic auth credentials": 401,
-    "authentication required": 401,
-    "denied": 403,
-}
 _FIRST_RETRY_SEC = 5
 """An engine waits so long after a layer was cut off, and then ever longer, for minutes. Trying again is ours, with its
 class on record and the cell's place given to another."""
@@ -83,10 +76,21 @@ async def ensure(engine: Engine, image: str, fetching: Fetching) -> str:
             if image.startswith("sha256:"):
                 raise
             await fetching.turn(image)
-            await _pull(engine, image, absent, await fetching.pull_headers(image))
+            headers = await fetching.pull_headers(image)
+            try:
+                await _pull(engine, image, absent, headers)
+            except ImagePullFailed as failed:
+                raise await with_mirrors_word(engine, image, failed, headers) from failed
             found = await find(engine, image)
-    digests = found.get("RepoDigests") or []
-    return str(digests[0]) if digests else str(found["Id"])
+    return by_digest(image, found.get("RepoDigests") or []) or str(found["Id"])
+
+
+def by_digest(image: str, known: Sequence[str]) -> str | None:
+    """Of the names by digest that an engine has for an image, one in the repository that was asked for."""
+    if image in known:
+        return image
+    wanted = repository_of(image)
+    return next((name for name in known if repository_of(name) == wanted), known[0] if known else None)
 
 
 async def build(
@@ -144,8 +148,7 @@ async def _build(
                 told = json.loads(line)
                 words.append(str(told.get("stream", "")).strip())
                 if "error" in told:
-                    last = " | ".join(word for word in words if word)[-1000:]
-                    raise _broken_build(str(told["error"]), list(words), f"{told['error']}: {last}", folder)
+                    raise await _broken_build(engine, str(told["error"]), list(words), folder)
     except (EngineError, ExecChannelError, ValueError) as error:
         raise ImagePullFailed(f"the build broke off: {error}", where=str(folder)) from error
 
@@ -157,14 +160,14 @@ async def _pull(engine: Engine, image: str, absent: ImagePullFailed, headers: Ma
             async for line in _lines(answer, image):
                 told = json.loads(line)
                 if "error" in told:
-                    raise _refused(image, str(told["error"]), _status(str(told["error"])))
+                    raise refused(image, str(told["error"]), status_in(str(told["error"])))
                 waits = _RETRYING.match(str(told.get("status", "")))
                 if waits is not None and int(waits[1]) > _FIRST_RETRY_SEC:
                     words = "the registry broke off in the middle of a layer, twice"
                     raise ImagePullFailed(words, registry=registry_of(image), where=image)
     except EngineError as error:
-        status = error.status if error.status in (401, 403, 404, 429) else _status(error.words)
-        raise _refused(image, error.words, status) from absent
+        status = error.status if error.status in (401, 403, 404, 429) else status_in(error.words)
+        raise refused(image, error.words, status) from absent
     except (ExecChannelError, ValueError) as error:
         raise ImagePullFailed(f"the pull broke off: {error}", where=image) from error
 
@@ -182,17 +185,9 @@ async def _lines(answer: ClientResponse, image: str) -> AsyncIterator[bytes]:
         yield line
 
 
-def _refused(image: str, words: str, status: int | None) -> ImagePullFailed:
-    registry = registry_of(image) if registry_at_fault(words, status) else None
-    return ImagePullFailed(words, http_status=status, registry=registry, where=image)
-
-
-def _broken_build(error: str, lines: list[str], told: str, folder: Path) -> ImagePullFailed:
-    base, status = base_of_failed_build(lines, error), _status(error)
+async def _broken_build(engine: Engine, error: str, lines: list[str], folder: Path) -> ImagePullFailed:
+    last = " | ".join(word for word in lines if word)[-1000:]
+    base, status = base_of_failed_build(lines, error), status_in(error)
     registry = registry_of(base) if base and registry_at_fault(error, status) else None
-    return ImagePullFailed(told, http_status=status, registry=registry, where=str(folder))
-
-
-def _status(words: str) -> int | None:
-    """What a registry answered, where the engine passes it on in words only."""
-    return next((status for mark, status in _MARKS.items() if mark in words.lower()), None)
+    failed = ImagePullFailed(f"{error}: {last}", http_status=status, registry=registry, where=str(folder))
+    return await with_mirrors_word(engine, base, failed, {}) if base else failed
