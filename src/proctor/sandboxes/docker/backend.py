@@ -169,7 +169,7 @@ class DockerBackend:
             return await images.build(engine, source, timeout_sec, {OURS: self._mark}, self._fetching)
 
     async def create(self, spec: SandboxSpec) -> Sandbox:
-        """Start a sandbox. Raises ``UnsupportedByBackend`` before launch or ``SandboxStartError``."""
+        """Start one. Raises ``UnsupportedByBackend`` before launch, ``SandboxStartError``, ``ServiceFailed``."""
         image = _named(spec.image)
         workdir_parts(spec.workdir or "/")
         engine = await connect()
