@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+import time
 from collections.abc import Awaitable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
@@ -17,6 +18,7 @@ from proctor.sandboxes.docker.ceilings import ceilings, promised
 from proctor.sandboxes.docker.cell_networks import CellNetworks
 from proctor.sandboxes.docker.defaults import DEFAULTS
 from proctor.sandboxes.docker.engine import Engine, EngineError
+from proctor.sandboxes.docker.meters import WALK_SHARE
 from proctor.sandboxes.docker.networks import ContainerNetwork, Ways
 from proctor.sandboxes.docker.readiness import Started
 from proctor.sandboxes.docker.removing import remove, remove_volume
@@ -53,7 +55,7 @@ _LOG = {"Type": "json-file", "Config": {"max-size": "1m", "max-file": "1"}}
 _USUAL = Requests(memory_mb=512, cpus=0.5)
 """What each is promised: beyond it, it dies before a sandbox that is inside its own."""
 _LOOK_SEC: float = 5.0
-"""Between two looks at what services have written: their disks are walked for it."""
+"""Between two looks at what services have written, at the least: their disks are walked for it."""
 _NO_PROGRAM = re.compile(
     r'exec: ".*": (stat .*: no such file or directory|executable file not found|permission denied|is a directory)'
 )
@@ -118,6 +120,7 @@ class Cell:
         """
         if not self._spec.services:
             return
+        self._watch = asyncio.create_task(self._watch_disks())
         try:
             async with asyncio.timeout(UP_SECONDS):
                 await self._become_ready()
@@ -127,7 +130,6 @@ class Cell:
             raise SandboxStartError(
                 f"its services did not start within {UP_SECONDS:.0f} s", where=self._name
             ) from error
-        self._watch = asyncio.create_task(self._watch_disks())
 
     async def _become_ready(self) -> None:
         for service in self._spec.services:
@@ -198,13 +200,14 @@ class Cell:
     async def _watch_disks(self) -> None:
         """A service that has written more than a sandbox may is killed, as a sandbox would be."""
         limit = (DEFAULTS.disk_mb or 0) * 1000**2
+        pause = _LOOK_SEC
         while True:
-            await asyncio.sleep(_LOOK_SEC)
-            for container in self._made:
+            await asyncio.sleep(pause)
+            began = time.monotonic()
+            for started in tuple(self._started.values()):
                 with suppress(SandboxError):
-                    found = await self._engine.ask("GET", f"containers/{container}/json", size=True)
-                    if found["State"]["Running"] and int(found.get("SizeRw") or 0) > limit:
-                        await self._engine.ask("POST", f"containers/{container}/kill", signal="SIGKILL")
+                    await started.sandbox.stop_above(limit)
+            pause = max(_LOOK_SEC, (time.monotonic() - began) * WALK_SHARE)
 
     async def remove(self) -> None:
         """Remove all of it, when the sandbox's own container is gone. Raises what the engine raises last."""
