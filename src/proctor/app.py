@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 from uuid import UUID
@@ -127,6 +127,7 @@ def docker_backend(settings: Settings) -> SandboxBackend:
         runtime=settings.docker_runtime,
         opened=tuple(one.strip() for one in settings.egress_networks.split(",") if one.strip()),
         logins=docker_logins(),
+        images_kept=timedelta(days=settings.image_days),
     )
 
 
