@@ -67,7 +67,8 @@ test-chaos: $(VENV)/dev ## 100 faults at random moments; FAULTS=1000 for more, S
 test-docker: test-docker-sandboxes test-docker-runs ## The docker backend on a real engine (as root: starts one)
 
 DOCKER_SANDBOXES := tests/docker/test_contract.py tests/docker/test_images.py tests/docker/test_mirrors.py \
-	tests/docker/test_networks.py tests/docker/test_services.py
+	tests/docker/test_networks.py tests/docker/test_services.py tests/docker/test_disks.py \
+	tests/docker/test_old_images.py
 
 .PHONY: test-docker-sandboxes
 test-docker-sandboxes: $(VENV)/dev ## Of these: containers, images, networks, services

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 from uuid import UUID
@@ -130,6 +130,7 @@ def docker_backend(settings: Settings, turns: PullTurns | None = None) -> Sandbo
         opened=tuple(one.strip() for one in settings.egress_networks.split(",") if one.strip()),
         logins=docker_logins(),
         turns=turns,
+        images_kept=timedelta(days=settings.image_days),
     )
 
 

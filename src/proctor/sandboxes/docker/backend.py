@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO, Any, TypeVar
@@ -25,6 +26,7 @@ from proctor.sandboxes.docker.furnishing import furnish
 from proctor.sandboxes.docker.labels import OURS, written
 from proctor.sandboxes.docker.leftovers import leftovers
 from proctor.sandboxes.docker.networks import ContainerNetwork, Ways, engine_network
+from proctor.sandboxes.docker.old_images import KEPT
 from proctor.sandboxes.docker.removing import remove
 from proctor.sandboxes.docker.sandbox import Container, DockerSandbox
 from proctor.sandboxes.docker.scripts import KEEP
@@ -70,10 +72,12 @@ class DockerBackend:
         opened: tuple[str, ...] = (),
         logins: Path | None = None,
         turns: PullTurns | None = None,
+        images_kept: timedelta = KEPT,
     ) -> None:
         """``opened``: networks that are not public and that allowlists may lead to all the same; ``logins``: the file
-        that ``docker login`` writes; ``turns``: at registries, ``None``: this process keeps to them alone."""
-        self._mark, self._runtime, self._opened = mark, runtime, opened
+        that ``docker login`` writes; ``turns``: at registries, ``None``: this process keeps to them alone;
+        ``images_kept``: how long a built image stays that nobody asks for."""
+        self._mark, self._runtime, self._opened, self._images_kept = mark, runtime, opened, images_kept
         self._open: dict[str, DockerSandbox] = {}
         self._cpus: float | None = None
         self._fetching = Fetching(Credentials(logins) if logins is not None else None, turns)
@@ -175,7 +179,7 @@ class DockerBackend:
             return await images.build(engine, source, timeout_sec, {OURS: self._mark}, self._fetching)
 
     async def create(self, spec: SandboxSpec) -> Sandbox:
-        """Start a sandbox. Raises ``UnsupportedByBackend`` before launch or ``SandboxStartError``."""
+        """Start one. Raises ``UnsupportedByBackend`` before launch, ``SandboxStartError``, ``ServiceFailed``."""
         image = _named(spec.image)
         workdir_parts(spec.workdir or "/")
         engine = await connect()
@@ -262,14 +266,14 @@ class DockerBackend:
     # --- what was left ------------------------------------------------------------------------------------------------
 
     async def leaked(self, is_live: Callable[[Labels], Awaitable[bool]]) -> int:
-        """How many containers, networks and volumes ``reap`` would remove."""
+        """How many containers, networks, volumes and images ``reap`` would remove."""
         async with connected() as engine:
-            return len([one async for one in leftovers(engine, self._mark, is_live)])
+            return len([one async for one in leftovers(engine, self._mark, is_live, self._images_kept)])
 
     async def reap(self, is_live: Callable[[Labels], Awaitable[bool]]) -> int:
-        """Remove whatever's expiry passed or whose owner is dead and not live; returns how many things."""
+        """Remove what's expiry passed or whose owner is dead and not live, and old images; returns how many things."""
         async with connected() as engine:
-            found = [one async for one in leftovers(engine, self._mark, is_live)]
+            found = [one async for one in leftovers(engine, self._mark, is_live, self._images_kept)]
             for known in [self._open[name] for name in {one.cell for one in found} if name in self._open]:
                 await known.destroy()
             for one in found:

@@ -8,7 +8,7 @@ import json
 import re
 from collections import deque
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -16,6 +16,7 @@ from urllib.parse import quote
 
 from proctor.sandboxes.docker.engine import Engine, EngineError
 from proctor.sandboxes.docker.fetching import Fetching
+from proctor.sandboxes.docker.labels import OURS
 from proctor.sandboxes.docker.refusals import refused, status_in, with_mirrors_word
 from proctor.sandboxes.docker.tars import pack
 from proctor.sandboxes.errors import ExecChannelError, ImagePullFailed
@@ -24,15 +25,18 @@ from proctor.sandboxes.registries import base_of_failed_build, registry_at_fault
 if TYPE_CHECKING:
     from aiohttp import ClientResponse
 
-__all__ = ["DOCKERFILE", "BuildSource", "build", "by_digest", "ensure", "find", "is_here"]
+__all__ = ["BROKEN", "DOCKERFILE", "REPOSITORY", "BuildSource", "build", "by_digest", "ensure", "find", "is_here"]
 
 DOCKERFILE = "Dockerfile"
 _BUILD_BYTES = 8 * 1000**3
 """The memory of a build's commands, which are a stranger's: twice what a sandbox has that names none."""
 _QUIET_SEC = 600.0
 
-_REPOSITORY = "proctor-environment"
+REPOSITORY = "proctor-environment"
 """Images that we build are tagged with it and the digest of what they were built from."""
+BROKEN = "proctor-broken"
+"""What a build had come to when it broke is tagged with it: no label is on it yet, and nobody would find it again."""
+_STEP = re.compile(r"\s*---> ([0-9a-f]{12,64})\s*")
 
 _RETRYING = re.compile(r"Retrying in (\d+) second")
 _FIRST_RETRY_SEC = 5
@@ -102,10 +106,12 @@ async def build(
         raise ImagePullFailed(f"there is no {source.dockerfile}", where=str(folder))
     with pack(folder, ".", (0, 0), times=False) as context:
         digest = await asyncio.to_thread(_digest, context, source.dockerfile)
-        tag = f"{_REPOSITORY}:{digest[:32]}"
+        tag = f"{REPOSITORY}:{digest[:32]}"
         async with fetching.alone(tag):
             try:
-                return str((await find(engine, tag))["Id"])
+                known = str((await find(engine, tag))["Id"])
+                await _name(engine, known, tag)  # so that the engine knows when it was asked for last
+                return known
             except ImagePullFailed:
                 headers = await fetching.build_headers()
                 async with _in_time(timeout_sec, source):
@@ -139,6 +145,7 @@ async def _build(
     headers: Mapping[str, str],
 ) -> None:
     words: deque[str] = deque(maxlen=20)
+    half = ""
     folder, own = source.folder, json.dumps(dict(labels))
     held = {"memory": _BUILD_BYTES, "memswap": _BUILD_BYTES}
     options = {"t": tag, "labels": own, "dockerfile": source.dockerfile, "rm": True, "forcerm": True, **held}
@@ -147,10 +154,28 @@ async def _build(
             async for line in answer.content:
                 told = json.loads(line)
                 words.append(str(told.get("stream", "")).strip())
+                step = _STEP.fullmatch(str(told.get("stream", "")))
+                half = step[1] if step else half
                 if "error" in told:
+                    await _keep_half(engine, half, f"{BROKEN}:{labels[OURS]}-{tag.rpartition(':')[2]}")
                     raise await _broken_build(engine, str(told["error"]), list(words), folder)
     except (EngineError, ExecChannelError, ValueError) as error:
         raise ImagePullFailed(f"the build broke off: {error}", where=str(folder)) from error
+
+
+async def _keep_half(engine: Engine, image: str, tag: str) -> None:
+    """Give what a broken build had come to a name, unless it has one: then it is what the build began from."""
+    with suppress(EngineError, ImagePullFailed):
+        if image and not (await find(engine, image)).get("RepoTags"):
+            await _name(engine, image, tag)
+
+
+async def _name(engine: Engine, image: str, tag: str) -> None:
+    repository, _, own = tag.rpartition(":")
+    try:
+        await engine.ask("POST", f"images/{image}/tag", None, repo=repository, tag=own)
+    except EngineError as error:
+        raise ImagePullFailed(f"{image} is not here: {error.words}", where=tag) from error
 
 
 async def _pull(engine: Engine, image: str, absent: ImagePullFailed, headers: Mapping[str, str]) -> None:
