@@ -66,8 +66,9 @@ test-chaos: $(VENV)/dev ## 100 faults at random moments; FAULTS=1000 for more, S
 .PHONY: test-docker
 test-docker: test-docker-sandboxes test-docker-runs ## The docker backend on a real engine (as root: starts one)
 
-DOCKER_SANDBOXES := tests/docker/test_contract.py tests/docker/test_images.py tests/docker/test_networks.py \
-	tests/docker/test_services.py
+DOCKER_SANDBOXES := tests/docker/test_contract.py tests/docker/test_images.py tests/docker/test_mirrors.py \
+	tests/docker/test_networks.py tests/docker/test_services.py tests/docker/test_disks.py \
+	tests/docker/test_old_images.py
 
 .PHONY: test-docker-sandboxes
 test-docker-sandboxes: $(VENV)/dev ## Of these: containers, images, networks, services
@@ -76,6 +77,10 @@ test-docker-sandboxes: $(VENV)/dev ## Of these: containers, images, networks, se
 .PHONY: test-docker-runs
 test-docker-runs: $(VENV)/dev ## Of these: whole runs
 	$(BIN)/pytest tests/docker $(DOCKER_SANDBOXES:%=--ignore=%)
+
+.PHONY: test-podman
+test-podman: $(VENV)/dev ## The contract of sandboxes on Podman (as root: starts a service of its own)
+	PROCTOR_TEST_ENGINE=podman $(BIN)/pytest tests/docker/test_contract.py
 
 .PHONY: test-foreign
 test-foreign: $(VENV)/dev ## Foreign tools as judges, in environments of their own

@@ -7,7 +7,7 @@ import secrets
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 from uuid import UUID
@@ -16,12 +16,14 @@ from proctor.database.engine import Database
 from proctor.database.errors import SchemaMissing, SchemaOlder
 from proctor.database.upgrade import check_schema, upgrade
 from proctor.engine.lanes import Allowed
+from proctor.engine.pulls import SharedTurns
 from proctor.engine.service import EngineService
 from proctor.identity.service import ensure_tenant
 from proctor.kernel.clock import SystemClock
 from proctor.kernel.errors import UsageError
 from proctor.objects.store import ObjectStore
 from proctor.sandboxes.interfaces import SandboxBackend
+from proctor.sandboxes.pulls import PullTurns
 from proctor.settings import Settings, docker_logins
 from proctor.suites.service import SuiteService
 
@@ -94,7 +96,7 @@ class Platform:
         if name == "local":
             return local_backend(self.settings)
         if name == "docker":
-            return docker_backend(self.settings)
+            return docker_backend(self.settings, SharedTurns(self.database, self.tenant))
         raise BackendUnknown(f"There is no sandbox backend {name!r}.", where="execution.sandbox")
 
     def node(self, backend: SandboxBackend) -> Node | None:
@@ -131,8 +133,8 @@ def local_backend(settings: Settings) -> SandboxBackend:
     return LocalBackend(settings.sandbox_root or settings.home / "sandboxes")
 
 
-def docker_backend(settings: Settings) -> SandboxBackend:
-    """Containers of the engine that is found here."""
+def docker_backend(settings: Settings, turns: PullTurns | None = None) -> SandboxBackend:
+    """Containers of the engine that is found here; ``turns``: at registries, ``None``: this process's own."""
     from proctor.sandboxes.docker import DockerBackend, mark_of
 
     return DockerBackend(
@@ -140,6 +142,8 @@ def docker_backend(settings: Settings) -> SandboxBackend:
         runtime=settings.docker_runtime,
         opened=tuple(one.strip() for one in settings.egress_networks.split(",") if one.strip()),
         logins=docker_logins(),
+        turns=turns,
+        images_kept=timedelta(days=settings.image_days),
     )
 
 

@@ -73,6 +73,9 @@ class Settings(BaseSettings):
     objects_url: str | None = Field(default=None, description="s3:// or gs://; unset: a folder in the data folder.")
     sandbox_root: Path | None = Field(default=None, description="Where local sandboxes keep their files.")
     docker_runtime: str | None = Field(default=None, description="The engine's runtime for containers, such as runsc.")
+    image_days: int = Field(
+        default=30, ge=1, le=3650, description="Built images that nobody asked for in so many days are removed."
+    )
     egress_networks: str = Field(
         default="", description="Networks beyond the public ones that allowlists may lead to: CIDRs, commas between."
     )

@@ -1,4 +1,5 @@
-"""A real engine for the tests: one that ``PROCTOR_TEST_DOCKER_HOST`` names, or Debian's dockerd, started here as root.
+"""A real engine for the tests: one that ``PROCTOR_TEST_DOCKER_HOST`` names, or Debian's dockerd, started here as root,
+or Podman where ``PROCTOR_TEST_ENGINE=podman`` says so.
 
 Its base image is made by debootstrap: no registry is asked. ``PROCTOR_TEST_DOCKER_BASE`` names one that is there.
 """
@@ -12,13 +13,15 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
+
+from tests.docker.podman import Podman, why_no_podman
 
 BASE = "proctor-test-base:1"
 DOCKERFILE = f"""FROM {BASE}
@@ -27,6 +30,7 @@ WORKDIR /app
 USER agent
 """
 START_SECONDS = 60.0
+PODMAN = os.environ.get("PROCTOR_TEST_ENGINE") == "podman"
 RUNTIMES = {
     "runsc": {"path": "/usr/bin/runsc", "runtimeArgs": ["--platform=ptrace", "--ignore-cgroups", "--network=none"]}
 }
@@ -38,6 +42,9 @@ class Dockerd:
     """An engine of the tests' own, in a folder of its own."""
 
     folder: Path
+    settings: Mapping[str, object] = field(default_factory=dict)
+    """Of its ``daemon.json``, beside the runtimes."""
+    environment: Mapping[str, str] = field(default_factory=dict)
     process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -45,15 +52,16 @@ class Dockerd:
         return f"unix://{self.folder}/docker.sock"
 
     def start(self) -> None:
-        (self.folder / "daemon.json").write_text(json.dumps({"runtimes": RUNTIMES}))
+        (self.folder / "daemon.json").write_text(json.dumps({"runtimes": RUNTIMES, **self.settings}))
         places = {"--data-root": "data", "--exec-root": "exec", "--pidfile": "pid"}
         places["--config-file"] = "daemon.json"
         options = [word for name, place in places.items() for word in (name, f"{self.folder}/{place}")]
         with (self.folder / "log").open("ab") as log:
             command = ["dockerd", "--host", self.address, *options]
-            self.process = subprocess.Popen(command, stdout=log, stderr=log)
+            environment = {**os.environ, **self.environment}
+            self.process = subprocess.Popen(command, stdout=log, stderr=log, env=environment)
         deadline = time.monotonic() + START_SECONDS
-        while subprocess.run(["docker", "version"], capture_output=True).returncode != 0:
+        while subprocess.run(["docker", "--host", self.address, "version"], capture_output=True).returncode != 0:
             assert time.monotonic() < deadline, (self.folder / "log").read_text()[-2000:]
             time.sleep(0.2)
 
@@ -71,6 +79,9 @@ def engine() -> Iterator[Dockerd | None]:
         os.environ["DOCKER_HOST"] = named
         yield None
         return
+    if PODMAN:
+        yield from _podman()
+        return
     if os.geteuid() != 0 or shutil.which("dockerd") is None:
         pytest.skip("needs root and Debian's docker.io, or PROCTOR_TEST_DOCKER_HOST")
     with tempfile.TemporaryDirectory(prefix="proctor-docker-", ignore_cleanup_errors=True) as folder:
@@ -81,6 +92,20 @@ def engine() -> Iterator[Dockerd | None]:
             yield dockerd
         finally:
             dockerd.stop()
+
+
+def _podman() -> Iterator[None]:
+    """Podman in the engine's place; ``None``, as nobody may start it again."""
+    if why := why_no_podman():
+        pytest.skip(why)
+    with tempfile.TemporaryDirectory(prefix="proctor-podman-", ignore_cleanup_errors=True) as folder:
+        podman = Podman(Path(folder))
+        os.environ["DOCKER_HOST"] = podman.address
+        podman.start()
+        try:
+            yield None
+        finally:
+            podman.stop()
 
 
 @pytest.fixture(scope="session")

@@ -38,14 +38,14 @@ network_mode = "no-network"
 [metadata.proctor]
 verification = "snapshot"
 """
-PASSED_ON = ("Accept", "Range", "User-Agent")
+PASSED_ON = ("Accept", "Authorization", "Range", "User-Agent")
 
 
 class Gate(http.server.ThreadingHTTPServer):
     """A registry's front door that can be shut."""
 
-    def __init__(self, upstream: str) -> None:
-        super().__init__(("127.0.0.1", 0), _Passing)
+    def __init__(self, upstream: str, port: int = 0) -> None:
+        super().__init__(("127.0.0.1", port), _Passing)
         self.upstream, self.shut = upstream, True
 
     @property
@@ -61,7 +61,7 @@ class _Passing(http.server.BaseHTTPRequestHandler):
             self._answer(429, {}, b'{"errors":[{"code":"TOOMANYREQUESTS","message":"pull rate limit"}]}')
             return
         there = http.client.HTTPConnection(self.server.upstream, timeout=30)
-        headers = {name: self.headers[name] for name in PASSED_ON if name in self.headers}
+        headers = {name: ", ".join(self.headers.get_all(name, [])) for name in PASSED_ON if name in self.headers}
         there.request(self.command, self.path, headers=headers)
         answer = there.getresponse()
         body = answer.read()

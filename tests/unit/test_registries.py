@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from proctor.sandboxes.registries import base_of_failed_build, registry_at_fault, registry_of
+from proctor.sandboxes.registries import base_of_failed_build, registry_at_fault, registry_of, repository_of
 
 REGISTRIES = {
     "debian:12": "docker.io",
     "me/image": "docker.io",
+    "index.docker.io/me/image": "docker.io",
     "ghcr.io/a/b:1": "ghcr.io",
     "127.0.0.1:5/x": "127.0.0.1:5",
     "localhost/x": "localhost",
@@ -18,6 +19,18 @@ REGISTRIES = {
 @pytest.mark.parametrize(("image", "registry"), REGISTRIES.items())
 def test_the_registry_of_an_image(image: str, registry: str) -> None:
     assert registry_of(image) == registry
+
+
+@pytest.mark.parametrize(
+    "name", ["a", "a:1", "library/a", "docker.io/library/a@sha256:1", "index.docker.io/library/a:1"]
+)
+def test_one_repository_has_many_names(name: str) -> None:
+    assert repository_of(name) == "docker.io/a"
+
+
+@pytest.mark.parametrize("name", ["127.0.0.1:5/b/a:1", "127.0.0.1:5/b/a@sha256:1", "127.0.0.1:5/b/a"])
+def test_a_port_is_no_tag(name: str) -> None:
+    assert repository_of(name) == "127.0.0.1:5/b/a"
 
 
 FAILING = [

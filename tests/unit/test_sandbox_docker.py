@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import tarfile
 from pathlib import Path
 
 import pytest
 
-from proctor.sandboxes.docker import fetching
+from proctor.sandboxes import pulls
 from proctor.sandboxes.docker.fetching import Fetching
+from proctor.sandboxes.docker.images import by_digest
 from proctor.sandboxes.docker.labels import labels_of, written
 from proctor.sandboxes.docker.readiness import probe_of, unframed
 from proctor.sandboxes.docker.states import StateWriter, filtered, read_changes
 from proctor.sandboxes.docker.users import default_user, read_users
 from proctor.sandboxes.errors import TransferRefused
 from proctor.sandboxes.interfaces import Probe, TransferLimits
+from proctor.sandboxes.pulls import OwnTurns
 from tests.contracts.sandboxes import labels
+from tests.contracts.turns import PullTurnsContract
 
 CHANGED, ADDED, DELETED = 0, 1, 2
 
@@ -109,29 +113,63 @@ def test_users_of_an_image() -> None:
     }
 
 
+def test_of_an_images_names_by_digest_it_is_that_of_the_repository_that_was_asked_for() -> None:
+    known = ["docker.io/library/other@sha256:1", "docker.io/library/small@sha256:1", "ghcr.io/a/small@sha256:2"]
+    asked = ("small:1", "ghcr.io/a/small:3", "ghcr.io/a/small@sha256:2", "quay.io/none:1")
+    assert [by_digest(name, known) for name in asked] == [known[1], known[2], known[2], known[0]]
+    assert by_digest("small:1", []) is None
+
+
 def test_labels_come_back_and_others_are_nobodys() -> None:
     ours = labels()
     assert labels_of(written(ours, "mark", "cell")) == ours
     assert labels_of({"some": "label"}) is None
 
 
-async def test_pulls_wait_for_their_turn(monkeypatch: pytest.MonkeyPatch) -> None:
-    now, slept = 1000.0, []
+class TestOwnTurns(PullTurnsContract):
+    @pytest.fixture(autouse=True)
+    def _clock(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.passed = 1000.0
+        monkeypatch.setattr(pulls.time, "monotonic", self.now)
 
-    async def sleep(seconds: float) -> None:
-        nonlocal now
-        slept.append(seconds)
-        now += seconds
+    @pytest.fixture
+    def turns(self) -> OwnTurns:
+        return OwnTurns()
 
-    monkeypatch.setattr(fetching.time, "monotonic", lambda: now)
-    monkeypatch.setattr(fetching.asyncio, "sleep", sleep)
-    one = Fetching()
-    for _ in range(fetching.PULLS_PER_MINUTE):
-        await one.turn("ghcr.io/a:1")
+    async def later(self, seconds: float) -> None:
+        self.passed += seconds
+
+    def now(self) -> float:
+        return self.passed
+
+
+class OneAtTheGate:
+    """Turns that one registry gives none of until it is opened."""
+
+    def __init__(self, shut: str) -> None:
+        self.shut, self.waiting, self.most = shut, 0, 0
+
+    async def take(self, registry: str) -> float:
+        self.waiting += 1
+        self.most = max(self.most, self.waiting)
+        await asyncio.sleep(0)
+        self.waiting -= 1
+        return 0.001 if registry == self.shut else 0.0
+
+
+@pytest.mark.timeout(10)
+async def test_who_waits_for_a_turn_keeps_nobody_else_and_may_give_up() -> None:
+    turns = OneAtTheGate("ghcr.io")
+    one = Fetching(turns=turns)
+    waiting = [asyncio.create_task(one.turn(f"ghcr.io/{name}:1")) for name in "abc"]
+    await asyncio.sleep(0.01)
+    assert turns.most == 1  # the others stand behind the first
     await one.turn("quay.io/a:1")
-    assert slept == []
-    await one.turn("ghcr.io/b:1")
-    assert slept == [60.0]
+    waiting[0].cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await waiting[0]
+    turns.shut = ""
+    await asyncio.gather(*waiting[1:])
 
 
 def test_an_images_own_healthcheck_is_read_and_its_missing_times_are_dockers() -> None:

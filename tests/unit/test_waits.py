@@ -34,6 +34,7 @@ LINES: list[tuple[str, dict[str, Any], str]] = [
         {"most": 2, "per_minute": 30},
         "profile fast is at its limit: 2 at once, 30 starts a minute",
     ),
+    ("pulls/ghcr.io", {"per_minute": 60}, "images of ghcr.io wait for their turn: 60 pulls a minute"),
     ("", {"until": UNTIL, "failures": 1}, "blocked on no provider until 14:05:10 UTC"),
 ]
 

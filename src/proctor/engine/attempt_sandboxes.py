@@ -13,6 +13,7 @@ from proctor.engine.phases import TaskUnsupported
 from proctor.engine.services import place_of, service_specs
 from proctor.engine.terms import Terms
 from proctor.kernel.canonical import Json
+from proctor.sandboxes.errors import ServiceFailed
 from proctor.sandboxes.interfaces import Labels, Requests, Sandbox, SandboxSpec, Snapshot
 from proctor.sandboxes.registries import registry_of
 from proctor.suites.services import Composed, Service
@@ -141,8 +142,19 @@ class AttemptSandboxes:
                 services=service_specs(self._services, self._folder, self._images, secrets),
                 place=place_of(self._services, main, self._folder),
             )
-        sandbox = await self._parts.backend.create(spec)
+        sandbox = await self._made(spec)
         self._there.append(sandbox)
+        return sandbox
+
+    async def _made(self, spec: SandboxSpec) -> Sandbox:
+        parts, task = self._parts, self._assignment.content_digest
+        began = parts.clock.monotonic()
+        try:
+            sandbox = await parts.backend.create(spec)
+        except ServiceFailed as error:
+            raise parts.services.met(task, error, began=began, now=parts.clock.monotonic()) from error
+        if spec.services:
+            parts.services.became_ready(task)
         return sandbox
 
     async def destroy(self, sandbox: Sandbox) -> None:

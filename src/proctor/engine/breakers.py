@@ -2,7 +2,8 @@
 
 Nothing that an agent or a task can bring about closes what others use. A registry is blamed for what only a registry
 can say, a node for sandboxes that failed before any agent worked and for several tasks, a provider by the gateway's
-word. An agent's own memory limit is nobody's, and so is a fault made on purpose but for its provider's.
+word. An agent's own memory limit is nobody's, and so are a service that did not become ready, and a fault made on
+purpose but for its provider's.
 """
 
 from __future__ import annotations
@@ -119,8 +120,10 @@ def blame_of(outcome: Outcome, evidence: Sequence[Evidence]) -> Kind:
     on_purpose = any("fault" in item.detail for item in evidence)
     if on_purpose or outcome.owner is not Owner.INFRASTRUCTURE or outcome.outcome is OutcomeClass.OUT_OF_MEMORY:
         return Kind.NOBODY
+    ended = last_error(evidence)
+    if ended is not None and "service_fault" in ended.detail:  # a task can bring that about
+        return Kind.NOBODY
     if outcome.outcome is OutcomeClass.IMAGE_ERROR:
-        ended = last_error(evidence)
         return Kind.REGISTRY if ended is not None and ended.detail.get("registry") else Kind.RUN_SET
     if outcome.outcome in (OutcomeClass.SANDBOX_ERROR, OutcomeClass.AGENT_SETUP_ERROR, OutcomeClass.NODE_LOST):
         return Kind.LOSS if any(item.phase is Phase.AGENT for item in evidence) else Kind.NODE

@@ -9,6 +9,7 @@ from pathlib import Path
 from proctor.agents.catalogue import build_agent
 from proctor.agents.interfaces import Agent
 from proctor.engine.assignments import TaskLibrary
+from proctor.engine.service_faults import ServiceFaults
 from proctor.kernel.canonical import Json
 from proctor.kernel.clock import Clock
 from proctor.objects.store import ObjectStore
@@ -36,3 +37,5 @@ class RunnerParts:
     """What images are by digest, as they were resolved before the first attempt."""
     references: dict[str, str] = field(default_factory=dict)
     """What verifiers that broke said of the reference solution, by task and policies: asked once a worker."""
+    services: ServiceFaults = field(default_factory=ServiceFaults)
+    """What services that did not become ready have done before."""

@@ -14,7 +14,14 @@ from proctor.engine.secrets import scrub_detail
 from proctor.kernel.canonical import Json
 from proctor.kernel.clock import Clock
 from proctor.kernel.errors import ProctorError
-from proctor.sandboxes.errors import ImagePullFailed, NodeLost, SandboxError, TransferRefused, UnsupportedByBackend
+from proctor.sandboxes.errors import (
+    ImagePullFailed,
+    NodeLost,
+    SandboxError,
+    ServiceFailed,
+    TransferRefused,
+    UnsupportedByBackend,
+)
 from proctor.sandboxes.interfaces import ExecResult
 from proctor.suites.errors import VariableMissing
 
@@ -105,7 +112,7 @@ def _told(error: Exception) -> dict[str, Json]:
     }
     if isinstance(error, UnsupportedByBackend | SolutionMissing):
         detail["exception"] = "TaskUnsupported"
-    if isinstance(error, ImagePullFailed | NodeLost | ProviderFailed):
+    if isinstance(error, ImagePullFailed | NodeLost | ProviderFailed | ServiceFailed):
         detail.update(error.facts())
     return detail
 
@@ -113,6 +120,8 @@ def _told(error: Exception) -> dict[str, Json]:
 def _source(error: Exception) -> str:
     if isinstance(error, TaskUnsupported | UnsupportedByBackend | SolutionMissing | VariableMissing):
         return "task"
+    if isinstance(error, ServiceFailed):
+        return "task" if error.is_the_tasks else "sandbox"
     if isinstance(error, ProfileInvalid):
         return "profile"
     if isinstance(error, ProviderFailed):

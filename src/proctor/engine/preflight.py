@@ -1,7 +1,7 @@
 """Before a run set's cells start: its images brought here, each once, and what that tells of their registries.
 
 A tag is resolved to a digest here, and every attempt of the worker starts from that, though the tag may move meanwhile.
-The backend's engine asks its mirrors, and keeps to so many pulls a minute of one registry.
+The backend's engine asks its mirrors, and all workers together keep to so many pulls a minute of one registry.
 """
 
 from __future__ import annotations

@@ -49,7 +49,7 @@ class Progress:
     running: int
     dead: int
     waits: tuple[Wait, ...] = ()
-    """What queued cells wait for beside their turn."""
+    """What queued cells wait for beside their turn, and running ones at a registry."""
 
     @property
     def live(self) -> int:
@@ -201,7 +201,7 @@ def progress(connection: Connection, tenant: UUID, row: RunSetRow, counts: Count
         waiting=states.get("waiting", 0),
         running=states.get("claimed", 0),
         dead=states.get("dead", 0),
-        waits=_waits(connection, tenant, row) if states.get("pending") else (),
+        waits=_waits(connection, tenant, row) if states.get("pending") or states.get("claimed") else (),
     )
 
 

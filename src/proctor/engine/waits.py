@@ -27,7 +27,7 @@ class WaitState(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Wait:
-    """A provider, registry, node, or one of these as a run set limits it, or a profile."""
+    """A provider, registry, node, or one of these as a run set limits it, a profile, or the pulls of a registry."""
 
     scope: str
     name: str

@@ -588,13 +588,36 @@ ON CONFLICT (tenant_id, kind, provider) DO UPDATE
 SET max_running = EXCLUDED.max_running, per_minute = EXCLUDED.per_minute
 WHERE (l.max_running, l.per_minute) IS DISTINCT FROM (EXCLUDED.max_running, EXCLUDED.per_minute);
 
+-- name: lock_turns
+-- Turns of a name are given one at a time, to whichever tenant: what the next statement sees is what the last one left.
+SELECT pg_advisory_xact_lock(hashtextextended('proctor.queue.turns.' || :kind || '/' || CAST(:name AS text), 0));
+
+-- name: take_turn
+-- The next turn, if it is due, or when to ask again. Turns come one every :every seconds, :at_once of them together
+-- after a while without. Nothing is kept for who is turned away, only that somebody was: he may be dead by then.
+WITH clock AS MATERIALIZED (
+    SELECT clock_timestamp() AS now, make_interval(secs => :every) AS every
+), due AS MATERIALIZED (
+    SELECT now, every, greatest(now, max(l.next_start)) AS next,
+           greatest(0, extract(epoch FROM max(l.next_start) - (:at_once - 1) * every - now)) AS wait
+    FROM clock LEFT JOIN proctor.queue_lane l ON l.kind = :kind AND l.provider = :name GROUP BY now, every
+)
+INSERT INTO proctor.queue_lane AS mine (tenant_id, kind, provider, per_minute, next_start, closed_until)
+SELECT :tenant, :kind, :name, :per_minute, CASE WHEN wait > 0 THEN next ELSE next + every END,
+       CASE WHEN wait > 0 THEN now + make_interval(secs => wait) + every END
+FROM due
+ON CONFLICT (tenant_id, kind, provider) DO UPDATE
+SET per_minute = EXCLUDED.per_minute, next_start = EXCLUDED.next_start,
+    closed_until = greatest(mine.closed_until, EXCLUDED.closed_until)
+RETURNING (SELECT coalesce(wait, 0) FROM due)::float AS wait;
+
 -- name: lanes
 SELECT provider, paused, reason, closed_until, failures, max_running, per_minute, counts FROM proctor.queue_lane
 WHERE tenant_id = :tenant AND kind = :kind ORDER BY provider;
 
 -- name: blocked
 -- Which gates are closed or full that a holder's rows wait for; a node's is told whoever waits. Full: what the limit
--- allows runs.
+-- allows runs. And turns at registries of its rows, running ones too, that somebody was told to wait for.
 WITH lane AS MATERIALIZED (
     SELECT l.provider, l.gates || l.provider AS keys FROM proctor.queue_lane l
     WHERE l.tenant_id = :tenant AND l.kind = :kind
@@ -608,14 +631,20 @@ WITH lane AS MATERIALIZED (
     WHERE q.tenant_id = :tenant AND q.kind = :kind AND q.state = 'claimed' GROUP BY key
 )
 SELECT g.provider AS key, g.paused, g.reason, g.failures, g.counts, g.per_minute,
-       CASE WHEN g.closed_until > now() THEN g.closed_until END AS until, coalesce(r.rows, 0) AS running,
+       CASE WHEN g.closed_until > now() AND g.failures > 0 THEN g.closed_until END AS until,
+       coalesce(r.rows, 0) AS running,
        coalesce(g.max_running, CASE WHEN g.careful_until > now() THEN CAST(:careful AS int) END) AS most
 FROM proctor.queue_lane g LEFT JOIN running r ON r.key = g.provider
 WHERE g.tenant_id = :tenant AND g.kind = :kind
   AND (g.paused OR g.closed_until > now() OR g.failures > 0 OR g.next_start > now()
        OR coalesce(g.max_running, CASE WHEN g.careful_until > now() THEN CAST(:careful AS int) END)
           <= coalesce(r.rows, 0))
-  AND (EXISTS (SELECT FROM lane WHERE g.provider = ANY(lane.keys)) OR g.provider LIKE 'node/%')
+  AND (EXISTS (SELECT FROM lane WHERE g.provider = ANY(lane.keys)) OR g.provider LIKE 'node/%'
+       OR g.provider LIKE 'pulls/%' AND g.closed_until > now() AND EXISTS (
+           SELECT FROM proctor.queue_lane l
+           JOIN proctor.queue_item q ON q.tenant_id = l.tenant_id AND q.kind = l.kind AND q.provider = l.provider
+           WHERE l.tenant_id = :tenant AND l.kind = :kind AND 'registry/' || substr(g.provider, 7) = ANY(l.gates)
+             AND q.state IN ('pending', 'claimed') AND q.holders ->> CAST(:holder AS text) IS NOT NULL))
 ORDER BY g.provider;
 
 -- name: waited

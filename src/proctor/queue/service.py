@@ -36,8 +36,10 @@ from proctor.queue.lanes import (
     open_lanes,
     pause_lane,
 )
+from proctor.queue.turns import PULLS, Pace, take_turn
 
 __all__ = [
+    "PULLS",
     "Band",
     "Blocked",
     "Claim",
@@ -45,6 +47,7 @@ __all__ = [
     "Item",
     "Lane",
     "Lost",
+    "Pace",
     "PutBack",
     "blocked",
     "claim",
@@ -75,6 +78,7 @@ __all__ = [
     "reap",
     "requeue_dead",
     "set_share",
+    "take_turn",
     "waited",
 ]
 

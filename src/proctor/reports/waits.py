@@ -19,6 +19,8 @@ def wait_line(wait: Wait) -> str:
         return f"one at a time on {name} until it works{counts}"
     if wait.state is WaitState.PAUSED:
         return f"blocked on {name} until it is opened by hand: {one_line(wait.reason)}"
+    if wait.scope == "pulls":
+        return f"images of {one_line(wait.name)} wait for their turn: {wait.per_minute} pulls a minute"
     limits = [f"{wait.at_once} at once" if wait.at_once is not None else ""]
     limits += [f"{wait.per_minute} starts a minute" if wait.per_minute is not None else ""]
     return f"{name} is at its limit: {', '.join(filter(None, limits))}"

@@ -8,6 +8,7 @@ SandboxError
 ├── HostDiskFull            the host's disk had no room while it ran: infrastructure
 ├── SandboxGone             it was destroyed or died
 ├── ServiceStopped          the program of a service beside it has ended
+├── ServiceFailed           a service beside it did not become ready: the task's, where that is sure
 ├── NodeLost                it went with its machine: infrastructure, elsewhere at once
 └── TransferRefused         what came out was hostile or too large
     ├── NothingThere        there is nothing at that path
@@ -17,6 +18,7 @@ SandboxError
 from __future__ import annotations
 
 from collections.abc import Mapping
+from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from proctor.kernel.errors import ProctorError
@@ -34,6 +36,8 @@ __all__ = [
     "SandboxError",
     "SandboxGone",
     "SandboxStartError",
+    "ServiceFailed",
+    "ServiceFault",
     "ServiceStopped",
     "TransferRefused",
     "UnsupportedByBackend",
@@ -117,6 +121,59 @@ class ServiceStopped(SandboxError):
     """The service does not run any more."""
 
     code = "sandbox-service-stopped"
+
+
+class ServiceFault(StrEnum):
+    """What a service did instead of becoming ready."""
+
+    NO_PROGRAM = "no_program"
+    """Its image has no program of the name that it is started with."""
+    EXITED = "exited"
+    """Its program ended by itself."""
+    KILLED = "killed"
+    """Its program was ended by somebody: the kernel, the engine or its machine."""
+    UNHEALTHY = "unhealthy"
+    """Nothing ended, and it was not ready in the time that the task gives it."""
+
+
+class ServiceFailed(SandboxError):
+    """A service of the task did not become ready."""
+
+    code = "sandbox-service-failed"
+    remedy = "Its image, command and healthcheck are the task's own."
+
+    def __init__(
+        self,
+        message: str = "",
+        *,
+        service: str,
+        fault: ServiceFault,
+        ended_with: int | None = None,
+        repeated: bool = False,
+    ) -> None:
+        """``ended_with``: its exit code; ``repeated``: an earlier attempt met the same, and none any better."""
+        super().__init__(message, where=f"services.{service}")
+        self.service, self.fault, self.ended_with, self.repeated = service, fault, ended_with, repeated
+
+    @property
+    def is_the_tasks(self) -> bool:
+        """A busy machine can make a service slow, and a lost connection can end it, so that once proves little."""
+        return self.fault is ServiceFault.NO_PROGRAM or (self.repeated and self.fault is not ServiceFault.KILLED)
+
+    def again(self) -> ServiceFailed:
+        """The same, met for another time."""
+        return ServiceFailed(
+            self.message, service=self.service, fault=self.fault, ended_with=self.ended_with, repeated=True
+        )
+
+    def facts(self) -> Mapping[str, Json]:
+        """The fields of its evidence."""
+        return {
+            "service": self.service,
+            "service_fault": self.fault.value,
+            "service_exit": self.ended_with,
+            "repeated": self.repeated,
+        }
 
 
 class NodeLost(SandboxError):

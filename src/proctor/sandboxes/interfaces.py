@@ -430,7 +430,7 @@ class SandboxBackend(Protocol):
         ...
 
     async def create(self, spec: SandboxSpec) -> Sandbox:
-        """Start a sandbox. Raises ``UnsupportedByBackend`` before launch or ``SandboxStartError``."""
+        """Start one. Raises ``UnsupportedByBackend`` before launch, ``SandboxStartError``, ``ServiceFailed``."""
         ...
 
     async def leaked(self, is_live: Callable[[Labels], Awaitable[bool]]) -> int:

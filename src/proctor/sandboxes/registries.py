@@ -9,7 +9,12 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["base_of_failed_build", "registry_at_fault", "registry_of"]
+__all__ = ["HUB", "base_of_failed_build", "registry_at_fault", "registry_of", "repository_of"]
+
+HUB: str = "docker.io"
+"""Docker Hub's, by the name that engines give it."""
+_ALSO_HUB = "index.docker.io"
+"""An old name of it, which engines take for the same."""
 
 _OF_THE_IMAGE: frozenset[int] = frozenset({400, 401, 403, 404})
 """Answers about one image, not about the registry."""
@@ -25,7 +30,17 @@ _FROM = re.compile(r"from (?:--\S+ )*(\S+)", re.IGNORECASE)
 def registry_of(image: str) -> str:
     """The registry in an image's name; without one it is Docker Hub's."""
     first, slash, _ = image.partition("/")
-    return first if slash and ("." in first or ":" in first or first == "localhost") else "docker.io"
+    named = slash and ("." in first or ":" in first or first == "localhost") and first != _ALSO_HUB
+    return first if named else HUB
+
+
+def repository_of(image: str) -> str:
+    """The registry and the path in an image's name, without tag and digest, as one engine or another may write it."""
+    folder, slash, last = image.partition("@")[0].rpartition("/")
+    path, registry = f"{folder}{slash}{last.partition(':')[0]}", registry_of(image)
+    if registry != HUB:
+        return path
+    return f"{HUB}/{path.removeprefix(f'{_ALSO_HUB}/').removeprefix(f'{HUB}/').removeprefix('library/')}"
 
 
 def registry_at_fault(words: str, http_status: int | None) -> bool:

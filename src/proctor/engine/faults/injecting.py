@@ -12,6 +12,7 @@ from proctor.engine.faults.hits import Hit
 from proctor.engine.faults.plan import planned_faults
 from proctor.engine.faults.sandboxes import FaultyBackend
 from proctor.engine.parts import RunnerParts
+from proctor.engine.service_faults import ServiceFaults
 from proctor.kernel.canonical import Json
 
 __all__ = ["with_faults"]
@@ -20,7 +21,8 @@ __all__ = ["with_faults"]
 def with_faults(parts: RunnerParts, assignment: Assignment) -> RunnerParts:
     """The parts for an attempt: as they are, unless an entry of its configuration's fault plan may hit it.
 
-    What a verifier that crashes on purpose says of the reference solution is kept from the other attempts.
+    What a verifier that crashes on purpose says of the reference solution is kept from the other attempts, and so is
+    what a service does then.
     """
     planned = planned_faults(assignment.configuration)
     candidates = [one for one in planned if one.may_hit(assignment.cell, assignment.number)]
@@ -31,4 +33,5 @@ def with_faults(parts: RunnerParts, assignment: Assignment) -> RunnerParts:
     def agents(name: str, options: Mapping[str, Json]) -> Agent:
         return FaultyAgent(parts.agents(name, options), hit)
 
-    return replace(parts, backend=FaultyBackend(parts.backend, hit), agents=agents, remarks=hit.remarks, references={})
+    backend, kept_apart = FaultyBackend(parts.backend, hit), ServiceFaults()
+    return replace(parts, backend=backend, agents=agents, remarks=hit.remarks, references={}, services=kept_apart)

@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO, Any, TypeVar
@@ -25,6 +26,7 @@ from proctor.sandboxes.docker.furnishing import furnish
 from proctor.sandboxes.docker.labels import OURS, written
 from proctor.sandboxes.docker.leftovers import leftovers
 from proctor.sandboxes.docker.networks import ContainerNetwork, Ways, engine_network
+from proctor.sandboxes.docker.old_images import KEPT
 from proctor.sandboxes.docker.removing import remove
 from proctor.sandboxes.docker.sandbox import Container, DockerSandbox
 from proctor.sandboxes.docker.scripts import KEEP
@@ -46,6 +48,7 @@ from proctor.sandboxes.interfaces import (
     Snapshot,
     Strength,
 )
+from proctor.sandboxes.pulls import PullTurns
 from proctor.sandboxes.requests import workdir_parts
 
 __all__ = ["DockerBackend", "mark_of"]
@@ -62,14 +65,22 @@ class DockerBackend:
     """Implements the ``SandboxBackend`` port. ``mark`` tells this installation's containers from another's."""
 
     def __init__(
-        self, mark: str, *, runtime: str | None = None, opened: tuple[str, ...] = (), logins: Path | None = None
+        self,
+        mark: str,
+        *,
+        runtime: str | None = None,
+        opened: tuple[str, ...] = (),
+        logins: Path | None = None,
+        turns: PullTurns | None = None,
+        images_kept: timedelta = KEPT,
     ) -> None:
         """``opened``: networks that are not public and that allowlists may lead to all the same; ``logins``: the file
-        that ``docker login`` writes."""
-        self._mark, self._runtime, self._opened = mark, runtime, opened
+        that ``docker login`` writes; ``turns``: at registries, ``None``: this process keeps to them alone;
+        ``images_kept``: how long a built image stays that nobody asks for."""
+        self._mark, self._runtime, self._opened, self._images_kept = mark, runtime, opened, images_kept
         self._open: dict[str, DockerSandbox] = {}
         self._cpus: float | None = None
-        self._fetching = Fetching(Credentials(logins) if logins is not None else None)
+        self._fetching = Fetching(Credentials(logins) if logins is not None else None, turns)
         self._seen: Mapping[str, str] | None = None
 
     @property
@@ -168,7 +179,7 @@ class DockerBackend:
             return await images.build(engine, source, timeout_sec, {OURS: self._mark}, self._fetching)
 
     async def create(self, spec: SandboxSpec) -> Sandbox:
-        """Start a sandbox. Raises ``UnsupportedByBackend`` before launch or ``SandboxStartError``."""
+        """Start one. Raises ``UnsupportedByBackend`` before launch, ``SandboxStartError``, ``ServiceFailed``."""
         image = _named(spec.image)
         workdir_parts(spec.workdir or "/")
         engine = await connect()
@@ -189,6 +200,7 @@ class DockerBackend:
             relay = _relay_folder(engine) if spec.relay else None
             spec = await self._fitted(engine, spec)
             known = await images.find(engine, image)
+            _refuse_volumes(engine, known)
             await cell.lay()
             workdir = spec.workdir or known["Config"].get("WorkingDir") or "/"
             folders = [*_FOLDERS, *_way_to(workdir)]
@@ -254,14 +266,14 @@ class DockerBackend:
     # --- what was left ------------------------------------------------------------------------------------------------
 
     async def leaked(self, is_live: Callable[[Labels], Awaitable[bool]]) -> int:
-        """How many containers, networks and volumes ``reap`` would remove."""
+        """How many containers, networks, volumes and images ``reap`` would remove."""
         async with connected() as engine:
-            return len([one async for one in leftovers(engine, self._mark, is_live)])
+            return len([one async for one in leftovers(engine, self._mark, is_live, self._images_kept)])
 
     async def reap(self, is_live: Callable[[Labels], Awaitable[bool]]) -> int:
-        """Remove whatever's expiry passed or whose owner is dead and not live; returns how many things."""
+        """Remove what's expiry passed or whose owner is dead and not live, and old images; returns how many things."""
         async with connected() as engine:
-            found = [one async for one in leftovers(engine, self._mark, is_live)]
+            found = [one async for one in leftovers(engine, self._mark, is_live, self._images_kept)]
             for known in [self._open[name] for name in {one.cell for one in found} if name in self._open]:
                 await known.destroy()
             for one in found:
@@ -278,6 +290,13 @@ def _named(image: str | None) -> str:
     if image is None:
         raise UnsupportedByBackend("a container needs an image, and the task names none", where="image")
     return image
+
+
+def _refuse_volumes(engine: Engine, image: Mapping[str, Any]) -> None:
+    """Podman's export leaves out what is in a volume, and its tars of single paths tell no owners."""
+    volumes = image["Config"].get("Volumes")
+    if engine.is_podman and volumes:
+        raise UnsupportedByBackend(f"Podman can't keep an image's own volumes: {', '.join(volumes)}", where="image")
 
 
 async def _undo(engine: Engine, made: str | None, cell: Cell) -> None:

@@ -16,10 +16,11 @@ from pathlib import Path
 from typing import Any
 
 from proctor.sandboxes.errors import ImagePullFailed
+from proctor.sandboxes.registries import HUB
 
 __all__ = ["Credentials"]
 
-_HUB = "https://index.docker.io/v1/"
+_HUBS_KEY = "https://index.docker.io/v1/"
 _HELPER_SECONDS = 30.0
 _NOT_FOUND = "credentials not found"
 """What every helper says, in these words, of a registry it knows nothing of."""
@@ -33,7 +34,7 @@ class Credentials:
 
     async def header(self, registry: str) -> Mapping[str, str]:
         """``X-Registry-Auth`` for a pull from a registry; nothing where there are none. Raises ``ImagePullFailed``."""
-        found = await self._of(self._read(), _HUB if registry == "docker.io" else registry)
+        found = await self._of(self._read(), _HUBS_KEY if registry == HUB else registry)
         return {"X-Registry-Auth": _encoded(found)} if found else {}
 
     async def headers_of_all(self) -> Mapping[str, str]:

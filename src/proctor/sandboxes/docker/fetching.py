@@ -1,38 +1,32 @@
-"""One at a time for each image, and no more pulls a minute than a registry bears, for all of a worker's attempts."""
+"""One at a time for each image, and in turn at each registry, for all of a worker's attempts."""
 
 from __future__ import annotations
 
 import asyncio
-import time
-from collections import defaultdict, deque
+from collections import defaultdict
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from weakref import WeakKeyDictionary
 
 from proctor.sandboxes.docker.credentials import Credentials
+from proctor.sandboxes.pulls import OwnTurns, PullTurns
 from proctor.sandboxes.registries import registry_of
 
-__all__ = ["PULLS_PER_MINUTE", "Fetching"]
-
-PULLS_PER_MINUTE: int = 60
-"""Of one registry. Only what is not here is pulled at all."""
-_MINUTE = 60.0
+__all__ = ["Fetching"]
 
 
 class Fetching:
     """Whoever wants the same image waits for the first, who then finds it; event loops don't share."""
 
-    def __init__(self, credentials: Credentials | None = None) -> None:
-        """``credentials``: whose a pull is made as; ``None``: nobody's."""
-        self._credentials = credentials
+    def __init__(self, credentials: Credentials | None = None, turns: PullTurns | None = None) -> None:
+        """``credentials``: whose a pull is made as; ``None``: nobody's. ``turns``: ``None``: this process's own."""
+        self._credentials, self._turns = credentials, turns or OwnTurns()
         self._locks: WeakKeyDictionary[asyncio.AbstractEventLoop, defaultdict[str, asyncio.Lock]] = WeakKeyDictionary()
-        self._pulls: defaultdict[str, deque[float]] = defaultdict(deque)
 
     @asynccontextmanager
     async def alone(self, image: str) -> AsyncIterator[None]:
         """Held while an image is pulled or built."""
-        locks = self._locks.setdefault(asyncio.get_running_loop(), defaultdict(asyncio.Lock))
-        async with locks[image]:
+        async with self._lock(image):
             yield
 
     async def pull_headers(self, image: str) -> Mapping[str, str]:
@@ -44,13 +38,11 @@ class Fetching:
         return await self._credentials.headers_of_all() if self._credentials else {}
 
     async def turn(self, image: str) -> None:
-        """Returns when another pull from the image's registry is within its limit, and counts it."""
-        pulls = self._pulls[registry_of(image)]
-        while True:
-            now = time.monotonic()
-            while pulls and pulls[0] <= now - _MINUTE:
-                pulls.popleft()
-            if len(pulls) < PULLS_PER_MINUTE:
-                pulls.append(now)
-                return
-            await asyncio.sleep(pulls[0] + _MINUTE - now)
+        """Returns when another pull from the image's registry is within its limit; who comes first is first."""
+        registry = registry_of(image)
+        async with self._lock(f"turn/{registry}"):
+            while wait := await self._turns.take(registry):
+                await asyncio.sleep(wait)
+
+    def _lock(self, name: str) -> asyncio.Lock:
+        return self._locks.setdefault(asyncio.get_running_loop(), defaultdict(asyncio.Lock))[name]

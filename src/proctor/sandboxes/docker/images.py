@@ -7,8 +7,8 @@ import hashlib
 import json
 import re
 from collections import deque
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -16,32 +16,29 @@ from urllib.parse import quote
 
 from proctor.sandboxes.docker.engine import Engine, EngineError
 from proctor.sandboxes.docker.fetching import Fetching
+from proctor.sandboxes.docker.labels import OURS
+from proctor.sandboxes.docker.refusals import refused, status_in, with_mirrors_word
 from proctor.sandboxes.docker.tars import pack
 from proctor.sandboxes.errors import ExecChannelError, ImagePullFailed
-from proctor.sandboxes.registries import base_of_failed_build, registry_at_fault, registry_of
+from proctor.sandboxes.registries import base_of_failed_build, registry_at_fault, registry_of, repository_of
 
 if TYPE_CHECKING:
     from aiohttp import ClientResponse
 
-__all__ = ["DOCKERFILE", "BuildSource", "build", "ensure", "find", "is_here"]
+__all__ = ["BROKEN", "DOCKERFILE", "REPOSITORY", "BuildSource", "build", "by_digest", "ensure", "find", "is_here"]
 
 DOCKERFILE = "Dockerfile"
 _BUILD_BYTES = 8 * 1000**3
 """The memory of a build's commands, which are a stranger's: twice what a sandbox has that names none."""
 _QUIET_SEC = 600.0
 
-_REPOSITORY = "proctor-environment"
+REPOSITORY = "proctor-environment"
 """Images that we build are tagged with it and the digest of what they were built from."""
+BROKEN = "proctor-broken"
+"""What a build had come to when it broke is tagged with it: no label is on it yet, and nobody would find it again."""
+_STEP = re.compile(r"\s*---> ([0-9a-f]{12,64})\s*")
 
 _RETRYING = re.compile(r"Retrying in (\d+) second")
-_MARKS = {
-    "toomanyrequests": 429,
-    "429": 429,
-    "unauthorized": 401,
-    "no basic auth credentials": 401,
-    "authentication required": 401,
-    "denied": 403,
-}
 _FIRST_RETRY_SEC = 5
 """An engine waits so long after a layer was cut off, and then ever longer, for minutes. Trying again is ours, with its
 class on record and the cell's place given to another."""
@@ -83,10 +80,21 @@ async def ensure(engine: Engine, image: str, fetching: Fetching) -> str:
             if image.startswith("sha256:"):
                 raise
             await fetching.turn(image)
-            await _pull(engine, image, absent, await fetching.pull_headers(image))
+            headers = await fetching.pull_headers(image)
+            try:
+                await _pull(engine, image, absent, headers)
+            except ImagePullFailed as failed:
+                raise await with_mirrors_word(engine, image, failed, headers) from failed
             found = await find(engine, image)
-    digests = found.get("RepoDigests") or []
-    return str(digests[0]) if digests else str(found["Id"])
+    return by_digest(image, found.get("RepoDigests") or []) or str(found["Id"])
+
+
+def by_digest(image: str, known: Sequence[str]) -> str | None:
+    """Of the names by digest that an engine has for an image, one in the repository that was asked for."""
+    if image in known:
+        return image
+    wanted = repository_of(image)
+    return next((name for name in known if repository_of(name) == wanted), known[0] if known else None)
 
 
 async def build(
@@ -98,10 +106,12 @@ async def build(
         raise ImagePullFailed(f"there is no {source.dockerfile}", where=str(folder))
     with pack(folder, ".", (0, 0), times=False) as context:
         digest = await asyncio.to_thread(_digest, context, source.dockerfile)
-        tag = f"{_REPOSITORY}:{digest[:32]}"
+        tag = f"{REPOSITORY}:{digest[:32]}"
         async with fetching.alone(tag):
             try:
-                return str((await find(engine, tag))["Id"])
+                known = str((await find(engine, tag))["Id"])
+                await _name(engine, known, tag)  # so that the engine knows when it was asked for last
+                return known
             except ImagePullFailed:
                 headers = await fetching.build_headers()
                 async with _in_time(timeout_sec, source):
@@ -135,6 +145,7 @@ async def _build(
     headers: Mapping[str, str],
 ) -> None:
     words: deque[str] = deque(maxlen=20)
+    half = ""
     folder, own = source.folder, json.dumps(dict(labels))
     held = {"memory": _BUILD_BYTES, "memswap": _BUILD_BYTES}
     options = {"t": tag, "labels": own, "dockerfile": source.dockerfile, "rm": True, "forcerm": True, **held}
@@ -143,11 +154,28 @@ async def _build(
             async for line in answer.content:
                 told = json.loads(line)
                 words.append(str(told.get("stream", "")).strip())
+                step = _STEP.fullmatch(str(told.get("stream", "")))
+                half = step[1] if step else half
                 if "error" in told:
-                    last = " | ".join(word for word in words if word)[-1000:]
-                    raise _broken_build(str(told["error"]), list(words), f"{told['error']}: {last}", folder)
+                    await _keep_half(engine, half, f"{BROKEN}:{labels[OURS]}-{tag.rpartition(':')[2]}")
+                    raise await _broken_build(engine, str(told["error"]), list(words), folder)
     except (EngineError, ExecChannelError, ValueError) as error:
         raise ImagePullFailed(f"the build broke off: {error}", where=str(folder)) from error
+
+
+async def _keep_half(engine: Engine, image: str, tag: str) -> None:
+    """Give what a broken build had come to a name, unless it has one: then it is what the build began from."""
+    with suppress(EngineError, ImagePullFailed):
+        if image and not (await find(engine, image)).get("RepoTags"):
+            await _name(engine, image, tag)
+
+
+async def _name(engine: Engine, image: str, tag: str) -> None:
+    repository, _, own = tag.rpartition(":")
+    try:
+        await engine.ask("POST", f"images/{image}/tag", None, repo=repository, tag=own)
+    except EngineError as error:
+        raise ImagePullFailed(f"{image} is not here: {error.words}", where=tag) from error
 
 
 async def _pull(engine: Engine, image: str, absent: ImagePullFailed, headers: Mapping[str, str]) -> None:
@@ -157,14 +185,14 @@ async def _pull(engine: Engine, image: str, absent: ImagePullFailed, headers: Ma
             async for line in _lines(answer, image):
                 told = json.loads(line)
                 if "error" in told:
-                    raise _refused(image, str(told["error"]), _status(str(told["error"])))
+                    raise refused(image, str(told["error"]), status_in(str(told["error"])))
                 waits = _RETRYING.match(str(told.get("status", "")))
                 if waits is not None and int(waits[1]) > _FIRST_RETRY_SEC:
                     words = "the registry broke off in the middle of a layer, twice"
                     raise ImagePullFailed(words, registry=registry_of(image), where=image)
     except EngineError as error:
-        status = error.status if error.status in (401, 403, 404, 429) else _status(error.words)
-        raise _refused(image, error.words, status) from absent
+        status = error.status if error.status in (401, 403, 404, 429) else status_in(error.words)
+        raise refused(image, error.words, status) from absent
     except (ExecChannelError, ValueError) as error:
         raise ImagePullFailed(f"the pull broke off: {error}", where=image) from error
 
@@ -182,17 +210,9 @@ async def _lines(answer: ClientResponse, image: str) -> AsyncIterator[bytes]:
         yield line
 
 
-def _refused(image: str, words: str, status: int | None) -> ImagePullFailed:
-    registry = registry_of(image) if registry_at_fault(words, status) else None
-    return ImagePullFailed(words, http_status=status, registry=registry, where=image)
-
-
-def _broken_build(error: str, lines: list[str], told: str, folder: Path) -> ImagePullFailed:
-    base, status = base_of_failed_build(lines, error), _status(error)
+async def _broken_build(engine: Engine, error: str, lines: list[str], folder: Path) -> ImagePullFailed:
+    last = " | ".join(word for word in lines if word)[-1000:]
+    base, status = base_of_failed_build(lines, error), status_in(error)
     registry = registry_of(base) if base and registry_at_fault(error, status) else None
-    return ImagePullFailed(told, http_status=status, registry=registry, where=str(folder))
-
-
-def _status(words: str) -> int | None:
-    """What a registry answered, where the engine passes it on in words only."""
-    return next((status for mark, status in _MARKS.items() if mark in words.lower()), None)
+    failed = ImagePullFailed(f"{error}: {last}", http_status=status, registry=registry, where=str(folder))
+    return await with_mirrors_word(engine, base, failed, {}) if base else failed

@@ -13,7 +13,7 @@ from typing import Any
 
 from proctor.sandboxes.docker.engine import Engine
 from proctor.sandboxes.docker.sandbox import DockerSandbox
-from proctor.sandboxes.errors import SandboxStartError, ServiceStopped, UnsupportedByBackend
+from proctor.sandboxes.errors import ServiceFailed, ServiceFault, ServiceStopped, UnsupportedByBackend
 from proctor.sandboxes.interfaces import Condition, ExecRequest, Probe, ServiceSpec
 
 __all__ = ["Started", "probe_of", "unframed"]
@@ -21,6 +21,8 @@ __all__ = ["Started", "probe_of", "unframed"]
 _ASKED_EVERY_SEC: float = 1.0
 _NANOSECONDS = 1e9
 _SHELL = ("/bin/sh", "-c")
+_BY_OTHERS: frozenset[int] = frozenset({137, 143})
+"""Killed or told to stop: the kernel does so when memory runs out, and an engine when it is shut down."""
 _LAST_LINES: int = 15
 _LAST_CHARACTERS: int = 1500
 
@@ -37,7 +39,7 @@ class Started:
         self._healthy = False
 
     async def reaches(self, condition: Condition) -> None:
-        """Wait until others may go on. Raises ``SandboxStartError``, ``UnsupportedByBackend``."""
+        """Wait until others may go on. Raises ``ServiceFailed``, ``UnsupportedByBackend``."""
         if condition is Condition.COMPLETED:
             await self._completes()
         elif not self._probe.argv:
@@ -47,20 +49,24 @@ class Started:
             await self._becomes_healthy()
 
     async def settles(self) -> None:
-        """Wait until it is healthy, if that can be asked. Raises ``SandboxStartError``."""
+        """Wait until it is healthy, if that can be asked. Raises ``ServiceFailed``."""
         if self._probe.argv and (await self._state())["Running"]:
             await self._becomes_healthy()
 
     async def has_not_failed(self) -> None:
-        """Raise ``SandboxStartError`` where its program has ended, and not well."""
+        """Raise ``ServiceFailed`` where its program has ended, and not well."""
         state = await self._state()
         if not state["Running"] and state["ExitCode"] != 0:
-            raise await self._failed(f"ended with exit code {state['ExitCode']}")
+            raise await self._ended("")
+
+    async def was_not_ready(self, seconds: float) -> ServiceFailed:
+        """Others waited for it as long as anybody may."""
+        return await self._failed(f"was not ready within {seconds:.0f} s", ServiceFault.UNHEALTHY)
 
     async def _completes(self) -> None:
         answer = await self._engine.ask("POST", f"containers/{self._container}/wait", condition="not-running")
         if answer["StatusCode"] != 0:
-            raise await self._failed(f"ended with exit code {answer['StatusCode']}, and others wait for its success")
+            raise await self._ended(", and others wait for its success")
 
     async def _becomes_healthy(self) -> None:
         if self._healthy:
@@ -72,22 +78,30 @@ class Started:
             try:
                 result = await self.sandbox.exec(request)
             except ServiceStopped as error:
-                raise await self._failed("ended before it was healthy") from error
+                raise await self._ended(" before it was healthy") from error
             if result.exit_code == 0:
                 self._healthy = True
                 return
             if time.monotonic() - began >= given:
                 words = (result.stdout + result.stderr)[-200:].decode("utf-8", "replace").strip()
-                raise await self._failed(f"was not healthy within {given:.0f} s ({words})")
+                how = f"was not healthy within {given:.0f} s ({words})"
+                raise await self._failed(how, ServiceFault.UNHEALTHY)
             await asyncio.sleep(min(probe.interval_sec, _ASKED_EVERY_SEC))
 
     async def _state(self) -> Mapping[str, Any]:
         found: Mapping[str, Any] = (await self._engine.ask("GET", f"containers/{self._container}/json"))["State"]
         return found
 
-    async def _failed(self, how: str) -> SandboxStartError:
+    async def _ended(self, more: str) -> ServiceFailed:
+        state = await self._state()
+        code = int(state["ExitCode"])
+        by_itself = not state.get("OOMKilled") and code not in _BY_OTHERS
+        fault = ServiceFault.EXITED if by_itself else ServiceFault.KILLED
+        return await self._failed(f"ended with exit code {code}{more}", fault, code)
+
+    async def _failed(self, how: str, fault: ServiceFault, ended_with: int | None = None) -> ServiceFailed:
         words = f"service {self._name!r} {how}: {await self._last_words()}"
-        return SandboxStartError(words, remedy="Its image, command and healthcheck are the task's own.")
+        return ServiceFailed(words, service=self._name, fault=fault, ended_with=ended_with)
 
     async def _last_words(self) -> str:
         async with self._engine.send(

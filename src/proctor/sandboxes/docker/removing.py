@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+from urllib.parse import quote
 
 from proctor.sandboxes.docker.engine import Engine, EngineError
 from proctor.sandboxes.errors import ExecChannelError
 
-__all__ = ["remove", "remove_network", "remove_volume"]
+__all__ = ["remove", "remove_image", "remove_network", "remove_volume"]
 
 _PAUSES = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0)
 """Seconds between tries: an engine is back within half a minute, or the reaper sees to what is left."""
@@ -26,6 +27,11 @@ async def remove_network(engine: Engine, network: str) -> None:
 async def remove_volume(engine: Engine, volume: str) -> None:
     """Remove a volume that no container has; one that is gone is well. Raises ``EngineError``."""
     await _delete(engine, f"volumes/{volume}")
+
+
+async def remove_image(engine: Engine, image: str) -> None:
+    """Remove an image by one of its names, or by its id; one that is used or gone is well. Raises ``EngineError``."""
+    await _delete(engine, f"images/{quote(image, safe='/:@')}")
 
 
 async def _delete(engine: Engine, what: str, **params: object) -> None:

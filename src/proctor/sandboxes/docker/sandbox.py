@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import shutil
 import signal
 import time
@@ -18,6 +17,7 @@ from proctor.sandboxes.docker.defaults import DEFAULTS
 from proctor.sandboxes.docker.engine import Engine, EngineError
 from proctor.sandboxes.docker.final_states import FinalState
 from proctor.sandboxes.docker.memory import oom_kills, ran_out_of_memory
+from proctor.sandboxes.docker.meters import WALK_SHARE, DiskUse, disk_use
 from proctor.sandboxes.docker.networks import ContainerNetwork
 from proctor.sandboxes.docker.removing import remove
 from proctor.sandboxes.docker.scripts import EMPTY, EXEC, KILL_SESSION
@@ -31,7 +31,6 @@ from proctor.sandboxes.errors import (
     ServiceStopped,
     UnsupportedByBackend,
 )
-from proctor.sandboxes.files.unlinked import unlinked_bytes
 from proctor.sandboxes.interfaces import (
     ExecRequest,
     ExecResult,
@@ -53,8 +52,7 @@ _KILL_SECONDS = 15.0
 _END_SECONDS = 5.0
 _STAYS_SECONDS = 0.5
 _TICK = 0.3
-"""Seconds between two looks at the disk at the least; a large tree is walked for 5 % of the time at most."""
-_WALK_SHARE = 20.0
+"""Seconds between two looks at the disk at the least."""
 _GRACE = 10
 """After a kill the next commands, a verifier say, may write another tenth of the limit."""
 
@@ -396,10 +394,18 @@ class DockerSandbox:
         return 0 if self._stopped else max(0, len(await self._pids()) - _OWN_PROCESSES)
 
     async def disk_used(self) -> int:
-        """Bytes that the container's own files take on the engine's disk."""
+        """Bytes that the container's own files and volumes take on the engine's disk."""
         self._refuse_when_gone()
-        found = await self._engine.ask("GET", f"containers/{self._container.id}/json", size=True)
-        return int(found.get("SizeRw") or 0)
+        return (await self.measure()).bytes
+
+    async def measure(self) -> DiskUse:
+        """What it takes on the engine's disk, or that this can't be said."""
+        return await disk_use(self._engine, self._container.id, await self._pids())
+
+    async def stop_above(self, limit: int) -> None:
+        """End it where it takes more than that on the engine's disk, and runs."""
+        if (await self._state())["Running"] and (await self.measure()).is_over(limit):
+            await self._stop()
 
     # --- watching -----------------------------------------------------------------------------------------------------
 
@@ -412,7 +418,7 @@ class DockerSandbox:
             if (await self._state())["Running"]:
                 raise error
             return []
-        return [int(row[0]) for row in answer["Processes"]]
+        return [int(row[0]) for row in answer["Processes"] or ()]
 
     async def _watch_disk(self) -> None:
         """No storage driver that is common limits a container's disk, so it is measured, and killed when it is over."""
@@ -423,23 +429,15 @@ class DockerSandbox:
                 continue
             with suppress(SandboxError):
                 began = time.monotonic()
-                used = await self.disk_used() + await self._unlinked()
-                pause = max(_TICK, (time.monotonic() - began) * _WALK_SHARE)
-                if used <= self._ceiling:
+                used = await self.measure()
+                pause = max(_TICK, (time.monotonic() - began) * WALK_SHARE)
+                if not used.is_over(self._ceiling):
                     continue
                 for number, known in self._running.items():
                     self._running[number] = known or LimitKind.DISK
-                self._ceiling = max(self._ceiling, used) + self._limit // _GRACE
                 await self._stop()
-
-    async def _unlinked(self) -> int:
-        """Bytes of deleted files that are held open: seen where the engine is on this machine, and we may look."""
-        pids = await self._pids()
-        try:
-            device = os.stat(f"/proc/{pids[0]}/root").st_dev
-        except (OSError, IndexError):
-            return 0
-        return await asyncio.to_thread(unlinked_bytes, pids, device)
+                used = await self.measure()  # it wrote on until then
+                self._ceiling = max(self._ceiling, used.bytes) + self._limit // _GRACE
 
     def _user(self, name: str | None) -> User:
         if name is None:

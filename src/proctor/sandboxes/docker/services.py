@@ -7,7 +7,9 @@ service may wait for it, and what it waits for itself is waited for at the end.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+import re
+import time
+from collections.abc import Awaitable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -16,13 +18,21 @@ from proctor.sandboxes.docker.ceilings import ceilings, promised
 from proctor.sandboxes.docker.cell_networks import CellNetworks
 from proctor.sandboxes.docker.defaults import DEFAULTS
 from proctor.sandboxes.docker.engine import Engine, EngineError
+from proctor.sandboxes.docker.meters import WALK_SHARE
 from proctor.sandboxes.docker.networks import ContainerNetwork, Ways
 from proctor.sandboxes.docker.readiness import Started
 from proctor.sandboxes.docker.removing import remove, remove_volume
 from proctor.sandboxes.docker.sandbox import Container, DockerSandbox
 from proctor.sandboxes.docker.transfers import Files, passwd_of
 from proctor.sandboxes.docker.users import default_user, read_users
-from proctor.sandboxes.errors import SandboxError, SandboxStartError, TransferRefused, UnsupportedByBackend
+from proctor.sandboxes.errors import (
+    SandboxError,
+    SandboxStartError,
+    ServiceFailed,
+    ServiceFault,
+    TransferRefused,
+    UnsupportedByBackend,
+)
 from proctor.sandboxes.interfaces import (
     Condition,
     LimitKind,
@@ -45,7 +55,11 @@ _LOG = {"Type": "json-file", "Config": {"max-size": "1m", "max-file": "1"}}
 _USUAL = Requests(memory_mb=512, cpus=0.5)
 """What each is promised: beyond it, it dies before a sandbox that is inside its own."""
 _LOOK_SEC: float = 5.0
-"""Between two looks at what services have written: their disks are walked for it."""
+"""Between two looks at what services have written, at the least: their disks are walked for it."""
+_NO_PROGRAM = re.compile(
+    r'exec: ".*": (stat .*: no such file or directory|executable file not found|permission denied|is a directory)'
+)
+"""An engine's word that an image has not what it is to run; whatever else keeps a container from starting says more."""
 _STRENGTHS: Mapping[LimitKind, Strength] = dict.fromkeys(LimitKind, Strength.ENFORCED)
 
 
@@ -62,6 +76,8 @@ class Cell:
         self._started: dict[str, Started] = {}
         self._made: list[str] = []
         self._watch: asyncio.Task[None] | None = None
+        self._awaited: Started | None = None
+        """The service that others wait for just now."""
 
     @property
     def _places(self) -> Sequence[Place]:
@@ -98,29 +114,42 @@ class Cell:
                 raise UnsupportedByBackend(f"{path}: {error.message}", where=f"services.{place.name}") from error
 
     async def up(self) -> None:
-        """Start the services in their order, and wait until all are ready. Raises ``SandboxStartError``."""
+        """Start the services in their order, and wait until all are ready.
+
+        Raises ``ServiceFailed``, and ``SandboxStartError`` for what is no service's doing.
+        """
         if not self._spec.services:
             return
+        self._watch = asyncio.create_task(self._watch_disks())
         try:
             async with asyncio.timeout(UP_SECONDS):
-                for service in self._spec.services:
-                    await self._wait(service.place)
-                    self._started[service.place.name] = await self._start(service)
-                await self._wait(self._spec.place)
-                for started in self._started.values():
-                    await started.settles()
-                for started in self._started.values():  # what failed while others became ready, too
-                    await started.has_not_failed()
+                await self._become_ready()
         except TimeoutError as error:
+            if self._awaited is not None:
+                raise await self._awaited.was_not_ready(UP_SECONDS) from error
             raise SandboxStartError(
-                f"its services were not ready within {UP_SECONDS:.0f} s", where=self._name
+                f"its services did not start within {UP_SECONDS:.0f} s", where=self._name
             ) from error
-        self._watch = asyncio.create_task(self._watch_disks())
+
+    async def _become_ready(self) -> None:
+        for service in self._spec.services:
+            await self._wait(service.place)
+            self._started[service.place.name] = await self._start(service)
+        await self._wait(self._spec.place)
+        for started in self._started.values():
+            await self._await(started, started.settles())
+        for started in self._started.values():  # what failed while others became ready, too
+            await started.has_not_failed()
 
     async def _wait(self, place: Place) -> None:
         for name, condition in place.needs.items():
             if condition is not Condition.STARTED:
-                await self._started[name].reaches(condition)
+                await self._await(self._started[name], self._started[name].reaches(condition))
+
+    async def _await(self, started: Started, ready: Awaitable[None]) -> None:
+        self._awaited = started
+        await ready
+        self._awaited = None
 
     async def _start(self, service: ServiceSpec) -> Started:
         image = await images.find(self._engine, service.image)
@@ -143,7 +172,7 @@ class Cell:
         try:
             await self._engine.ask("POST", f"containers/{made}/start")
         except EngineError as error:
-            raise SandboxStartError(f"service {service.place.name!r} did not start: {error.words}") from error
+            raise _not_started(service.place.name, error) from error
         return Started(self._engine, made, service, sandbox, image)
 
     def _network_of(self, container: str, spec: SandboxSpec) -> ContainerNetwork:
@@ -171,13 +200,14 @@ class Cell:
     async def _watch_disks(self) -> None:
         """A service that has written more than a sandbox may is killed, as a sandbox would be."""
         limit = (DEFAULTS.disk_mb or 0) * 1000**2
+        pause = _LOOK_SEC
         while True:
-            await asyncio.sleep(_LOOK_SEC)
-            for container in self._made:
+            await asyncio.sleep(pause)
+            began = time.monotonic()
+            for started in tuple(self._started.values()):
                 with suppress(SandboxError):
-                    found = await self._engine.ask("GET", f"containers/{container}/json", size=True)
-                    if found["State"]["Running"] and int(found.get("SizeRw") or 0) > limit:
-                        await self._engine.ask("POST", f"containers/{container}/kill", signal="SIGKILL")
+                    await started.sandbox.stop_above(limit)
+            pause = max(_LOOK_SEC, (time.monotonic() - began) * WALK_SHARE)
 
     async def remove(self) -> None:
         """Remove all of it, when the sandbox's own container is gone. Raises what the engine raises last."""
@@ -191,3 +221,10 @@ class Cell:
                 await self._networks.remove()
             for volume in self._volumes:
                 await remove_volume(self._engine, volume)
+
+
+def _not_started(service: str, error: EngineError) -> SandboxError:
+    words = f"service {service!r} did not start: {error.words}"
+    if _NO_PROGRAM.search(error.words):
+        return ServiceFailed(words, service=service, fault=ServiceFault.NO_PROGRAM)
+    return SandboxStartError(words)

@@ -105,7 +105,7 @@ class Meter:
         began = time.monotonic()
         self._free = self._free_now()
         use = tree_use(self.root)
-        self._used = use.bytes + unlinked_bytes(pids, self._device)
+        self._used = use.bytes + unlinked_bytes(pids, {self._device})
         now = time.monotonic()
         self._next = now + max(_WALK_EVERY, (now - began) * _WALK_SHARE)
         # A tree too deep to be measured counts as over the limit: it must not be a way around it.

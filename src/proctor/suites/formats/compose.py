@@ -15,6 +15,7 @@ from typing import TypeVar
 from pydantic import JsonValue
 
 from proctor.suites.files import printable
+from proctor.suites.formats.compose_scalars import refuse_doubtful
 from proctor.suites.formats.compose_values import (
     ComposeRefused,
     Dialect,
@@ -24,7 +25,9 @@ from proctor.suites.formats.compose_values import (
     known_keys,
     mapping,
     plain,
+    plain_or_number,
     probe,
+    settings,
     volume,
     words,
 )
@@ -112,16 +115,19 @@ def read_compose(text: str, paths: frozenset[str], dialect: Dialect) -> ComposeF
 
 
 def _read(text: str, paths: frozenset[str], dialect: Dialect, problems: list[ComposeRefused]) -> Composed:
-    document = mapping(parse_yaml(text), "services")
+    document = mapping(parse_yaml(text) or {}, "services")
+    refuse_doubtful(text)
+    if not isinstance(document.get("version", ""), str):
+        problems.append(ComposeRefused("version", "is no text; put it in quotes"))
     problems.extend(ComposeRefused(key, "is not supported") for key in document if key not in _TOP)
-    tables = _named(document.get("services"), "services", MAX_SERVICES)
-    inward = _networks(document.get("networks"))
+    tables = _named(document.get("services", {}), "services", MAX_SERVICES)
+    inward = _networks(document.get("networks", {}))
     context = _Context(
         dialect=dialect,
         paths=paths,
         services=frozenset({dialect.main, *tables}),
         networks=frozenset({_DEFAULT, *inward}),
-        volumes=frozenset(_volumes(document.get("volumes"))),
+        volumes=frozenset(_volumes(document.get("volumes", {}))),
         problems=problems,
     )
     services = {name: _service(name, table, context) for name, table in tables.items()}
@@ -147,9 +153,9 @@ def _named(value: JsonValue, place: str, most: int) -> Mapping[str, JsonValue]:
 def _networks(value: JsonValue) -> dict[str, bool]:
     """Whether each is internal."""
     found: dict[str, bool] = {}
-    for name, settings in _named(value, "networks", MAX_NETWORKS).items():
+    for name, given in _named(value, "networks", MAX_NETWORKS).items():
         place = f"networks.{name}"
-        table = mapping(settings, place)
+        table = settings(given, place)
         known_keys(table, place, frozenset({"internal"}))
         internal = table.get("internal", False)
         if not isinstance(internal, bool):
@@ -159,8 +165,8 @@ def _networks(value: JsonValue) -> dict[str, bool]:
 
 
 def _volumes(value: JsonValue) -> Iterable[str]:
-    for name, settings in _named(value, "volumes", MAX_SERVICES).items():
-        known_keys(mapping(settings, f"volumes.{name}"), f"volumes.{name}", frozenset())
+    for name, given in _named(value, "volumes", MAX_SERVICES).items():
+        known_keys(settings(given, f"volumes.{name}"), f"volumes.{name}", frozenset())
         yield name
 
 
@@ -169,7 +175,7 @@ class _Keys:
 
     def __init__(self, name: str, value: JsonValue, context: _Context) -> None:
         self.place = f"services.{name}"
-        self.table = mapping(value, self.place)
+        self.table = settings(value, self.place)
         self._context = context
         unknown = (key for key in self.table if key not in _KEYS)
         context.problems.extend(ComposeRefused(f"{self.place}.{key}", "is not supported") for key in unknown)
@@ -295,7 +301,7 @@ def _is_there(source: str, paths: frozenset[str]) -> bool:
 
 def _needs(value: JsonValue, place: str, context: _Context) -> Mapping[str, Readiness]:
     if isinstance(value, list):
-        named = {plain(item, inner, context.dialect): Readiness.STARTED for inner, item in items(value, place)}
+        named = dict.fromkeys(_names(value, place, context), Readiness.STARTED)
     else:
         named = {name: _readiness(item, f"{place}.{name}") for name, item in mapping(value, place).items()}
     for name, readiness in named.items():
@@ -317,21 +323,32 @@ def _readiness(value: JsonValue, place: str) -> Readiness:
 
 def _networks_of(value: JsonValue, place: str, context: _Context) -> tuple[str, ...]:
     if isinstance(value, list):
-        names = [plain(item, inner, context.dialect) for inner, item in items(value, place)]
+        names = _names(value, place, context)
     else:
         names = list(mapping(value, place))
         for name in names:
-            known_keys(mapping(mapping(value, place)[name], f"{place}.{name}"), f"{place}.{name}", frozenset())
+            known_keys(settings(mapping(value, place)[name], f"{place}.{name}"), f"{place}.{name}", frozenset())
     for name in names:
         if name not in context.networks:
             raise ComposeRefused(f"{place}.{name}", "is not among the file's networks")
-    return tuple(dict.fromkeys(names)) or (_DEFAULT,)
+    return tuple(names) or (_DEFAULT,)
+
+
+def _names(value: JsonValue, place: str, context: _Context) -> list[str]:
+    """A list of names, none of them twice."""
+    names: list[str] = []
+    for inner, item in items(value, place):
+        name = plain(item, inner, context.dialect)
+        if name in names:
+            raise ComposeRefused(inner, f"{name!r} stands twice")
+        names.append(name)
+    return names
 
 
 def _expose(value: JsonValue, place: str, context: _Context) -> None:
     """Services see all of each other's ports; this only says which are meant."""
     for inner, item in items(value, place):
-        if not _PORT.fullmatch(plain(item, inner, context.dialect)):
+        if not _PORT.fullmatch(plain_or_number(item, inner, context.dialect)):
             raise ComposeRefused(inner, "is no port")
 
 

@@ -26,7 +26,9 @@ __all__ = [
     "known_keys",
     "mapping",
     "plain",
+    "plain_or_number",
     "probe",
+    "settings",
     "volume",
     "words",
 ]
@@ -36,6 +38,10 @@ _DURATION = re.compile(r"(?:\d+(?:\.\d+)?(?:us|ms|s|m|h))+")
 _PART = re.compile(r"(\d+(?:\.\d+)?)(us|ms|s|m|h)")
 _SECONDS: Mapping[str, float] = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
+_SECRET = re.compile(r"\$\{[A-Za-z_][A-Za-z0-9_]*(:-[^$}]*)?\}")
+"""A whole value; in a default Compose would look for more names, and for where it ends."""
+_WORDS = re.compile(r"""(?:[^\\"'`;&|<>()]|\\.|'[^']*'|"(?:[^"\\]|\\["\\])*")*""", re.DOTALL)
+"""A text that splits into the same words here and in Compose, which stops in silence where a shell would do more."""
 _LONGEST_SEC: float = 3600.0
 """No service takes longer to be ready, or is asked more seldom."""
 _MOST_RETRIES: int = 1000
@@ -69,10 +75,12 @@ class Dialect:
 
 
 def plain(value: JsonValue, place: str, dialect: Dialect) -> str:
-    """A text or number, its variables filled in."""
-    if isinstance(value, bool) or not isinstance(value, str | int | float):
+    """A text, its variables filled in."""
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        raise ComposeRefused(place, f"{value} is no text; put it in quotes")
+    if not isinstance(value, str):
         raise ComposeRefused(place, "is no text")
-    return _VARIABLE.sub(lambda found: _filled(found, place, dialect), str(value))
+    return _VARIABLE.sub(lambda found: _filled(found, place, dialect), value)
 
 
 def _filled(found: re.Match[str], place: str, dialect: Dialect) -> str:
@@ -87,10 +95,19 @@ def _filled(found: re.Match[str], place: str, dialect: Dialect) -> str:
     return text
 
 
+def plain_or_number(value: JsonValue, place: str, dialect: Dialect) -> str:
+    """A number as a text, or what ``plain`` says."""
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return str(value) if is_number else plain(value, place, dialect)
+
+
+def settings(value: JsonValue, place: str) -> Mapping[str, JsonValue]:
+    """A table of what a name may be given besides; nothing is an empty one."""
+    return {} if value is None else mapping(value, place)
+
+
 def mapping(value: JsonValue, place: str) -> Mapping[str, JsonValue]:
-    """A table; nothing is an empty one."""
-    if value is None:
-        return {}
+    """A table."""
     if not isinstance(value, dict):
         raise ComposeRefused(place, "is no table")
     return value
@@ -112,13 +129,13 @@ def known_keys(table: Mapping[str, JsonValue], place: str, known: frozenset[str]
 
 
 def words(value: JsonValue, place: str, dialect: Dialect) -> tuple[str, ...]:
-    """A command: a list of words, or a text that is split as a shell would."""
+    """A command: a list of words, or a text that is split as a shell would split it."""
     if isinstance(value, list):
         return tuple(plain(item, inner, dialect) for inner, item in items(value, place))
-    try:
-        return tuple(shlex.split(plain(value, place, dialect)))
-    except ValueError as error:
-        raise ComposeRefused(place, f"can't be split into words: {error}") from error
+    text = plain(value, place, dialect)
+    if not _WORDS.fullmatch(text):
+        raise ComposeRefused(place, "can't be split into words without a shell; write a list, such as [sh, -c, …]")
+    return tuple(shlex.split(text))
 
 
 def environment(value: JsonValue, place: str, dialect: Dialect) -> dict[str, str]:
@@ -142,10 +159,9 @@ def _variable(name: str, value: JsonValue, place: str, dialect: Dialect) -> str:
         raise ComposeRefused(place, f"{name!r} is no name of a variable")
     if value is None:
         raise ComposeRefused(place, "has no value; Compose would take the machine's, and a task has none")
-    named = variable_reference(value) if isinstance(value, str) else None
-    if isinstance(value, str) and named is not None and named not in dialect.texts:
+    if isinstance(value, str) and _SECRET.fullmatch(value) and variable_reference(value) not in dialect.texts:
         return value
-    text = plain(value, place, dialect)
+    text = plain_or_number(value, place, dialect)
     if variable_reference(text) is not None:
         raise ComposeRefused(place, "would be taken for the name of a secret")
     return text
@@ -181,6 +197,8 @@ def _short(value: str, place: str, dialect: Dialect) -> tuple[str | None, str, b
     parts = plain(value, place, dialect).split(":")
     if len(parts) == 1:
         return None, parts[0], False
+    if len(parts[0]) == 1 and parts[0].isalpha():
+        raise ComposeRefused(place, f"Compose takes {parts[0]} for a drive of Windows; give the volume a longer name")
     if len(parts) > 3 or (len(parts) == 3 and parts[2] not in ("ro", "rw")) or not parts[0]:
         raise ComposeRefused(place, "is none of SOURCE:TARGET, SOURCE:TARGET:ro and TARGET")
     return parts[0], parts[1], parts[2:] == ["ro"]
@@ -213,9 +231,9 @@ def probe(value: JsonValue, place: str, dialect: Dialect) -> ReadyProbe:
         raise ComposeRefused(f"{place}.retries", f"is no number from 1 to {_MOST_RETRIES}")
     return ReadyProbe(
         argv=_test(table.get("test"), f"{place}.test", dialect),
-        interval_sec=_seconds(table.get("interval"), f"{place}.interval", usual.interval_sec) or usual.interval_sec,
-        timeout_sec=_seconds(table.get("timeout"), f"{place}.timeout", usual.timeout_sec) or usual.timeout_sec,
-        start_period_sec=_seconds(table.get("start_period"), f"{place}.start_period", usual.start_period_sec),
+        interval_sec=_seconds(table, "interval", place) or usual.interval_sec,
+        timeout_sec=_seconds(table, "timeout", place) or usual.timeout_sec,
+        start_period_sec=_seconds(table, "start_period", place) or usual.start_period_sec,
         retries=retries,
     )
 
@@ -233,12 +251,13 @@ def _test(value: JsonValue, place: str, dialect: Dialect) -> tuple[str, ...]:
     raise ComposeRefused(place, "is none of a text, [CMD, …], [CMD-SHELL, text] and [NONE]")
 
 
-def _seconds(value: JsonValue, place: str, usual: float) -> float:
-    if value is None:
-        return usual
+def _seconds(table: Mapping[str, JsonValue], key: str, place: str) -> float | None:
+    if key not in table:
+        return None
+    value = table[key]
     if not isinstance(value, str) or not _DURATION.fullmatch(value):
-        raise ComposeRefused(place, "is no time such as 1m30s")
+        raise ComposeRefused(f"{place}.{key}", "is no time such as 1m30s")
     seconds = sum(float(number) * _SECONDS[unit] for number, unit in _PART.findall(value))
     if seconds > _LONGEST_SEC:
-        raise ComposeRefused(place, f"is more than {_LONGEST_SEC:.0f} s")
+        raise ComposeRefused(f"{place}.{key}", f"is more than {_LONGEST_SEC:.0f} s")
     return seconds
