@@ -60,7 +60,8 @@ class Podman:
         runc.chmod(0o755)
         with (self.folder / "log").open("ab") as log:
             command = self._command("system", "service", "--time=0", self.address)
-            self.process = subprocess.Popen(command, stdout=log, stderr=log, env=self._environment())
+            where = self.folder  # Podman leaves files in the folder that it was started in
+            self.process = subprocess.Popen(command, cwd=where, stdout=log, stderr=log, env=self._environment())
         deadline = time.monotonic() + START_SECONDS
         while subprocess.run(["docker", "--host", self.address, "version"], capture_output=True).returncode != 0:
             assert time.monotonic() < deadline, (self.folder / "log").read_text()[-2000:]

@@ -212,7 +212,7 @@ async def test_users_of_a_file_that_a_shell_might_misread_are_read_as_they_are(b
 
 async def test_an_image_without_the_programs_for_it_has_its_folders_all_the_same(backend, base, tmp_path):
     (tmp_path / "Dockerfile").write_text(
-        f"FROM {base}\nRUN useradd --uid 1234 agent && mkdir /logs && rm /bin/mkdir\nWORKDIR /a/b\n"
+        f"FROM {base}\nRUN useradd --uid 1234 agent && mkdir -p /logs /a/b && rm /bin/mkdir\n"
     )
     image = await backend.build(tmp_path, 60)
     box = await backend.create(SandboxSpec(labels=labels(), image=image, user="agent", workdir="/a/c/d"))
