@@ -17,7 +17,7 @@ from pydantic import BaseModel, Field
 from proctor.kernel.errors import UsageError
 from proctor.sdk.documents import document
 
-__all__ = ["Fields", "Limit", "Page", "PageCursor", "page_of", "place_of"]
+__all__ = ["Chosen", "Fields", "Limit", "Page", "PageCursor", "page_of", "place_of"]
 
 T = TypeVar("T")
 
@@ -44,10 +44,13 @@ class FieldUnknown(UsageError):
     remedy = "Leave `fields` out to see them all."
 
 
+Chosen = Annotated[dict[str, Any], Field(title="Chosen fields", description="An item's, where `fields` names them.")]
+
+
 class Page(BaseModel, Generic[T]):
     """A page of a list."""
 
-    items: list[T]
+    items: list[T | Chosen]
     next: str | None = Field(description="The cursor of the next page; null at the end.")
 
 
@@ -82,6 +85,8 @@ def _narrowed(item: Any, fields: str | None) -> Any:
     if fields is None:
         return item
     wanted = [name.strip() for name in fields.split(",") if name.strip()]
+    if not wanted:
+        raise FieldUnknown("No field is named.", where="fields")
     unknown = [name for name in wanted if name not in item]
     if unknown:
         raise FieldUnknown(f"There is no {unknown[0]!r}; there are {', '.join(item)}.", where="fields")

@@ -14,6 +14,7 @@ import structlog
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, ConfigDict, Field
+from sqlalchemy.exc import DataError
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
 
@@ -94,6 +95,8 @@ def install(app: FastAPI) -> None:
     app.add_exception_handler(ProctorError, _of_ours)
     app.add_exception_handler(RequestValidationError, _of_validation)
     app.add_exception_handler(HTTPException, _of_http)
+    app.add_exception_handler(DataError, _of_data)
+    app.add_exception_handler(UnicodeEncodeError, _of_data)
 
 
 def answer(request: Request, error: ProctorError) -> Response:
@@ -125,6 +128,12 @@ def _of_validation(request: Request, error: Exception) -> Response:
     return _problem(
         request, 422, code="request-invalid", detail=first["detail"], where=first["where"] or None, errors=errors
     )
+
+
+def _of_data(request: Request, error: Exception) -> Response:
+    """A value that no text of the database can be: with a zero byte, half a character, or out of all range."""
+    _log.warning("request.unstorable", error=type(error).__name__, path=request.url.path)
+    return _problem(request, 422, code="request-invalid", detail="A value of the request can't be stored.")
 
 
 def _place(location: Sequence[int | str]) -> str:

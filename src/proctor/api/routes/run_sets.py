@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from proctor.api.asking import Asked, needs
 from proctor.api.idempotency import Repeatable
-from proctor.api.lists import DEFAULT_PAGE, Fields, Limit, Page, PageCursor, page_of, place_of
+from proctor.api.lists import DEFAULT_PAGE, Chosen, Fields, Limit, Page, PageCursor, page_of, place_of
 from proctor.engine.pairs import Comparison, Side, TaskCells, TaskKey
 from proctor.engine.planning import RunSetRow
 from proctor.engine.reading import CellRow, RunSetStatus, Stall
@@ -44,7 +44,7 @@ class CellsOfRunSet(BaseModel):
     """A page of cells with what their numbers and digests stand for."""
 
     run_set: RunSetRow
-    items: list[CellRow]
+    items: list[CellRow | Chosen]
     next: str | None = Field(description="The cursor of the next page; null at the end.")
     profiles: dict[int, str]
     tasks: dict[str, str] = Field(description="Names by content digest, of this page's tasks.")
