@@ -12,7 +12,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from proctor.sandboxes.docker.engine import Engine
+from proctor.sandboxes.docker.engine import Engine, EngineError
 from proctor.sandboxes.files.trees import tree_use
 from proctor.sandboxes.files.unlinked import unlinked_bytes
 
@@ -65,7 +65,20 @@ def _own_devices(pids: Sequence[int]) -> set[int]:
 
 
 async def _told(engine: Engine, names: set[str]) -> int:
-    """What the engine says of volumes: it walks all that it has for that."""
-    listed: Sequence[Mapping[str, Any]] = (await engine.ask("GET", "system/df", None, type="volume"))["Volumes"] or []
+    """What the engine says of volumes: it walks all that it has for that, one question at a time."""
+    for left in reversed(range(_TRIES)):
+        try:
+            answer = await engine.ask("GET", "system/df", None, type="volume")
+            break
+        except EngineError as error:
+            if "already running" not in error.words or not left:
+                raise
+            await asyncio.sleep(_ASKED_AGAIN_SEC)
+    listed: Sequence[Mapping[str, Any]] = answer["Volumes"] or []
     sizes = ((one.get("UsageData") or {}).get("Size", 0) for one in listed if one["Name"] in names)
     return sum(max(0, int(size)) for size in sizes)
+
+
+_ASKED_AGAIN_SEC: float = 0.25
+_TRIES: int = 40
+"""An engine refuses a second such question while it works on one: ten seconds are patience enough for a look."""

@@ -422,22 +422,22 @@ class DockerSandbox:
 
     async def _watch_disk(self) -> None:
         """No storage driver that is common limits a container's disk, so it is measured, and killed when it is over."""
-        pause = _TICK
+        pause, stopped = _TICK, False
         while self._ending is None:
             await asyncio.sleep(pause)
-            if not self._running:
+            if not self._running and not stopped:
                 continue
             with suppress(SandboxError):
                 began = time.monotonic()
                 used = await self.measure()
                 pause = max(_TICK, (time.monotonic() - began) * WALK_SHARE)
-                if not used.is_over(self._ceiling):
-                    continue
-                for number, known in self._running.items():
-                    self._running[number] = known or LimitKind.DISK
-                await self._stop()
-                used = await self.measure()  # it wrote on until then
-                self._ceiling = max(self._ceiling, used.bytes) + self._limit // _GRACE
+                if stopped:  # it wrote on until it was, which is not the next command's doing
+                    stopped, self._ceiling = False, max(self._ceiling, used.bytes) + self._limit // _GRACE
+                elif used.is_over(self._ceiling):
+                    for number, known in self._running.items():
+                        self._running[number] = known or LimitKind.DISK
+                    await self._stop()
+                    stopped, pause = True, 0.0
 
     def _user(self, name: str | None) -> User:
         if name is None:
