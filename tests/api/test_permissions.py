@@ -21,6 +21,7 @@ NOWHERE = {
     "series": "no-such-series",
     "attempt": "01a22e2c-a2fa-78c5-aaf7-000000000004",
     "artifact": "no-artifact",
+    "tenant": "no-such-tenant",
     "scope": "provider",
     "provider": "nobody",
 }

@@ -31,7 +31,7 @@ FACTS: tuple[str, ...] = (
     *("evidence", "grading", "outcome", "result", "leaderboard_entry", "ledger"),
     *("certificate", "flake", "quarantine"),
 )
-IDENTITY: tuple[str, ...] = ("tenant_user", "api_key", "idempotent_request", "security_event")
+IDENTITY: tuple[str, ...] = ("tenant_quota", "tenant_user", "api_key", "idempotent_request", "security_event")
 NOBODY_ELSES: tuple[str, ...] = ("event",)
 """An event is a fact too; the relay may note that it was published, and remove it after that."""
 

@@ -12,7 +12,7 @@ from fastapi import APIRouter, FastAPI
 from proctor.api import problems
 from proctor.api.etags import ETags
 from proctor.api.middleware import Limits, RequestGuard
-from proctor.api.routes import attempts, audit_log, health, keys, me, run_sets, setup, suites, tenants, users
+from proctor.api.routes import attempts, audit_log, health, keys, me, run_sets, setup, suites, tenants, usage, users
 from proctor.app import Server
 from proctor.database.engine import POOL_OVERFLOW, POOL_SIZE
 
@@ -21,7 +21,10 @@ __all__ = ["PREFIX", "ROUTERS", "create_app"]
 PREFIX = "/api/v1"
 ROUTERS: tuple[tuple[str, APIRouter], ...] = (
     ("", health.router),
-    *((PREFIX, part.router) for part in (setup, me, users, keys, tenants, audit_log, suites, run_sets, attempts)),
+    *(
+        (PREFIX, part.router)
+        for part in (setup, me, users, keys, tenants, usage, audit_log, suites, run_sets, attempts)
+    ),
 )
 """Everything that is served, and below which path."""
 _DESCRIPTION = """Evaluates AI coding agents: every cell accounted for, every failure with a cause.

@@ -14,11 +14,13 @@ from fastapi import Depends, Request
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
 from proctor.app import Platform, Server
-from proctor.identity.audit_log import Actor
+from proctor.identity import audit_log
+from proctor.identity.audit_log import Action, Actor
 from proctor.identity.authentication import authenticate
 from proctor.identity.errors import Unauthenticated
 from proctor.identity.permissions import Permission
 from proctor.identity.principals import Principal
+from proctor.kernel.canonical import Json
 from proctor.sdk.client import Client
 
 __all__ = ["Asked", "needs", "permission_of", "principal_of", "server_of"]
@@ -53,6 +55,12 @@ class Asked:
     def actor(self) -> Actor:
         """Who the audit log says did it."""
         return Actor(user=self.principal.user, key=self.principal.key, request_id=self.request_id)
+
+    def note(self, action: Action, target: str, **detail: Json) -> None:
+        """Write down in the tenant's audit log what was done."""
+        self.server.database.as_tenant(
+            self.tenant, lambda c: audit_log.note(c, self.tenant, self.actor, action, target, **detail)
+        )
 
 
 class _Check:

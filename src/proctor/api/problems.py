@@ -27,7 +27,7 @@ _log = structlog.get_logger(__name__)
 
 _NOT_FOUND = (
     *("run-set-unknown", "attempt-unknown", "suite-unknown", "series-unknown", "label-unknown", "task-unknown"),
-    *("user-unknown", "key-unknown", "state-missing", "artifact-unknown", "not-blocked"),
+    *("user-unknown", "key-unknown", "state-missing", "artifact-unknown", "not-blocked", "tenant-unknown"),
 )
 _CONFLICT = (
     *("name-taken", "last-owner", "request-running"),
@@ -37,6 +37,7 @@ _STATUS: Mapping[str, int] = {
     **dict.fromkeys(_NOT_FOUND, 404),
     **dict.fromkeys(_CONFLICT, 409),
     "unauthenticated": 401,
+    "budget-used": 402,
     "forbidden": 403,
     "link": 403,
     "setup-done": 403,
@@ -85,7 +86,7 @@ class Problem(BaseModel):
 
 PROBLEMS: dict[int | str, dict[str, Any]] = {
     status: {"model": Problem, "content": {"application/problem+json": {}}, "description": HTTPStatus(status).phrase}
-    for status in (400, 401, 403, 404, 409, 412, 413, 422, 429, 503, 504)
+    for status in (400, 401, 402, 403, 404, 409, 412, 413, 422, 429, 503, 504)
 }
 """Of every route's description: what it may answer instead."""
 

@@ -155,6 +155,7 @@ def _engine(url: URL) -> Engine:
         max_overflow=POOL_OVERFLOW,
         pool_recycle=RECYCLE_SEC,
         pool_pre_ping=True,
+        hide_parameters=True,  # what is written is users' own, and an error of ours goes into the log
         connect_args={
             "connect_timeout": 10,
             "options": f"-c statement_timeout={STATEMENT_TIMEOUT_MS}"

@@ -164,6 +164,7 @@ attempt = Table(
     _refers(["tenant_id", "run_set_id"], "run_set", ["tenant_id", "id"]),
     # Partial, so that no foreign key's check can take it for its own: without statistics all indexes that begin with
     # the tenant look alike to the planner, and checks that read every attempt of the tenant were seen.
+    Index("ix_attempt_started", "started_at", postgresql_using="brin"),
     Index("ix_attempt_running", "tenant_id", "run_set_id", postgresql_where=text("ended_at IS NULL")),
 )
 
@@ -296,6 +297,7 @@ ledger = Table(
     _when("created_at"),
     _refers(["tenant_id", "attempt_id"], "attempt", ["tenant_id", "id"]),
     Index(None, "tenant_id", "run_set_id"),
+    Index("ix_ledger_created", "created_at", postgresql_using="brin"),
 )
 
 unlinked = Table(

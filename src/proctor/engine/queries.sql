@@ -791,3 +791,58 @@ WHERE g.tenant_id = :tenant AND g.attempt_id = :attempt AND g.verifier_digest = 
 -- name: digests_of
 SELECT content_digest, agent_digest, verifier_digest FROM proctor.task
 WHERE tenant_id = :tenant AND content_digest = ANY(CAST(:content_digests AS text[]));
+
+-- name: used_now
+SELECT (SELECT count(*) FROM proctor.attempt
+        WHERE tenant_id = :tenant AND started_at >= date_trunc('day', now(), 'UTC')) AS evaluations_today,
+       (SELECT coalesce(sum(nano), 0)::bigint FROM proctor.ledger
+        WHERE tenant_id = :tenant AND created_at >= date_trunc('month', now(), 'UTC')) AS cost_month_nano,
+       (SELECT count(*) FROM proctor.attempt WHERE tenant_id = :tenant AND ended_at IS NULL) AS sandboxes;
+
+-- name: usage_by_tenant
+SELECT '' AS key, '' AS name, count(*) AS attempts,
+       coalesce(sum(extract(epoch FROM a.ended_at - a.started_at)), 0)::float AS sandbox_sec,
+       coalesce(sum((a.usage ->> 'cost_nano')::bigint), 0)::bigint AS cost_nano,
+       count(*) FILTER (WHERE a.ended_at IS NOT NULL AND a.usage ->> 'cost_nano' IS NULL) AS unpriced
+FROM proctor.attempt a
+WHERE a.tenant_id = :tenant AND a.started_at >= :since AND a.started_at < :until
+LIMIT :limit;
+
+-- name: usage_by_run_set
+SELECT r.id::text AS key, r.name AS name, count(*) AS attempts,
+       coalesce(sum(extract(epoch FROM a.ended_at - a.started_at)), 0)::float AS sandbox_sec,
+       coalesce(sum((a.usage ->> 'cost_nano')::bigint), 0)::bigint AS cost_nano,
+       count(*) FILTER (WHERE a.ended_at IS NOT NULL AND a.usage ->> 'cost_nano' IS NULL) AS unpriced
+FROM proctor.attempt a JOIN proctor.run_set r ON r.tenant_id = a.tenant_id AND r.id = a.run_set_id
+WHERE a.tenant_id = :tenant AND a.started_at >= :since AND a.started_at < :until
+GROUP BY r.id, r.name
+ORDER BY cost_nano DESC, attempts DESC, key
+LIMIT :limit;
+
+-- name: usage_by_profile
+SELECT p.name AS key, p.name AS name, count(*) AS attempts,
+       coalesce(sum(extract(epoch FROM a.ended_at - a.started_at)), 0)::float AS sandbox_sec,
+       coalesce(sum((a.usage ->> 'cost_nano')::bigint), 0)::bigint AS cost_nano,
+       count(*) FILTER (WHERE a.ended_at IS NOT NULL AND a.usage ->> 'cost_nano' IS NULL) AS unpriced
+FROM proctor.attempt a
+JOIN proctor.expected_cell e ON e.tenant_id = a.tenant_id AND e.run_set_id = a.run_set_id AND e.cell_id = a.cell_id
+JOIN proctor.run_set_profile p
+  ON p.tenant_id = e.tenant_id AND p.run_set_id = e.run_set_id AND p.position = e.profile
+WHERE a.tenant_id = :tenant AND a.started_at >= :since AND a.started_at < :until
+GROUP BY p.name
+ORDER BY cost_nano DESC, attempts DESC, key
+LIMIT :limit;
+
+-- name: usage_by_model
+SELECT coalesce(c.document ->> 'model', '') AS key, coalesce(c.document ->> 'model', 'no model') AS name,
+       count(*) AS attempts,
+       coalesce(sum(extract(epoch FROM a.ended_at - a.started_at)), 0)::float AS sandbox_sec,
+       coalesce(sum((a.usage ->> 'cost_nano')::bigint), 0)::bigint AS cost_nano,
+       count(*) FILTER (WHERE a.ended_at IS NOT NULL AND a.usage ->> 'cost_nano' IS NULL) AS unpriced
+FROM proctor.attempt a
+JOIN proctor.cell l ON l.tenant_id = a.tenant_id AND l.id = a.cell_id
+JOIN proctor.configuration c ON c.tenant_id = l.tenant_id AND c.hash = l.configuration
+WHERE a.tenant_id = :tenant AND a.started_at >= :since AND a.started_at < :until
+GROUP BY c.document ->> 'model'
+ORDER BY cost_nano DESC, attempts DESC, key
+LIMIT :limit;

@@ -9,11 +9,12 @@ from enum import StrEnum
 from uuid import UUID
 
 from sqlalchemy import Connection, insert, select
+from sqlalchemy.dialects.postgresql import distinct_on
 
-from proctor.identity.models import security_event
+from proctor.identity.models import security_event, tenant_user
 from proctor.kernel.canonical import Json
 
-__all__ = ["Action", "Actor", "AuditEntry", "entries", "note"]
+__all__ = ["Action", "Actor", "AuditEntry", "entries", "note", "starters"]
 
 
 class Action(StrEnum):
@@ -27,6 +28,7 @@ class Action(StrEnum):
     KEY_ROTATED = "key.rotated"
     KEY_REVOKED = "key.revoked"
     ACCESS_REFUSED = "access.refused"
+    QUOTA_SET = "quota.set"
     EXPORTED = "data.exported"
     IMPORTED = "data.imported"
     RUN_SET_STARTED = "run-set.started"
@@ -71,3 +73,16 @@ def entries(connection: Connection, tenant: UUID, *, after: int = 0, limit: int 
     )
     fields = AuditEntry.__dataclass_fields__
     return [AuditEntry(**{name: getattr(row, name) for name in fields}) for row in found]
+
+
+def starters(connection: Connection, tenant: UUID) -> Mapping[str, str]:
+    """Who first started each run set, by name, as far as it was started through a server."""
+    table = security_event.c
+    rows = connection.execute(
+        select(table.target, tenant_user.c.name)
+        .ext(distinct_on(table.target))
+        .join(tenant_user, (tenant_user.c.tenant_id == table.tenant_id) & (tenant_user.c.id == table.actor))
+        .where(table.tenant_id == tenant, table.action == Action.RUN_SET_STARTED.value)
+        .order_by(table.target, table.seq)
+    )
+    return {row.target: row.name for row in rows}

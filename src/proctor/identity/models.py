@@ -24,7 +24,7 @@ from sqlalchemy.dialects.postgresql import ARRAY, JSONB
 
 from proctor.database.schema import SCHEMA, metadata
 
-__all__ = ["api_key", "idempotent_request", "platform_setup", "security_event", "tenant", "tenant_user"]
+__all__ = ["api_key", "idempotent_request", "platform_setup", "security_event", "tenant", "tenant_quota", "tenant_user"]
 
 tenant = Table(
     "tenant",
@@ -108,4 +108,18 @@ idempotent_request = Table(
     Column("body", LargeBinary, comment="what was answered, without a secret that is told once"),
     Column("media_type", Text),
     Index(None, "began_at"),
+)
+
+tenant_quota = Table(
+    "tenant_quota",
+    metadata,
+    Column("tenant_id", Uuid, primary_key=True),
+    Column("evaluations_per_day", BigInteger),
+    Column("cost_month_nano", BigInteger),
+    Column("storage_bytes", BigInteger),
+    Column("sandboxes", BigInteger),
+    Column("budget_month_nano", BigInteger, comment="hard, and the tenant's own"),
+    Column("stored_bytes", BigInteger, comment="what its objects took when they were last measured"),
+    Column("measured_at", DateTime(timezone=True)),
+    ForeignKeyConstraint(["tenant_id"], [f"{SCHEMA}.tenant.tenant_id"]),
 )

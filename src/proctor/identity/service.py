@@ -14,7 +14,7 @@ from proctor.identity.models import tenant
 from proctor.kernel.errors import UsageError
 from proctor.kernel.ids import derived_id
 
-__all__ = ["TenantNameInvalid", "TenantRow", "ensure_tenant", "tenant_id", "tenants"]
+__all__ = ["TenantNameInvalid", "TenantRow", "TenantUnknown", "ensure_tenant", "find_tenant", "tenant_id", "tenants"]
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,62}")
 
@@ -24,6 +24,13 @@ class TenantNameInvalid(UsageError):
 
     code = "tenant-name"
     remedy = "Correct PROCTOR_TENANT."
+
+
+class TenantUnknown(UsageError):
+    """There is no such tenant."""
+
+    code = "tenant-unknown"
+    remedy = "`proctor tenant create` makes one."
 
 
 def ensure_tenant(database: Database, name: str) -> UUID:
@@ -53,3 +60,12 @@ def tenants(connection: Connection) -> list[TenantRow]:
     """Every tenant, in a scheduler's transaction: the planner looks after all of them."""
     rows = connection.execute(select(tenant.c.tenant_id, tenant.c.name).order_by(tenant.c.created_at))
     return [TenantRow(id=row.tenant_id, name=row.name) for row in rows]
+
+
+def find_tenant(database: Database, name: str) -> UUID:
+    """The id of a tenant that there is. Raises ``TenantUnknown``."""
+    identity = tenant_id(name)
+    found = select(tenant.c.tenant_id).where(tenant.c.tenant_id == identity)
+    if database.as_tenant(identity, lambda connection: connection.execute(found).one_or_none()) is None:
+        raise TenantUnknown()
+    return identity

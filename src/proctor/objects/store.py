@@ -169,6 +169,10 @@ class ObjectStore:
         keys = [str(item["path"]) for page in self._store.list(prefix) for item in page]
         yield from sorted(keys)
 
+    def size(self, prefix: str) -> int:
+        """Bytes of all objects below a prefix."""
+        return sum(int(item["size"]) for page in self._store.list(prefix) for item in page)
+
     def delete(self, key: str) -> None:
         """Remove an object; absent is fine."""
         try:

@@ -656,6 +656,11 @@ WHERE tenant_id = :tenant AND kind = :kind AND id = ANY(CAST(:ids AS uuid[]));
 INSERT INTO proctor.queue_share (tenant_id, kind, weight, over_quota) VALUES (:tenant, :kind, :weight, :over_quota)
 ON CONFLICT (tenant_id, kind) DO UPDATE SET weight = EXCLUDED.weight, over_quota = EXCLUDED.over_quota;
 
+-- name: set_over_quota
+INSERT INTO proctor.queue_share AS s (tenant_id, kind, over_quota) VALUES (:tenant, :kind, :over_quota)
+ON CONFLICT (tenant_id, kind) DO UPDATE SET over_quota = EXCLUDED.over_quota
+WHERE s.over_quota <> EXCLUDED.over_quota;
+
 -- name: dead_letters
 SELECT id, provider, reason, picks, tries, losses, enqueued_at, payload FROM proctor.queue_item
 WHERE tenant_id = :tenant AND kind = :kind AND state = 'dead'

@@ -434,6 +434,11 @@ def set_share(
     _run(connection, "set_share", tenant=tenant_id, kind=kind, weight=weight, over_quota=over_quota)
 
 
+def set_over_quota(connection: Connection, tenant_id: UUID, kind: str, *, over_quota: bool) -> None:
+    """Say whether a tenant's rows are served one band lower; its weight stays."""
+    _run(connection, "set_over_quota", tenant=tenant_id, kind=kind, over_quota=over_quota)
+
+
 def waited(connection: Connection, tenant_id: UUID, kind: str, ids: Sequence[UUID]) -> dict[UUID, float]:
     """How many seconds rows that were claimed just now had been ready."""
     rows = _run(connection, "waited", tenant=tenant_id, kind=kind, ids=list(ids))

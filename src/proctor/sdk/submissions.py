@@ -9,6 +9,7 @@ from pathlib import Path
 from proctor.app import Platform
 from proctor.engine.errors import SecretMissing, SpecInvalid
 from proctor.engine.planning import RunSetRow
+from proctor.engine.quotas import refuse_over_budget
 from proctor.engine.resolving import resolve
 from proctor.engine.spec import RunSetSpec, check_spec
 from proctor.kernel.canonical import Json
@@ -35,6 +36,7 @@ class Submitted:
 def submit(platform: Platform, document: Mapping[str, object], spec_digest: str, request: RunRequest) -> Submitted:
     """Find or make the run set of a spec and queue what it owes. Raises ``SpecInvalid`` naming the field."""
     spec = check_spec(document, where="spec")
+    refuse_over_budget(platform.database, platform.tenant)
     _refuse_files(spec, platform.settings.server_sandbox)
     resolved = resolve(
         spec,

@@ -1,16 +1,19 @@
-"""The planner: one in an installation, by advisory lock; it looks after every tenant's run sets."""
+"""The planner: one in an installation, by advisory lock; it looks after every tenant's run sets, quotas and storage."""
 
 from __future__ import annotations
 
 import threading
+import time
+from collections.abc import Callable, Sequence
 from uuid import UUID
 
 import structlog
-from sqlalchemy import Connection, text
+from sqlalchemy import text
 
 from proctor.app import Server
-from proctor.database.engine import Database
 from proctor.engine.overseeing import oversee
+from proctor.engine.quotas import keep_quotas
+from proctor.identity.quotas import note_stored
 from proctor.identity.service import tenants
 from proctor.kernel.errors import ProctorError
 
@@ -18,6 +21,10 @@ __all__ = ["Planner"]
 
 LOOK_SEC: float = 1.0
 """Between two looks: how late a run set's end is told at the most."""
+QUOTAS_SEC: float = 15.0
+"""Between two looks at quotas: what is over one may go on so long."""
+STORAGE_SEC: float = 600.0
+"""Between two measurements of what tenants store: every object is listed for it."""
 _LOCK = 0x70726F63746F72
 """The advisory lock's number: "proctor"."""
 
@@ -28,8 +35,9 @@ class Planner:
     """Runs in a thread of its own until it is stopped."""
 
     def __init__(self, server: Server) -> None:
-        self._database: Database = server.database
+        self._database, self._objects = server.database, server.objects
         self._stopping = threading.Event()
+        self._quotas = self._storage = -STORAGE_SEC
 
     def stop(self) -> None:
         """End after the look that is under way."""
@@ -48,11 +56,22 @@ class Planner:
         with self._database.scheduler() as connection:
             if not connection.execute(text("SELECT pg_try_advisory_xact_lock(:lock)"), {"lock": _LOCK}).scalar_one():
                 return
-            for tenant in _all(connection):
-                if self._stopping.is_set():
-                    return
-                oversee(self._database, tenant)
+            everyone = [one.id for one in tenants(connection)]
+            self._each(everyone, lambda tenant: oversee(self._database, tenant))
+            now = time.monotonic()
+            if now - self._storage >= STORAGE_SEC:
+                self._storage = now
+                self._each(everyone, self._measure)
+            if now - self._quotas >= QUOTAS_SEC:
+                self._quotas = now
+                self._each(everyone, lambda tenant: keep_quotas(self._database, tenant))
 
+    def _each(self, everyone: Sequence[UUID], look: Callable[[UUID], object]) -> None:
+        for tenant in everyone:
+            if self._stopping.is_set():
+                return
+            look(tenant)
 
-def _all(connection: Connection) -> list[UUID]:
-    return [one.id for one in tenants(connection)]
+    def _measure(self, tenant: UUID) -> None:
+        size = self._objects.size(f"{tenant}/")
+        self._database.as_tenant(tenant, lambda connection: note_stored(connection, tenant, size))

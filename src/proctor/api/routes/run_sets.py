@@ -14,9 +14,10 @@ from proctor.api.idempotency import Repeatable
 from proctor.api.lists import DEFAULT_PAGE, Chosen, Fields, Limit, Page, PageCursor, page_of, place_of
 from proctor.engine.pairs import Comparison, Side, TaskCells, TaskKey
 from proctor.engine.planning import RunSetRow
+from proctor.engine.quotas import refuse_over_budget
 from proctor.engine.reading import CellRow, RunSetStatus, Stall
 from proctor.engine.spec import Gate
-from proctor.identity.audit_log import Action, note
+from proctor.identity.audit_log import Action
 from proctor.identity.permissions import Permission
 from proctor.kernel.canonical import Json
 from proctor.sdk.client import Leaderboard
@@ -237,6 +238,7 @@ def check_reference(
 def resume_run_set(asked: _Writes, run_set: RunSetReference) -> Resumed:
     """Queue its owed cells again, dead letters too."""
     row = asked.client.find(named(run_set))
+    refuse_over_budget(asked.server.database, asked.tenant)
     queued = asked.platform.engine.resume(row.id)
     after = asked.client.find(str(row.id))
     _note(asked, Action.RUN_SET_CONTROLLED, after, how="resume")
@@ -267,9 +269,7 @@ def cancel_run_set(asked: _Writes, run_set: RunSetReference) -> RunSetRow:
 
 
 def _note(asked: Asked, action: Action, row: RunSetRow, **detail: Json) -> RunSetRow:
-    asked.server.database.as_tenant(
-        asked.tenant, lambda c: note(c, asked.tenant, asked.actor, action, str(row.id), **detail)
-    )
+    asked.note(action, str(row.id), **detail)
     return row
 
 

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from proctor.api.asking import Asked, needs
 from proctor.api.idempotency import Repeatable
 from proctor.api.lists import DEFAULT_PAGE, Fields, Limit, Page, PageCursor, page_of, place_of
-from proctor.identity.audit_log import Action, note
+from proctor.identity.audit_log import Action
 from proctor.identity.permissions import Permission
 from proctor.sdk.documents import document
 from proctor.suites.references import check_label
@@ -84,9 +84,7 @@ def _imported(asked: Asked, file: IO[bytes], label: str | None, source: str) -> 
         suite_id = asked.platform.suites.import_suite(tenant, loaded, source=f"{asked.principal.name}: {source}")
     if label is not None:
         client.set_alias(label, suite_id)
-    asked.server.database.as_tenant(
-        tenant, lambda c: note(c, tenant, asked.actor, Action.IMPORTED, suite_id, kind="suite", label=label)
-    )
+    asked.note(Action.IMPORTED, suite_id, kind="suite", label=label)
     return client.suite(suite_id)
 
 

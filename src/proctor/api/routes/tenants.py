@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from proctor.api.asking import Asked, needs
 from proctor.api.idempotency import Repeatable
-from proctor.identity.audit_log import Action, Actor, note
+from proctor.identity.audit_log import Action, Actor
 from proctor.identity.permissions import Permission
 from proctor.identity.service import tenant_id
 from proctor.identity.setup import Founded, found_tenant
@@ -38,7 +38,5 @@ def create_tenant(asked: Annotated[Asked, needs(Permission.PLATFORM)], body: Ten
         tenant_id(body.name),
         lambda c: found_tenant(c, server.secret, installation, name=body.name, owner=body.owner),
     )
-    server.database.as_tenant(
-        asked.tenant, lambda c: note(c, asked.tenant, asked.actor, Action.TENANT_CREATED, body.name)
-    )
+    asked.note(Action.TENANT_CREATED, body.name)
     return founded

@@ -1,0 +1,132 @@
+"""What a tenant uses and may use: counted, told, demoted over a quota, stopped at the budget."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from uuid import UUID
+
+import pytest
+from sqlalchemy import text
+
+from proctor.app import Server
+from proctor.database.engine import Database
+from proctor.engine.quotas import exceeded, keep_quotas
+from proctor.engine.usage import Used
+from proctor.identity.quotas import Quota
+from proctor.objects.store import ObjectStore
+from proctor.serving.planner import Planner
+from tests.api.conftest import Tenant, new_tenant
+from tests.bench import Bench, write_tasks
+
+RUN_SET = """
+name = "counted"
+suite = "suite"
+trials = 2
+[execution]
+sandbox = "local"
+[[profiles]]
+name = "a"
+agent = "oracle"
+model = "acme/one"
+[[profiles]]
+name = "b"
+agent = "noop"
+"""
+DOLLAR = 1_000_000_000
+
+
+@pytest.fixture
+def own(acme: Tenant, database: Database, objects: ObjectStore, bench: Bench, tmp_path: Path) -> Bench:
+    write_tasks(tmp_path / "suite", 3)
+    return Bench(database=database, tenant=acme.id, objects=objects, folder=tmp_path, owner=bench.owner)
+
+
+def spend(server: Server, tenant: UUID, nano: int) -> None:
+    """As if an attempt of this month had cost so much."""
+    with server.database.tenant(tenant) as connection:
+        connection.execute(
+            text(
+                "INSERT INTO proctor.ledger (tenant_id, id, run_set_id, attempt_id, price_version, nano)"
+                " SELECT tenant_id, gen_random_uuid(), run_set_id, id, 'test', :nano FROM proctor.attempt LIMIT 1"
+            ),
+            {"nano": nano},
+        )
+
+
+def over_quota(server: Server, tenant: UUID) -> bool:
+    with server.database.tenant(tenant) as connection:
+        query = text("SELECT over_quota FROM proctor.queue_share WHERE kind = 'cell'")
+        return bool(connection.execute(query).scalar_one_or_none())
+
+
+def test_usage_is_told_apart(acme: Tenant, rival: Tenant, own: Bench) -> None:
+    row = own.run(RUN_SET)
+    (whole,) = acme.owner.get("usage?by=tenant")["rows"]
+    assert (whole["attempts"], whole["cost_nano"]) == (12, 0)
+    assert whole["sandbox_sec"] > 0
+    assert [one["key"] for one in acme.owner.get("usage?by=run_set")["rows"]] == [str(row.id)]
+    assert {one["key"]: one["attempts"] for one in acme.owner.get("usage?by=profile")["rows"]} == {"a": 6, "b": 6}
+    assert {one["key"]: one["attempts"] for one in acme.owner.get("usage?by=model")["rows"]} == {"acme/one": 6, "": 6}
+    (nobody,) = acme.owner.get("usage?by=user")["rows"]
+    assert nobody["name"] == "nobody on this server"
+    yesterday = (datetime.now(UTC) - timedelta(days=1)).strftime("%Y-%m-%dT%H:%M:%SZ")
+    assert acme.owner.get(f"usage?by=tenant&until={yesterday}")["rows"][0]["attempts"] == 0
+    assert rival.owner.get("usage?by=tenant")["rows"][0]["attempts"] == 0
+    table = acme.owner("GET", "usage?by=profile&as_csv=true")
+    assert table.text.splitlines()[0] == "key,name,attempts,sandbox_sec,cost_nano,unpriced"
+    assert acme.owner.get(f"usage?since={yesterday}&until={yesterday}", 422)["code"] == "usage-time"
+
+
+def test_who_is_over_a_quota_is_served_after_the_others(server: Server, acme: Tenant, own: Bench) -> None:
+    administrator = new_tenant(server, acme.http, administrator=True)
+    own.run(RUN_SET)
+    path = f"tenants/{acme.name}/quota"
+    assert administrator.owner("PUT", path, {"evaluations_per_day": 12}).status_code == 200
+    assert keep_quotas(server.database, acme.id) == ("evaluations_per_day",)
+    assert over_quota(server, acme.id)
+    assert acme.owner.get("allowance")["over"] == ["evaluations_per_day"]
+    assert acme.owner.get("allowance")["used"]["evaluations_today"] == 12
+    assert administrator.owner("PUT", path, {"evaluations_per_day": 13}).status_code == 200
+    assert keep_quotas(server.database, acme.id) == ()
+    assert not over_quota(server, acme.id)
+    assert acme.owner("PUT", path, {}).status_code == 403, "a tenant does not set its own"
+
+
+def test_nothing_starts_over_the_budget_and_nothing_is_lost(server: Server, acme: Tenant, own: Bench) -> None:
+    own.run(RUN_SET)
+    waiting = own.open(RUN_SET.replace("counted", "waiting"), fresh=True)
+    assert acme.owner("PUT", "budget", {"month_nano": 5 * DOLLAR}).status_code == 200
+    keep_quotas(server.database, acme.id)
+    assert acme.owner.get(f"run-sets/{waiting.run_set.id}")["run_set"]["state"] == "running"
+    spend(server, acme.id, 5 * DOLLAR)
+    keep_quotas(server.database, acme.id)
+    after = acme.owner.get(f"run-sets/{waiting.run_set.id}")
+    assert after["run_set"]["state"] == "paused"
+    assert after["run_set"]["reason"] == "the tenant's budget of 5.00 USD a month is used up"
+    assert after["progress"]["expected"] == 12
+    body = {
+        "spec": {"name": "x", "suite": waiting.run_set.suite_id, "profiles": [{"name": "a", "agent": "noop"}]},
+        "spec_digest": "0" * 64,
+    }
+    refused = acme.owner("POST", "run-sets", body)
+    assert (refused.status_code, refused.json()["code"]) == (402, "budget-used")
+    assert acme.owner("POST", f"run-sets/{waiting.run_set.id}/resume").status_code == 402
+    assert acme.owner("PUT", "budget", {"month_nano": None}).status_code == 200
+    assert acme.owner("POST", f"run-sets/{waiting.run_set.id}/resume").json()["queued"] == 12
+
+
+def test_what_is_stored_is_measured(server: Server, acme: Tenant, own: Bench, objects: ObjectStore) -> None:
+    own.run(RUN_SET)
+    assert acme.owner.get("allowance")["stored_bytes"] is None
+    planner = Planner(server)
+    planner._measure(acme.id)
+    assert acme.owner.get("allowance")["stored_bytes"] == objects.size(f"{acme.id}/") > 0
+
+
+def test_each_quota_counts() -> None:
+    quota = Quota(evaluations_per_day=1, cost_month_nano=2, storage_bytes=3, sandboxes=4)
+    used = Used(evaluations_today=1, cost_month_nano=2, sandboxes=4)
+    assert exceeded(quota, used, 3) == ("evaluations_per_day", "cost_month_nano", "storage_bytes", "sandboxes")
+    assert exceeded(quota, Used(evaluations_today=0, cost_month_nano=0, sandboxes=0), None) == ()
+    assert exceeded(Quota(), used, 3) == ()
