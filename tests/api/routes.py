@@ -33,6 +33,7 @@ _RUN_SET = {"run_set": "run_set"}
 _ATTEMPT = {"attempt": "attempt"}
 
 PROBES: dict[str, Probe] = {
+    "GET /metrics": Probe(),
     "GET /api/v1/me": Probe(),
     "GET /api/v1/users": Probe(),
     "POST /api/v1/users": Probe(body={"name": "new@example.org", "role": "viewer"}),

@@ -43,7 +43,8 @@ def filled(value: object, things: dict[str, str]) -> object:
 
 def ask(asker: Asker, name: str, probe: Probe, things: dict[str, str]):  # type: ignore[no-untyped-def]
     method, _, path = name.partition(" ")
-    path = path.removeprefix("/api/v1/").format(**{part: things[thing] for part, thing in probe.things.items()})
+    path = path.removeprefix("/api/v1/") if path.startswith("/api") else f"../..{path}"
+    path = path.format(**{part: things[thing] for part, thing in probe.things.items()})
     query = f"?{probe.query.format(**things)}" if probe.query else ""
     return asker(method, path + query, filled(probe.body, things))
 

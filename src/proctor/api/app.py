@@ -11,6 +11,7 @@ from fastapi import APIRouter, FastAPI
 
 from proctor.api import problems
 from proctor.api.etags import ETags
+from proctor.api.metrics import Metrics
 from proctor.api.middleware import Limits, RequestGuard
 from proctor.api.routes import attempts, audit_log, health, keys, me, run_sets, setup, suites, tenants, usage, users
 from proctor.app import Server
@@ -46,12 +47,12 @@ def create_app(server: Server, limits: Limits | None = None) -> FastAPI:
         redoc_url=None,
         lifespan=_lifespan,
     )
-    app.state.server = server
+    app.state.server, app.state.metrics = server, Metrics(server)
     problems.install(app)
     for prefix, router in ROUTERS:
         app.include_router(router, prefix=prefix, responses=problems.PROBLEMS)
     app.add_middleware(ETags)
-    app.add_middleware(RequestGuard, limits=limits or Limits())
+    app.add_middleware(RequestGuard, limits=limits or Limits(), answered=app.state.metrics.answered)
     return app
 
 

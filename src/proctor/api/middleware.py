@@ -112,8 +112,9 @@ class _Seen:
 class RequestGuard:
     """Stands before the app; see the module."""
 
-    def __init__(self, app: _App, *, limits: Limits) -> None:
-        self._app, self._limits = app, limits
+    def __init__(self, app: _App, *, limits: Limits, answered: Callable[[str, str, int, float], None]) -> None:
+        """``answered`` is told method, route, status and seconds of each answer."""
+        self._app, self._limits, self._answered = app, limits, answered
         self._rate = RateLimiter(limits.per_second, limits.burst)
 
     async def __call__(self, scope: Any, receive: _Receive, send: _Send) -> None:
@@ -131,7 +132,7 @@ class RequestGuard:
             if not seen.status:
                 await problems.fault(request)(scope, receive, answering)
         finally:
-            _tell(request, seen)
+            self._tell(request, seen)
 
     async def _guarded(self, request: Request, receive: _Receive, send: _Send, seen: _Seen) -> None:
         refusal = self._refusal(request)
@@ -170,6 +171,21 @@ class RequestGuard:
             await send(message)
 
         return answering
+
+    def _tell(self, request: Request, seen: _Seen) -> None:
+        principal = getattr(request.state, "principal", None)
+        route = getattr(request.scope.get("route"), "path", "none")
+        seconds = time.monotonic() - seen.started
+        self._answered(request.method, route, seen.status, seconds)
+        _log.info(
+            "request",
+            method=request.method,
+            route=route,
+            status=seen.status,
+            ms=round(seconds * 1000, 1),
+            tenant=str(principal.tenant) if principal else None,
+            request_id=request.state.request_id,
+        )
 
 
 class _Body:
@@ -213,16 +229,3 @@ def _is_stream(request: Request) -> bool:
     return request.headers.get("accept", "") == "text/event-stream" or request.headers.get(
         "content-type", ""
     ).startswith("application/x-tar")
-
-
-def _tell(request: Request, seen: _Seen) -> None:
-    principal = getattr(request.state, "principal", None)
-    _log.info(
-        "request",
-        method=request.method,
-        route=getattr(request.scope.get("route"), "path", None),
-        status=seen.status,
-        ms=round((time.monotonic() - seen.started) * 1000, 1),
-        tenant=str(principal.tenant) if principal else None,
-        request_id=request.state.request_id,
-    )

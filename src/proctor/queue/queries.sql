@@ -681,3 +681,8 @@ RETURNING q.id;
 -- name: purge_dead
 DELETE FROM proctor.queue_item WHERE tenant_id = :tenant AND kind = :kind AND state = 'dead'
   AND (CAST(:ids AS uuid[]) IS NULL OR id = ANY(CAST(:ids AS uuid[]))) RETURNING id;
+
+-- name: depths
+SELECT kind, band, state, count(*) AS rows,
+       greatest(0, extract(epoch FROM now() - min(ready_at)))::float AS oldest_sec
+FROM proctor.queue_item GROUP BY kind, band, state;

@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from enum import IntEnum
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from sqlalchemy import Connection, Row
@@ -437,6 +437,22 @@ def set_share(
 def set_over_quota(connection: Connection, tenant_id: UUID, kind: str, *, over_quota: bool) -> None:
     """Say whether a tenant's rows are served one band lower; its weight stays."""
     _run(connection, "set_over_quota", tenant=tenant_id, kind=kind, over_quota=over_quota)
+
+
+class Depth(NamedTuple):
+    """Rows of the queue that are alike, of all tenants together."""
+
+    kind: str
+    band: int
+    state: str
+    rows: int
+    oldest_sec: float
+    """Since when the first of them is ready."""
+
+
+def depths(connection: Connection) -> list[Depth]:
+    """How much waits and runs, in a scheduler's transaction."""
+    return [Depth(**row._mapping) for row in _run(connection, "depths")]
 
 
 def waited(connection: Connection, tenant_id: UUID, kind: str, ids: Sequence[UUID]) -> dict[UUID, float]:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel
 from sqlalchemy import text
 
-from proctor.api.asking import server_of
+from proctor.api.asking import Asked, needs, server_of
+from proctor.api.metrics import Metrics
+from proctor.identity.permissions import Permission
 
 __all__ = ["router"]
 
@@ -35,3 +39,15 @@ def readyz(request: Request, response: Response) -> Health:
         response.status_code = 503
         return Health(status="the database does not answer")
     return Health(status="ok")
+
+
+@router.get(
+    "/metrics",
+    response_class=Response,
+    responses={200: {"content": {"text/plain": {}}, "description": "Prometheus's text format."}},
+)
+def show_metrics(request: Request, _: Annotated[Asked, needs(Permission.PLATFORM)]) -> Response:
+    """What the installation does, for Prometheus with an administrator's key (its scope: `platform`)."""
+    metrics = request.app.state.metrics
+    assert isinstance(metrics, Metrics)
+    return Response(metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")

@@ -1,0 +1,64 @@
+"""Metrics as Prometheus takes them: counted, of the whole installation, and of nobody's business."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from proctor.app import Server
+from proctor.database.engine import Database
+from proctor.identity.permissions import Role
+from proctor.objects.store import ObjectStore
+from tests.api.conftest import Tenant, new_tenant
+from tests.api.test_isolation import RUN_SET
+from tests.bench import Bench, write_tasks
+
+
+@pytest.fixture
+def administrator(server: Server, acme: Tenant) -> Tenant:
+    return new_tenant(server, acme.http, administrator=True)
+
+
+def metrics(administrator: Tenant) -> dict[str, dict[tuple[str, ...], float]]:
+    response = administrator.owner("GET", "../../metrics")
+    assert response.status_code == 200, response.text
+    return {
+        family.name: {tuple(sorted(sample.labels.values())): sample.value for sample in family.samples}
+        for family in text_string_to_metric_families(response.text)
+    }
+
+
+def test_what_waits_and_what_ended_is_counted(
+    administrator: Tenant, acme: Tenant, database: Database, objects: ObjectStore, bench: Bench, tmp_path: Path
+) -> None:
+    own = Bench(database=database, tenant=acme.id, objects=objects, folder=tmp_path, owner=bench.owner)
+    write_tasks(tmp_path / "planted-suite", 2)
+    own.run(RUN_SET)
+    own.open(RUN_SET.replace("planted-run-set", "waiting"), fresh=True)
+    found = metrics(administrator)
+    assert found["proctor_queue_rows"]["cell", "normal", "pending"] == 4
+    assert found["proctor_queue_oldest_seconds"]["cell", "normal", "pending"] >= 0
+    assert found["proctor_attempts_recent"]["model", "passed"] >= 4
+    assert 0 <= found["proctor_infrastructure_share"][()] < 1
+    assert found["proctor_storage_bytes"][("database",)] > 1_000_000
+    assert found["proctor_leaked_sandboxes"][("local",)] == 0
+
+
+def test_answers_are_counted_by_route_and_not_by_path(administrator: Tenant, acme: Tenant) -> None:
+    acme.owner("GET", "run-sets/secret-name")
+    response = administrator.owner("GET", "../../metrics").text
+    assert 'proctor_http_request_seconds_count{method="GET",route="/run-sets/{run_set}",status="4xx"} 1.0' in response
+    assert "secret-name" not in response
+
+
+def test_no_label_names_a_tenant(administrator: Tenant, acme: Tenant) -> None:
+    text = administrator.owner("GET", "../../metrics").text
+    assert acme.name not in text
+    assert str(acme.id) not in text
+
+
+def test_only_administrators_see_them(acme: Tenant) -> None:
+    for role in Role:
+        assert acme.as_role(role)("GET", "../../metrics").status_code == 403
