@@ -14,6 +14,7 @@ from proctor import __version__
 from proctor.cli import (
     attempt,
     audit,
+    backup,
     cells,
     compare,
     control,
@@ -89,6 +90,7 @@ app.add_typer(suite.app, name="suite")
 app.add_typer(task.app, name="task")
 app.add_typer(profile.app, name="profile")
 app.add_typer(database.app, name="database")
+app.add_typer(backup.app, name="backup")
 
 
 def main() -> None:

@@ -6,7 +6,7 @@ import os
 import subprocess
 from pathlib import Path
 
-from psycopg import sql
+from psycopg import Connection, sql
 from sqlalchemy.engine import URL
 
 from proctor.database import roles
@@ -14,7 +14,7 @@ from proctor.database.embedded.cluster import ENVIRONMENT
 from proctor.database.embedded.control import connect
 from proctor.database.embedded.errors import DiskFull, EmbeddedError, says_disk_full
 
-__all__ = ["dump", "restore"]
+__all__ = ["counted_dump", "counts", "dump", "restore"]
 
 RESTORED: str = f"{roles.DATABASE}_restored"
 REPLACED: str = f"{roles.DATABASE}_replaced"
@@ -22,7 +22,40 @@ REPLACED: str = f"{roles.DATABASE}_replaced"
 _END_SESSIONS = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s"
 
 
-def dump(programs: Path, superuser: URL, path: Path) -> None:
+_TABLES = """
+    SELECT c.relname FROM pg_class c
+    WHERE c.relnamespace = 'proctor'::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition ORDER BY 1
+"""
+
+
+def counted_dump(programs: Path, superuser: URL, path: Path) -> dict[str, int]:
+    """As ``dump``; also the rows of every table as of that very moment."""
+    with connect(superuser.set(database=roles.DATABASE)) as connection:
+        connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+        snapshot = connection.execute("SELECT pg_export_snapshot()").fetchone()
+        assert snapshot is not None
+        found = _counts(connection)
+        dump(programs, superuser, path, snapshot=str(snapshot[0]))
+        connection.execute("ROLLBACK")
+    return found
+
+
+def counts(superuser: URL) -> dict[str, int]:
+    """The rows of every table now."""
+    with connect(superuser.set(database=roles.DATABASE)) as connection:
+        return _counts(connection)
+
+
+def _counts(connection: Connection) -> dict[str, int]:
+    found = {}
+    for (name,) in connection.execute(_TABLES).fetchall():
+        row = connection.execute(sql.SQL("SELECT count(*) FROM proctor.{}").format(sql.Identifier(name))).fetchone()
+        assert row is not None
+        found[str(name)] = int(row[0])
+    return found
+
+
+def dump(programs: Path, superuser: URL, path: Path, *, snapshot: str | None = None) -> None:
     """Write ``path`` (0600) in pg_dump's custom format: all of it, or nothing.
 
     As the superuser: row-level security is forced on the owner too, who could not dump other tenants' rows.
@@ -30,7 +63,8 @@ def dump(programs: Path, superuser: URL, path: Path) -> None:
     fresh = path.with_name(f".{path.name}.{os.getpid()}")
     descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:
-        _run([str(programs / "pg_dump"), "--format=custom"], superuser, roles.DATABASE, path, stdout=descriptor)
+        of = [] if snapshot is None else [f"--snapshot={snapshot}"]
+        _run([str(programs / "pg_dump"), "--format=custom", *of], superuser, roles.DATABASE, path, stdout=descriptor)
         os.fsync(descriptor)
         fresh.rename(path)
     finally:

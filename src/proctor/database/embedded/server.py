@@ -131,6 +131,16 @@ class EmbeddedServer:
         with self, translated(path):
             copies.dump(self._programs or cluster.binaries(), self._url(cluster.SUPERUSER), path)
 
+    def counted_dump(self, path: Path) -> dict[str, int]:
+        """As ``dump``; also the rows of every table as of that moment."""
+        with self, translated(path):
+            return copies.counted_dump(self._programs or cluster.binaries(), self._url(cluster.SUPERUSER), path)
+
+    def counts(self) -> dict[str, int]:
+        """The rows of every table."""
+        with self, translated(self._folder.path):
+            return copies.counts(self._url(cluster.SUPERUSER))
+
     def restore(self, path: Path) -> None:
         """Replace the whole database by a dump. Refused while another process is a client."""
         with self, translated(path):

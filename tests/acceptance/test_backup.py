@@ -1,0 +1,101 @@
+"""A backup is proven before it is needed: made under work, verified, put back; a broken one says why."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.acceptance.conftest import ROOT, Cli
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Cli:
+    """A data folder with a run in it, and a backup of it beside."""
+    cli = Cli(folder=tmp_path_factory.mktemp("backup"))
+    cli("run", str(ROOT / "examples" / "basics"), "--agent", "oracle,noop")
+    cli("backup", "create", "kept")
+    return cli
+
+
+def changed(made: Cli, tmp_path: Path, change: Callable[[Path], None]) -> Path:
+    """A copy of the backup with something wrong."""
+    import shutil
+
+    copy = tmp_path / "copy"
+    shutil.copytree(made.folder / "kept", copy)
+    change(copy)
+    return copy
+
+
+def test_a_backup_is_verified_and_put_back(made: Cli) -> None:
+    told = made.json("backup", "verify", "kept")
+    assert told["rows"] > 100
+    assert told["objects"] > 8
+    assert told["backup"]["rows"]["attempt"] == 16
+    board = made("leaderboard", "basics").stdout
+    elsewhere = {"PROCTOR_HOME": str(made.folder / "elsewhere")}
+    assert "are in" in made("backup", "restore", "kept", **elsewhere).stdout
+    assert made("leaderboard", "basics", **elsewhere).stdout == board
+    again = made.json("cells", "basics")["cells"][0]["attempt"]
+    assert made("attempt", "logs", again, **elsewhere).stdout == made("attempt", "logs", again).stdout
+    assert (
+        "nothing to do" in made("run", str(ROOT / "examples" / "basics"), "--agent", "oracle,noop", **elsewhere).stderr
+    ), "what was paid for is not paid for again"
+    assert "[backup]" in made("backup", "restore", "kept", code=2, **elsewhere).stderr
+    assert "[backup]" in made("backup", "create", "kept", code=2).stderr
+    for path in ("kept", "kept/database.dump"):
+        assert (made.folder / path).stat().st_mode & 0o077 == 0
+
+
+def _cut(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+
+
+def _say(copy: Path, **fields: object) -> None:
+    manifest = json.loads((copy / "manifest.json").read_text())
+    (copy / "manifest.json").write_text(json.dumps({**manifest, **fields}))
+
+
+def _object(copy: Path) -> Path:
+    return copy / "objects" / json.loads((copy / "objects.jsonl").read_text().splitlines()[0])["key"]
+
+
+def _dump_with_its_digest(copy: Path) -> None:
+    """Somebody made the manifest fit a dump that is none."""
+    import hashlib
+
+    (copy / "database.dump").write_bytes(b"PGDMP" + bytes(100))
+    _say(copy, dump_sha256=hashlib.sha256(b"PGDMP" + bytes(100)).hexdigest())
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (lambda copy: (copy / "manifest.json").unlink(), "It has no manifest: it is empty, or was never finished."),
+        (lambda copy: _cut(copy / "manifest.json"), "Its manifest can't be read."),
+        (lambda copy: _cut(copy / "database.dump"), "truncated, or changed"),
+        (lambda copy: (copy / "database.dump").write_bytes(b""), "It is empty."),
+        (lambda copy: (copy / "database.dump").unlink(), "It is missing."),
+        (lambda copy: _cut(copy / "objects.jsonl"), "truncated, or changed"),
+        (lambda copy: _object(copy).unlink(), "It is missing."),
+        (lambda copy: _cut(_object(copy)), "t is "),
+        (lambda copy: _say(copy, created_at="2026-01-01T00:00:00+00:00"), "It is stale: made "),
+        (lambda copy: _say(copy, rows={"attempt": 15}), "Other rows came back than it says, in "),
+        (lambda copy: _say(copy, version=99), "It is of version 99"),
+        (_dump_with_its_digest, "Its dump can't be restored"),
+    ],
+)
+def test_a_broken_backup_says_why(made: Cli, tmp_path: Path, change: Callable[[Path], None], reason: str) -> None:
+    told = made("backup", "verify", str(changed(made, tmp_path, change)), code=5).stderr
+    assert "[backup-broken]" in told
+    assert reason in told
+
+
+def test_an_empty_folder_is_no_backup(made: Cli, tmp_path: Path) -> None:
+    assert "It has no manifest" in made("backup", "verify", str(tmp_path), code=5).stderr
+    assert "It has no manifest" in made("backup", "verify", str(tmp_path / "none"), code=5).stderr
