@@ -60,7 +60,8 @@ def page_of(
     """The page of ``items``, which are at most ``limit``. ``place``: what the next page begins after."""
     full = len(items) == limit
     cursor = _written(place(items[-1])) if full and items else None
-    return {"items": [_narrowed(document(item), fields) for item in items], "next": cursor}
+    shown = items if fields is None else [_narrowed(document(item), fields) for item in items]
+    return {"items": shown, "next": cursor}
 
 
 def place_of(cursor: str | None, *kinds: Callable[[Any], Any]) -> tuple[Any, ...] | None:
@@ -81,9 +82,7 @@ def _written(place: Sequence[object]) -> str:
     return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
 
 
-def _narrowed(item: Any, fields: str | None) -> Any:
-    if fields is None:
-        return item
+def _narrowed(item: Any, fields: str) -> Any:
     wanted = [name.strip() for name in fields.split(",") if name.strip()]
     if not wanted:
         raise FieldUnknown("No field is named.", where="fields")

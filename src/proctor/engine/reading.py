@@ -164,22 +164,31 @@ def run_sets(
 
 def find_run_set(connection: Connection, tenant: UUID, reference: str | None) -> RunSetRow:
     """A run set by name (the newest), by id or the beginning of one; without a reference the newest of all."""
-    query = select(run_set).where(run_set.c.tenant_id == tenant).order_by(run_set.c.created_at.desc())
-    rows = [_run_set_row(row) for row in connection.execute(query)]
     if reference is None:
-        if rows:
-            return rows[0]
+        newest = run_sets(connection, tenant, limit=1)
+        if newest:
+            return newest[0]
         raise RunSetUnknown("There is no run set yet.", remedy="Start one with `proctor run`.")
-    named = [row for row in rows if row.name == reference]
+    named = run_sets(connection, tenant, name=reference, limit=1)
     if named:
         return named[0]
-    begun = [row for row in rows if len(reference) >= MIN_REFERENCE and str(row.id).startswith(reference.lower())]
+    begun = _begun(connection, tenant, reference)
     if len(begun) == 1:
         return begun[0]
-    what = f"{len(begun)} run sets begin with {reference!r}." if begun else f"There is no run set {reference!r}."
+    what = f"Several run sets begin with {reference!r}." if begun else f"There is no run set {reference!r}."
     if not begun and all(char in "0123456789abcdef" for char in reference.lower()) and _at_least(reference):
         what += f" Of an id, give the first {MIN_REFERENCE} characters at least."
     raise RunSetUnknown(what)
+
+
+def _begun(connection: Connection, tenant: UUID, reference: str) -> list[RunSetRow]:
+    """The first two run sets whose ids begin so."""
+    try:
+        low, high = _id_range(reference)
+    except ValueError:
+        return []
+    query = select(run_set).where(run_set.c.tenant_id == tenant, run_set.c.id.between(low, high)).limit(2)
+    return [_run_set_row(row) for row in connection.execute(query)]
 
 
 def _run_set_row(row: Any) -> RunSetRow:

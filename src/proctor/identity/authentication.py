@@ -10,7 +10,7 @@ import hmac
 from datetime import timedelta
 from typing import Any
 
-from sqlalchemy import Connection, func, or_, select, update
+from sqlalchemy import Connection, bindparam, func, or_, select, update
 
 from proctor.database.engine import Database
 from proctor.identity.errors import Unauthenticated
@@ -47,36 +47,36 @@ def authenticate(database: Database, secret: bytes, text: str) -> Principal:
 
 
 def _look(connection: Connection, parts: KeyParts, digest: bytes) -> Any:
-    row = connection.execute(
-        select(
-            api_key.c.id,
-            api_key.c.user_id,
-            api_key.c.hash,
-            api_key.c.scopes,
-            (or_(api_key.c.last_used_at.is_(None), api_key.c.last_used_at < func.now() - _USE_NOTED_EVERY)).label(
-                "old"
-            ),
-            tenant_user.c.role,
-            tenant_user.c.administrator,
-            tenant_user.c.name.label("user_name"),
-            tenant.c.name.label("tenant_name"),
-        )
-        .join(
-            tenant_user,
-            (tenant_user.c.tenant_id == api_key.c.tenant_id) & (tenant_user.c.id == api_key.c.user_id),
-        )
-        .join(tenant, tenant.c.tenant_id == api_key.c.tenant_id)
-        .where(
-            api_key.c.tenant_id == parts.tenant,
-            api_key.c.prefix == parts.prefix,
-            api_key.c.revoked_at.is_(None),
-            or_(api_key.c.expires_at.is_(None), api_key.c.expires_at > func.now()),
-            tenant_user.c.disabled_at.is_(None),
-        )
-    ).one_or_none()
+    found = connection.execute(_FIND, {"tenant": parts.tenant, "prefix": parts.prefix})
+    row = found.one_or_none()
     if row is None or not hmac.compare_digest(row.hash, digest):
         return None
     if row.old:
         mine = (api_key.c.tenant_id == parts.tenant) & (api_key.c.id == row.id)
         connection.execute(update(api_key).where(mine).values(last_used_at=func.now()))
     return row
+
+
+_FIND = (
+    select(
+        api_key.c.id,
+        api_key.c.user_id,
+        api_key.c.hash,
+        api_key.c.scopes,
+        (or_(api_key.c.last_used_at.is_(None), api_key.c.last_used_at < func.now() - _USE_NOTED_EVERY)).label("old"),
+        tenant_user.c.role,
+        tenant_user.c.administrator,
+        tenant_user.c.name.label("user_name"),
+        tenant.c.name.label("tenant_name"),
+    )
+    .join(tenant_user, (tenant_user.c.tenant_id == api_key.c.tenant_id) & (tenant_user.c.id == api_key.c.user_id))
+    .join(tenant, tenant.c.tenant_id == api_key.c.tenant_id)
+    .where(
+        api_key.c.tenant_id == bindparam("tenant"),
+        api_key.c.prefix == bindparam("prefix"),
+        api_key.c.revoked_at.is_(None),
+        or_(api_key.c.expires_at.is_(None), api_key.c.expires_at > func.now()),
+        tenant_user.c.disabled_at.is_(None),
+    )
+)
+"""Made once: each request asks it."""

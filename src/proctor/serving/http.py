@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import sys
 import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -18,6 +19,9 @@ __all__ = ["ServerExtraMissing", "serve_http"]
 _GRACE_SEC = 10
 """How long answers that are under way may take when the server stops."""
 _BACKLOG = 2048
+_SWITCH_SEC = 0.0005
+"""A thread that its database has answered waits so long at the most for one that computes; Python's own is ten times
+that, and a request waits a dozen times."""
 
 
 class ServerExtraMissing(UsageError):
@@ -36,6 +40,7 @@ def serve_http(server: Server, address: Address, ready: Callable[[str], None], t
     except ModuleNotFoundError as error:
         raise ServerExtraMissing() from error
     listener = _listener(address)
+    sys.setswitchinterval(_SWITCH_SEC)
     config = uvicorn.Config(
         create_app(server),
         log_config=None,
@@ -62,10 +67,16 @@ def serve_http(server: Server, address: Address, ready: Callable[[str], None], t
 
 
 def _listener(address: Address) -> socket.socket:
+    """Of the protocol by its number: asyncio turns small delays off for such sockets alone."""
     from proctor.serving.roles import AddressInUse
 
+    family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
-        family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
-        return socket.create_server((address.host, address.port), family=family, backlog=_BACKLOG)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((address.host, address.port))
+        listener.listen(_BACKLOG)
     except OSError as error:
+        listener.close()
         raise AddressInUse(f"{error.strerror or error}.", where=f"{address.host}:{address.port}") from error
+    return listener

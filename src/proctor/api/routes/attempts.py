@@ -6,13 +6,13 @@ from collections.abc import Iterator, Mapping
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query, Response
-from fastapi.responses import JSONResponse, StreamingResponse
+from fastapi.responses import StreamingResponse
 
+from proctor.api.answers import answered
 from proctor.api.asking import Asked, needs
 from proctor.engine.reading import AttemptDetail
 from proctor.identity.permissions import Permission
 from proctor.kernel.errors import UsageError
-from proctor.sdk.documents import document
 
 __all__ = ["router"]
 
@@ -33,7 +33,7 @@ class ArtifactUnknown(UsageError):
 @router.get("/attempts/{attempt}", response_model=AttemptDetail)
 def show_attempt(asked: Annotated[Asked, needs(Permission.RUNS_READ)], attempt: AttemptReference) -> Response:
     """An attempt with its evidence, gradings and outcomes."""
-    return JSONResponse(document(asked.client.attempt(attempt)))
+    return answered(asked.client.attempt(attempt))
 
 
 @router.get(

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Annotated
 
 from fastapi import APIRouter, Response
-from fastapi.responses import JSONResponse
 
+from proctor.api.answers import answered
 from proctor.api.asking import Asked, needs
 from proctor.api.lists import DEFAULT_PAGE, Fields, Limit, Page, PageCursor, page_of, place_of
 from proctor.identity.audit_log import AuditEntry, entries
@@ -27,7 +27,7 @@ def list_audit_log(
     """Who did what that matters to security, oldest first."""
     (after,) = place_of(cursor, _number) or (0,)
     found = asked.server.database.as_tenant(asked.tenant, lambda c: entries(c, asked.tenant, after=after, limit=limit))
-    return JSONResponse(page_of(found, limit=limit, place=lambda entry: [entry.seq], fields=fields))
+    return answered(page_of(found, limit=limit, place=lambda entry: [entry.seq], fields=fields))
 
 
 def _number(part: object) -> int:

@@ -7,10 +7,10 @@ from typing import Annotated
 from uuid import UUID
 
 from fastapi import APIRouter, Query, Response
-from fastapi.responses import JSONResponse
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 from sqlalchemy import Connection
 
+from proctor.api.answers import answered
 from proctor.api.asking import Asked, needs
 from proctor.api.idempotency import Repeatable
 from proctor.api.lists import DEFAULT_PAGE, Fields, Limit, Page, PageCursor, page_of, place_of
@@ -63,7 +63,7 @@ def list_keys(
     found = asked.server.database.as_tenant(
         asked.tenant, lambda c: api_keys.list_keys(c, asked.tenant, user=whose, after=after, limit=limit)
     )
-    return JSONResponse(page_of(found, limit=limit, place=lambda key: [key.id], fields=fields))
+    return answered(page_of(found, limit=limit, place=lambda key: [key.id], fields=fields))
 
 
 @router.post("/keys", status_code=201)

@@ -6,9 +6,9 @@ from typing import Annotated, Any
 from uuid import UUID
 
 from fastapi import APIRouter, Path, Query, Response
-from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
+from proctor.api.answers import answered
 from proctor.api.asking import Asked, needs
 from proctor.api.idempotency import Repeatable
 from proctor.api.lists import DEFAULT_PAGE, Chosen, Fields, Limit, Page, PageCursor, page_of, place_of
@@ -132,7 +132,7 @@ def list_run_sets(
     """The newest first."""
     before = place_of(cursor, UUID)
     found = asked.client.run_sets(state=state, name=name, before=before[0] if before else None, limit=limit)
-    return JSONResponse(page_of(found, limit=limit, place=lambda row: [row.id], fields=fields))
+    return answered(page_of(found, limit=limit, place=lambda row: [row.id], fields=fields))
 
 
 @router.post("/run-sets", status_code=202)
@@ -155,20 +155,20 @@ def show_run_set(asked: _Reads, run_set: RunSetReference) -> RunSetStatus:
 @router.get("/run-sets/{run_set}/leaderboard", response_model=Leaderboard)
 def show_leaderboard(asked: _Reads, run_set: RunSetReference) -> Response:
     """Strict, graded, coverage and bounds of each profile, with all that it takes to believe them."""
-    return JSONResponse(document(asked.client.leaderboard(named(run_set))))
+    return answered(asked.client.leaderboard(named(run_set)))
 
 
 @router.post("/run-sets/{run_set}/leaderboard", response_model=Leaderboard)
 def judge_leaderboard(asked: _Reads, run_set: RunSetReference, body: Judging) -> Response:
     """The same, judged by another gate. Nothing is written."""
     board = asked.client.leaderboard(named(run_set), gate=body.gate, must_compare=body.must_compare)
-    return JSONResponse(document(board))
+    return answered(board)
 
 
 @router.get("/run-sets/{run_set}/sides", response_model=list[SideDocument])
 def list_sides(asked: _Reads, run_set: RunSetReference) -> Response:
     """The run set's profiles with the cells of each task by class: what comparisons and JUnit files are made of."""
-    return JSONResponse([_side(side) for side in asked.client.sides(named(run_set))])
+    return answered([_side(side) for side in asked.client.sides(named(run_set))])
 
 
 def _side(side: Side) -> Any:
@@ -194,7 +194,7 @@ def list_cells(
     )
     told = page_of(page.cells, limit=limit, place=_place, fields=fields)
     names = {cell.content_digest: tasks[cell.content_digest] for cell in page.cells}
-    return JSONResponse({"run_set": document(row), **told, "profiles": document(profiles), "tasks": names})
+    return answered({"run_set": document(row), **told, "profiles": document(profiles), "tasks": names})
 
 
 def _place(cell: CellRow) -> list[object]:
@@ -204,13 +204,13 @@ def _place(cell: CellRow) -> list[object]:
 @router.get("/run-sets/{run_set}/profiles", response_model=list[dict[str, Any]])
 def list_profiles(asked: _Reads, run_set: RunSetReference) -> Response:
     """The run set's profiles with their configuration documents."""
-    return JSONResponse(document(asked.client.profiles(named(run_set))))
+    return answered(asked.client.profiles(named(run_set)))
 
 
 @router.get("/run-sets/{run_set}/running", response_model=list[dict[str, Any]])
 def list_running(asked: _Reads, run_set: RunSetReference) -> Response:
     """Attempts that run now, the longest-running first."""
-    return JSONResponse(document(asked.client.running(asked.client.find(named(run_set)))))
+    return answered(asked.client.running(asked.client.find(named(run_set))))
 
 
 @router.get("/run-sets/{run_set}/stalled")
@@ -276,7 +276,7 @@ def _note(asked: Asked, action: Action, row: RunSetRow, **detail: Json) -> RunSe
 @router.get("/series/{series}/history", response_model=list[dict[str, Any]])
 def show_history(asked: _Reads, series: Annotated[str, Path(min_length=1, max_length=200)]) -> Response:
     """Every leaderboard revision of a series, oldest first."""
-    return JSONResponse(document(asked.client.history(series)))
+    return answered(asked.client.history(series))
 
 
 @router.get("/comparisons", response_model=Comparison)
@@ -286,7 +286,7 @@ def compare(
     alpha: Annotated[float, Query(gt=0, lt=1)] = 0.05,
 ) -> Response:
     """Profiles or run sets, task by task: the differences with their intervals."""
-    return JSONResponse(document(asked.client.compare(side, alpha=alpha)))
+    return answered(asked.client.compare(side, alpha=alpha))
 
 
 @router.get("/labels/run-sets")

@@ -7,15 +7,14 @@ from typing import IO, Annotated
 
 import anyio.to_thread
 from fastapi import APIRouter, Path, Query, Request, Response
-from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, Field
 
+from proctor.api.answers import answered
 from proctor.api.asking import Asked, needs
 from proctor.api.idempotency import Repeatable
 from proctor.api.lists import DEFAULT_PAGE, Fields, Limit, Page, PageCursor, page_of, place_of
 from proctor.identity.audit_log import Action
 from proctor.identity.permissions import Permission
-from proctor.sdk.documents import document
 from proctor.suites.references import check_label
 from proctor.suites.service import Alias, SuiteDetail, SuiteRow
 from proctor.suites.uploads import loaded_upload
@@ -47,7 +46,7 @@ def list_suites(
     ids = [row.suite_id for row in rows]
     begin = ids.index(after) + 1 if after in ids else 0
     found = rows[begin : begin + limit]
-    return JSONResponse(page_of(found, limit=limit, place=lambda row: [row.suite_id], fields=fields))
+    return answered(page_of(found, limit=limit, place=lambda row: [row.suite_id], fields=fields))
 
 
 @router.post(
@@ -72,7 +71,7 @@ async def create_suite(
         async for piece in request.stream():
             await anyio.to_thread.run_sync(file.write, piece)
         detail = await anyio.to_thread.run_sync(_imported, asked, file, label, source)
-    return JSONResponse(document(detail), 201)
+    return answered((detail), 201)
 
 
 def _imported(asked: Asked, file: IO[bytes], label: str | None, source: str) -> SuiteDetail:
@@ -91,7 +90,7 @@ def _imported(asked: Asked, file: IO[bytes], label: str | None, source: str) -> 
 @router.get("/suites/{suite}", response_model=SuiteDetail)
 def show_suite(asked: _Reads, suite: SuiteReference) -> Response:
     """A suite with its tasks."""
-    return JSONResponse(document(asked.client.suite(suite)))
+    return answered(asked.client.suite(suite))
 
 
 @router.get("/labels/suites")

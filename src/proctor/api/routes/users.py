@@ -6,9 +6,9 @@ from typing import Annotated, Literal
 from uuid import UUID
 
 from fastapi import APIRouter, Header, Response
-from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, Field
 
+from proctor.api.answers import answered
 from proctor.api.asking import Asked, needs
 from proctor.api.idempotency import Repeatable
 from proctor.api.lists import DEFAULT_PAGE, Fields, Limit, Page, PageCursor, page_of, place_of
@@ -55,7 +55,7 @@ def list_users(
     found = asked.server.database.as_tenant(
         asked.tenant, lambda c: users.list_users(c, asked.tenant, after=after, limit=limit)
     )
-    return JSONResponse(page_of(found, limit=limit, place=lambda user: [user.id], fields=fields))
+    return answered(page_of(found, limit=limit, place=lambda user: [user.id], fields=fields))
 
 
 @router.post("/users", status_code=201)
