@@ -49,11 +49,15 @@ lint: $(VENV)/dev ## Formatting, lint, types, import arrows
 
 .PHONY: test
 test: lint ## The tests a change needs (at most 10 minutes)
-	$(BIN)/pytest tests/acceptance tests/integration tests/unit -m "not journey" -n 2 --dist loadfile --no-loadscope-reorder
+	$(BIN)/pytest tests/acceptance tests/integration tests/unit -m "not journey and not server" -n 2 --dist loadfile --no-loadscope-reorder
 
 .PHONY: coverage
 coverage: $(VENV)/dev ## The same tests, with the lines they reach
-	$(BIN)/pytest tests/acceptance tests/integration tests/unit -m "not journey" -n 2 --dist loadfile --no-loadscope-reorder --cov --cov-report=term
+	$(BIN)/pytest tests/acceptance tests/integration tests/unit -m "not journey and not server" -n 2 --dist loadfile --no-loadscope-reorder --cov --cov-report=term
+
+.PHONY: test-server
+test-server: $(VENV)/dev ## The server: its API as every role, tenants apart, a team's first day, backups
+	$(BIN)/pytest tests/acceptance tests/api -m "server" -n 2 --dist loadfile --no-loadscope-reorder
 
 .PHONY: test-journeys
 test-journeys: $(VENV)/dev ## Long journeys of users: certificates, audit, comparison and gate, faults on purpose

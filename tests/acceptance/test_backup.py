@@ -10,7 +10,7 @@ import pytest
 
 from tests.acceptance.conftest import ROOT, Cli
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.server]
 
 
 @pytest.fixture(scope="module")

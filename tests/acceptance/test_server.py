@@ -18,7 +18,7 @@ import pytest
 
 from tests.acceptance.conftest import ROOT, Cli
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.server]
 
 RUN_SET = """
 name = "team"

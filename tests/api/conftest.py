@@ -91,6 +91,14 @@ def http(app: FastAPI) -> Iterator[TestClient]:
         yield client
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """All tests of this folder are of the server."""
+    here = Path(__file__).parent
+    for item in items:
+        if here in item.path.parents:
+            item.add_marker(pytest.mark.server)
+
+
 def new_tenant(server: Server, http: TestClient, *, administrator: bool = False) -> Tenant:
     name = f"t-{new_id().hex}"
     founded = server.database.as_tenant(
