@@ -15,6 +15,7 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
+from starlette.requests import HTTPConnection
 from starlette.responses import JSONResponse, Response
 
 from proctor.database.errors import DatabaseUnavailable
@@ -26,7 +27,7 @@ _log = structlog.get_logger(__name__)
 
 _NOT_FOUND = (
     *("run-set-unknown", "attempt-unknown", "suite-unknown", "series-unknown", "label-unknown", "task-unknown"),
-    *("user-unknown", "key-unknown", "state-missing", "artifact-unknown", "not-blocked"),
+    *("user-unknown", "key-unknown", "state-missing", "artifact-unknown", "not-blocked", "event-forgotten"),
 )
 _CONFLICT = (
     *("name-taken", "last-owner", "request-running"),
@@ -37,11 +38,13 @@ _STATUS: Mapping[str, int] = {
     **dict.fromkeys(_CONFLICT, 409),
     "unauthenticated": 401,
     "forbidden": 403,
+    "origin": 403,
     "link": 403,
     "setup-done": 403,
     "user-changed": 412,
     "too-large": 413,
     "rate-limited": 429,
+    "too-many-streams": 429,
     "database-unavailable": 503,
     "timeout": 504,
 }
@@ -96,7 +99,7 @@ def install(app: FastAPI) -> None:
     app.add_exception_handler(HTTPException, _of_http)
 
 
-def answer(request: Request, error: ProctorError) -> Response:
+def answer(request: HTTPConnection, error: ProctorError) -> Response:
     """An error of ours as a response."""
     status = _STATUS.get(error.code, 422 if isinstance(error, UsageError) else 500)
     if isinstance(error, DatabaseUnavailable):
@@ -107,7 +110,7 @@ def answer(request: Request, error: ProctorError) -> Response:
     return _problem(request, status, code=error.code, detail=error.message, where=error.where, remedy=error.fix or None)
 
 
-def fault(request: Request) -> Response:
+def fault(request: HTTPConnection) -> Response:
     """What nobody foresaw; the log has it."""
     return _problem(request, 500, code="own-fault", detail="A fault of ours.")
 
@@ -138,7 +141,7 @@ def _of_http(request: Request, error: Exception) -> Response:
 
 
 def _problem(
-    request: Request,
+    request: HTTPConnection,
     status: int,
     *,
     code: str,

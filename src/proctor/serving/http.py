@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 import socket
 import threading
 from collections.abc import Callable
@@ -18,6 +19,8 @@ __all__ = ["ServerExtraMissing", "serve_http"]
 _GRACE_SEC = 10
 """How long answers that are under way may take when the server stops."""
 _BACKLOG = 2048
+_UNREAD_MS = 60_000
+"""Connections inherit it: one whose other end takes nothing for so long is cut, with what was to be sent to it."""
 
 
 class ServerExtraMissing(UsageError):
@@ -33,11 +36,14 @@ def serve_http(server: Server, address: Address, ready: Callable[[str], None], t
         import uvicorn
 
         from proctor.api import create_app
+        from proctor.api.live import HEARTBEAT_SEC
+        from proctor.api.routes.socket import MESSAGE_BYTES
     except ModuleNotFoundError as error:
         raise ServerExtraMissing() from error
     listener = _listener(address)
+    app = create_app(server)
     config = uvicorn.Config(
-        create_app(server),
+        app,
         log_config=None,
         access_log=False,
         server_header=False,
@@ -45,7 +51,10 @@ def serve_http(server: Server, address: Address, ready: Callable[[str], None], t
         timeout_graceful_shutdown=_GRACE_SEC,
         timeout_keep_alive=75,
         h11_max_incomplete_event_size=64 * 1024,
-        ws_max_size=64 * 1024,
+        ws_max_size=MESSAGE_BYTES,
+        ws_max_queue=2,
+        ws_ping_interval=HEARTBEAT_SEC,
+        ws_per_message_deflate=False,
         proxy_headers=False,
     )
     running = uvicorn.Server(config)
@@ -57,6 +66,7 @@ def serve_http(server: Server, address: Address, ready: Callable[[str], None], t
     try:
         told.wait()
     finally:
+        app.state.live.feed.close()
         running.should_exit = True
         thread.join()
 
@@ -64,8 +74,18 @@ def serve_http(server: Server, address: Address, ready: Callable[[str], None], t
 def _listener(address: Address) -> socket.socket:
     from proctor.serving.roles import AddressInUse
 
+    _many_files()
     try:
         family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
-        return socket.create_server((address.host, address.port), family=family, backlog=_BACKLOG)
+        listener = socket.create_server((address.host, address.port), family=family, backlog=_BACKLOG)
     except OSError as error:
         raise AddressInUse(f"{error.strerror or error}.", where=f"{address.host}:{address.port}") from error
+    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, _UNREAD_MS)
+    return listener
+
+
+def _many_files() -> None:
+    """As many open connections as the machine lets this user have."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft != hard:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
