@@ -442,7 +442,12 @@ def _regrade_event(tenant: UUID, regrading: Regrading) -> dict[str, Any]:
         "name": "attempt.regraded",
         "subject": regrading.attempt,
         "trace_id": regrading.trace_id,
-        "payload": {"run_set": regrading.run_set, "cell": regrading.cell, "class": outcome.outcome.value, "verdict": outcome.verdict},
+        "payload": {
+            "run_set": regrading.run_set,
+            "cell": regrading.cell,
+            "class": outcome.outcome.value,
+            "verdict": outcome.verdict,
+        },
     }
 
 

@@ -22,6 +22,9 @@ _BACKLOG = 2048
 _UNREAD_MS = 60_000
 """Connections inherit it: one whose other end takes nothing for so long is cut, with what was to be sent to it."""
 
+_UNSENT_BYTES = 128 * 1024
+"""What the kernel keeps for one that does not read; else it is up to 4 MB of each of thousands of connections."""
+
 
 class ServerExtraMissing(UsageError):
     """The server extra is not installed."""
@@ -81,6 +84,7 @@ def _listener(address: Address) -> socket.socket:
     except OSError as error:
         raise AddressInUse(f"{error.strerror or error}.", where=f"{address.host}:{address.port}") from error
     listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, _UNREAD_MS)
+    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT, _UNSENT_BYTES)
     return listener
 
 
