@@ -162,7 +162,7 @@ def relaying(server: Server) -> Iterator[None]:
 
 
 @contextmanager
-def serving(server: Server) -> Iterator[Live]:
+def serving(server: Server, port: int = 0) -> Iterator[Live]:
     """The API on a socket of its own, in a thread."""
     told, started, urls = threading.Event(), threading.Event(), list[str]()
 
@@ -170,7 +170,7 @@ def serving(server: Server) -> Iterator[Live]:
         urls.append(url)
         started.set()
 
-    thread = threading.Thread(target=serve_http, args=(server, Address(port=0), ready, told))
+    thread = threading.Thread(target=serve_http, args=(server, Address(port=port), ready, told))
     thread.start()
     assert started.wait(PATIENCE_SEC)
     try:

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 from uuid import UUID
 
 import pytest
@@ -24,6 +25,9 @@ from proctor.identity.permissions import Role
 from proctor.kernel.ids import new_id
 from proctor.notifications import feed as feed_module
 from proctor.notifications.readers import Reader
+from proctor.sdk.remote import events as client_events
+from proctor.sdk.remote.client import RemoteClient
+from proctor.sdk.remote.errors import ServerRefused
 from tests.api.conftest import Tenant
 from tests.api.listening import Live, Writer, relaying, serving, wait_until
 from tests.conftest import Urls
@@ -411,3 +415,36 @@ def test_relays_that_are_killed_lose_nothing_and_repeat_nothing(server: Server, 
             assert sorted(stream.ids(len(sent))) == sorted(sent)
             assert sorted(ws.ids(len(sent))) == sorted(sent)
     assert len(acme.owner.get("events/history?limit=1000")["items"]) == len(sent)
+
+
+# --- the SDK ----------------------------------------------------------------------------------------------------------
+
+
+def test_the_client_comes_back_where_it_was(server: Server, acme: Tenant, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(client_events, "FIRST_WAIT_SEC", 0.05)
+    run_set = new_id()
+    with relaying(server), ExitStack() as opened:
+        with serving(server) as live:
+            client = opened.enter_context(RemoteClient.open(live.url, acme.owner_key))
+            events = client.events(topics=[topic(run_set)], after="0")
+            sent = [live.emit(acme.id, run_set) for _ in range(3)]
+            got = [next(events).id for _ in range(2)]  # type: ignore[union-attr]
+        sent.append(live.emit(acme.id, run_set))
+        with serving(server, port=int(live.url.rpartition(":")[2])):
+            got += [next(events).id for _ in range(2)]  # type: ignore[union-attr]
+            assert got == sent
+            events.close()  # type: ignore[attr-defined]
+
+
+def test_the_client_tells_of_a_gap_and_of_a_refusal(live: Live, acme: Tenant) -> None:
+    kept = live.emit(acme.id, new_id())
+    wait_until(lambda: len(acme.owner.get("events/history")["items"]) == 1)
+    with RemoteClient.open(live.url, acme.owner_key) as client:
+        gap, event = client.events(after=NOWHERE, wait=0)
+        assert gap == client_events.EventsLost(after=NOWHERE)
+        assert isinstance(event, client_events.LiveEvent)
+        assert event.id == kept
+        with pytest.raises(ServerRefused, match="topic"):
+            list(client.events(topics=["suite:1"]))
+    with RemoteClient.open(live.url, "proctor_wrong") as client, pytest.raises(ServerRefused):
+        list(client.events())
