@@ -300,6 +300,28 @@ def test_a_quiet_stream_has_a_heartbeat(live: Live, acme: Tenant, monkeypatch: p
         assert [stream.block() for _ in range(3)] == [{}, {}, {}]
 
 
+def test_a_socket_is_asked_whether_it_lives_and_closed_where_it_does_not_answer(
+    server: Server, acme: Tenant, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(live_module, "HEARTBEAT_SEC", 0.3)
+    with relaying(server), serving(server) as live:
+        with small_socket(live) as deaf:
+            head = f"GET /ws HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {acme.owner_key}\r\n"
+            upgrade = "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
+            deaf.sendall(f"{head}{upgrade}Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n".encode())
+            deaf.settimeout(20)
+            got = b""
+            while piece := deaf.recv(4096):
+                got += piece
+        assert b"\x89\x04" in got, "a ping"
+        assert b"\x03\xf3keepalive ping timeout" in got, "1011"
+        with live.socket(acme.owner_key) as ws:
+            ws.subscribe("all")
+            time.sleep(1)
+            assert ws.ids(0) == [], "who answers stays"
+    assert "request.broke" not in capsys.readouterr().out
+
+
 def test_a_slow_reader_is_closed_and_goes_on_where_it_was_and_nobody_waits_for_it(
     live: Live, acme: Tenant, monkeypatch: pytest.MonkeyPatch
 ) -> None:

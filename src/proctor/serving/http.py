@@ -57,6 +57,7 @@ def serve_http(server: Server, address: Address, ready: Callable[[str], None], t
         ws_max_size=MESSAGE_BYTES,
         ws_max_queue=2,
         ws_ping_interval=HEARTBEAT_SEC,
+        ws_ping_timeout=HEARTBEAT_SEC,
         ws_per_message_deflate=False,
         proxy_headers=False,
     )

@@ -210,10 +210,17 @@ class _Socket:
 
     async def _send(self, frames: Sequence[Frame]) -> None:
         for frame in frames:
-            await self._socket.send_text(f'{{"event":{frame.text}}}')
+            await self._write(f'{{"event":{frame.text}}}')
 
     async def _say(self, document: dict[str, Any]) -> None:
-        await self._socket.send_text(json.dumps(document))
+        await self._write(json.dumps(document))
+
+    async def _write(self, text: str) -> None:
+        """Raises ``WebSocketDisconnect``."""
+        try:
+            await self._socket.send_text(text)
+        except RuntimeError as error:  # how uvicorn tells that it closed one that answered no ping
+            raise WebSocketDisconnect() from error
 
 
 @asynccontextmanager
