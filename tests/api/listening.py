@@ -27,6 +27,8 @@ INSERT = text(
     "INSERT INTO proctor.event (tenant_id, id, name, subject, trace_id, payload)"
     " VALUES (:tenant, :id, :name, :subject, 'trace', CAST(:payload AS jsonb))"
 )
+NOWHERE = "01a22e2c-a2fa-78c5-aaf7-000000000003"
+"""The id of nothing."""
 PATIENCE_SEC = 20.0
 """The machine may be busy."""
 
@@ -203,3 +205,7 @@ class Writer:
             connection.execute(INSERT, row(self.tenant, identity, run_set, "attempt.ended", {}))
             self.ids.append(str(identity))
             yield
+
+
+def topic(run_set: UUID) -> str:
+    return f"run-set:{run_set}"

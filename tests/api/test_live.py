@@ -4,14 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
-import signal
 import socket
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack
 from uuid import UUID
 
 import pytest
@@ -25,24 +20,14 @@ from proctor.identity.permissions import Role
 from proctor.kernel.ids import new_id
 from proctor.notifications import feed as feed_module
 from proctor.notifications.readers import Reader
-from proctor.sdk.remote import events as client_events
-from proctor.sdk.remote.client import RemoteClient
-from proctor.sdk.remote.errors import ServerRefused
 from tests.api.conftest import Tenant
-from tests.api.listening import Live, Writer, relaying, serving, wait_until
-from tests.conftest import Urls
-
-NOWHERE = "01a22e2c-a2fa-78c5-aaf7-000000000003"
+from tests.api.listening import NOWHERE, Live, Writer, relaying, serving, topic, wait_until
 
 
 @pytest.fixture
 def live(server: Server) -> Iterator[Live]:
     with relaying(server), serving(server) as found:
         yield found
-
-
-def topic(run_set: UUID) -> str:
-    return f"run-set:{run_set}"
 
 
 # --- both kinds -------------------------------------------------------------------------------------------------------
@@ -125,6 +110,28 @@ def test_a_late_commit_is_not_skipped(live: Live, acme: Tenant) -> None:
             fast = live.emit(acme.id, run_set)
             time.sleep(0.3)  # several turns of the relay
         assert stream.ids(2) == ws.ids(2) == [slow.ids[0], fast]
+
+
+def test_topics_that_are_added_leave_no_holes_in_those_before(live: Live, acme: Tenant) -> None:
+    """Whenever a socket breaks off, what came after its last id is all that it did not see."""
+    one, two = new_id(), new_id()
+    old = [live.emit(acme.id, two) for _ in range(2)]
+    wait_until(lambda: len(acme.owner.get("events/history")["items"]) == 2)
+    with live.socket(acme.owner_key) as ws:
+        assert ws.subscribe(topic(one))["after"] == old[-1]
+        unread = [live.emit(acme.id, one) for _ in range(3)]
+        ws.say(subscribe=[topic(two)], after="0")
+        ws.say(subscribe=[topic(one), "all"])
+        new = [live.emit(acme.id, which) for which in (two, one, two)]
+        heard: list[str] = []
+        while new[-1] not in heard:
+            message = ws.hear()
+            heard += [message["event"]["id"]] if "event" in message else []
+            assert message.get("after") in (None, "0")
+    order = [*old, *unread, *new]
+    assert len(heard) == len(order)
+    for number, last in enumerate(heard, 1):
+        assert {*heard[:number], *order[order.index(last) + 1 :]} == set(order)
 
 
 def test_an_id_that_is_not_kept_is_a_gap(live: Live, acme: Tenant) -> None:
@@ -399,74 +406,3 @@ def test_streams_end_when_the_server_does(server: Server, acme: Tenant) -> None:
             assert stream.rest() == []
             assert ws.code() == 1012
         assert time.monotonic() - before < 8, "not by the grace of answers that are under way"
-
-
-# --- relays that die --------------------------------------------------------------------------------------------------
-
-RELAY = """
-import sys
-from sqlalchemy.engine import make_url
-from proctor.database.engine import Database
-from proctor.notifications import outbox
-from proctor.serving import relay
-
-class Server:
-    database = Database(make_url(sys.argv[1]), make_url(sys.argv[2]))
-
-relay.BATCH = 7
-print("ready", flush=True)
-relay.Relay(Server()).run()
-"""
-
-
-def test_relays_that_are_killed_lose_nothing_and_repeat_nothing(server: Server, acme: Tenant, urls: Urls) -> None:
-    run_set, rounds, each = new_id(), 6, 60
-    addresses = [url.render_as_string(hide_password=False) for url in (urls.app, urls.scheduler)]
-    with serving(server) as live, live.sse(acme.owner_key) as stream, live.socket(acme.owner_key) as ws:
-        stream.block()
-        ws.subscribe("all")
-        sent: list[str] = []
-        for number in range(rounds):
-            sent += [live.emit(acme.id, run_set) for _ in range(each)]
-            with subprocess.Popen([sys.executable, "-c", RELAY, *addresses], stdout=subprocess.PIPE) as process:
-                assert process.stdout is not None
-                process.stdout.readline()
-                time.sleep(0.02 * number)
-                os.kill(process.pid, signal.SIGKILL)
-        with relaying(server):
-            assert sorted(stream.ids(len(sent))) == sorted(sent)
-            assert sorted(ws.ids(len(sent))) == sorted(sent)
-    assert len(acme.owner.get("events/history?limit=1000")["items"]) == len(sent)
-
-
-# --- the SDK ----------------------------------------------------------------------------------------------------------
-
-
-def test_the_client_comes_back_where_it_was(server: Server, acme: Tenant, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(client_events, "FIRST_WAIT_SEC", 0.05)
-    run_set = new_id()
-    with relaying(server), ExitStack() as opened:
-        with serving(server) as live:
-            client = opened.enter_context(RemoteClient.open(live.url, acme.owner_key))
-            events = client.events(topics=[topic(run_set)], after="0")
-            sent = [live.emit(acme.id, run_set) for _ in range(3)]
-            got = [next(events).id for _ in range(2)]  # type: ignore[union-attr]
-        sent.append(live.emit(acme.id, run_set))
-        with serving(server, port=int(live.url.rpartition(":")[2])):
-            got += [next(events).id for _ in range(2)]  # type: ignore[union-attr]
-            assert got == sent
-            events.close()  # type: ignore[attr-defined]
-
-
-def test_the_client_tells_of_a_gap_and_of_a_refusal(live: Live, acme: Tenant) -> None:
-    kept = live.emit(acme.id, new_id())
-    wait_until(lambda: len(acme.owner.get("events/history")["items"]) == 1)
-    with RemoteClient.open(live.url, acme.owner_key) as client:
-        gap, event = client.events(after=NOWHERE, wait=0)
-        assert gap == client_events.EventsLost(after=NOWHERE)
-        assert isinstance(event, client_events.LiveEvent)
-        assert event.id == kept
-        with pytest.raises(ServerRefused, match="topic"):
-            list(client.events(topics=["suite:1"]))
-    with RemoteClient.open(live.url, "proctor_wrong") as client, pytest.raises(ServerRefused):
-        list(client.events())

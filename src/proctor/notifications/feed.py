@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections import Counter, defaultdict
-from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple
 from uuid import UUID
@@ -22,7 +22,7 @@ from proctor.database.errors import DatabaseUnavailable
 from proctor.database.listening import listen, notified
 from proctor.kernel.errors import ProctorError, UsageError
 from proctor.notifications import outbox
-from proctor.notifications.readers import Ended, Reader
+from proctor.notifications.readers import Ended, Reader, come_to, is_new
 from proctor.notifications.topics import Frame, frame_of
 
 __all__ = ["Feed", "TooManyStreams"]
@@ -51,7 +51,7 @@ class TooManyStreams(UsageError):
 
 
 class _Page(NamedTuple):
-    """Up to a position, what is kept of some topics."""
+    """What is kept, up to a position."""
 
     position: int
     frames: list[Frame]
@@ -94,28 +94,31 @@ class Feed:
     async def join(self, reader: Reader, topics: Iterable[str]) -> outbox.Newest | None:
         """Have what is published from now on come to a reader, after the event that is returned.
 
-        Raises ``DatabaseUnavailable``.
+        Of topics that it follows nothing changes. Raises ``DatabaseUnavailable``.
         """
         await self._started()
-        self._register(reader, topics, 0)
+        new = frozenset(topics) - reader.follows.keys()
+        self._register(reader, dict.fromkeys(new, 0))
         newest = await asyncio.to_thread(self._newest, reader.tenant)
-        self._register(reader, topics, newest.position if newest else 0)
+        self._register(reader, dict.fromkeys(new, newest.position if newest else 0))
         return newest
 
     async def follow(self, reader: Reader, topics: Iterable[str], after: int) -> AsyncIterator[list[Frame]]:
         """What is kept of topics after a position, page by page; the rest comes to the reader.
 
-        Raises ``DatabaseUnavailable``.
+        What the reader follows already is in the pages too, from where it is read up to: so all that it gets from there
+        on is in one order, and its last id is one to go on after. Raises ``DatabaseUnavailable``.
         """
-        wanted, position = frozenset(topics), after
+        follows = reader.follows | dict.fromkeys(topics, after)
         await self._started()
         for registered in (False, True):
             if registered:
-                self._register(reader, wanted, position)
-            async for page in self._kept(reader.tenant, wanted, position):
-                position = page.position
-                yield page.frames
-        self._register(reader, wanted, position)
+                self._register(reader, follows)
+            async for page in self._kept(reader.tenant, min(follows.values())):
+                frames = [frame for frame in page.frames if is_new(follows, frame)]
+                follows = come_to(follows, page.position)
+                yield frames
+        reader.follows = follows
 
     async def place(self, tenant: UUID, identity: UUID) -> int | None:
         """Where a tenant's event stands, as long as it is kept. Raises ``DatabaseUnavailable``."""
@@ -123,9 +126,9 @@ class Feed:
             self._database.as_tenant, tenant, lambda c: outbox.position_of(c, tenant, identity)
         )
 
-    def _register(self, reader: Reader, topics: Iterable[str], after: int) -> None:
-        for topic in topics:
-            reader.follows[topic] = after
+    def _register(self, reader: Reader, follows: Mapping[str, int]) -> None:
+        reader.follows |= follows
+        for topic in follows:
             self._by_topic[reader.tenant, topic].add(reader)
 
     def leave(self, reader: Reader, topics: Iterable[str]) -> None:
@@ -137,13 +140,13 @@ class Feed:
             if not self._by_topic[place]:
                 del self._by_topic[place]
 
-    async def _kept(self, tenant: UUID, topics: frozenset[str], after: int) -> AsyncIterator[_Page]:
+    async def _kept(self, tenant: UUID, after: int) -> AsyncIterator[_Page]:
         full, position = True, after
         while full:
             events = await asyncio.to_thread(self._page, tenant, position)
             full = len(events) == PAGE
             position = events[-1].position if events else position
-            yield _Page(position, [frame for frame in _frames(events) if topics.intersection(frame.topics)])
+            yield _Page(position, _frames(events))
 
     def _newest(self, tenant: UUID) -> outbox.Newest | None:
         return self._database.as_tenant(tenant, lambda c: outbox.newest_of(c, tenant))

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
+from collections.abc import Mapping
 from uuid import UUID
 
 from proctor.notifications.topics import Frame
 
-__all__ = ["MOST_WAITING", "Ended", "Overflow", "Reader"]
+__all__ = ["MOST_WAITING", "Ended", "Overflow", "Reader", "come_to", "is_new"]
 
 MOST_WAITING: int = 2_000
 """Events that may wait for a slow reader. They are shared with all others', so that a full queue takes 16 KB."""
@@ -28,7 +29,7 @@ class Reader:
     def __init__(self, tenant: UUID, most: int = MOST_WAITING) -> None:
         self.tenant, self._most = tenant, most
         self.follows: dict[str, int] = {}
-        """By topic: the position of the last event of it that was read before the feed's."""
+        """By topic: up to which position it was read."""
         self._waiting: deque[Frame] = deque()
         self._wake = asyncio.Event()
         self._ended: Ended | None = None
@@ -63,10 +64,18 @@ class Reader:
         self._wake.clear()
         if self._ended is not None:
             raise self._ended
-        frames = [frame for frame in self._waiting if self._wants(frame)]
+        frames = [frame for frame in self._waiting if is_new(self.follows, frame)]
+        if self._waiting:
+            self.follows = come_to(self.follows, self._waiting[-1].position)
         self._waiting.clear()
         return frames
 
-    def _wants(self, frame: Frame) -> bool:
-        """Not what was read before, of a topic that is still followed."""
-        return any(frame.position > self.follows.get(topic, frame.position) for topic in frame.topics)
+
+def is_new(follows: Mapping[str, int], frame: Frame) -> bool:
+    """Whether it is of a topic that is followed, and was not read before."""
+    return any(frame.position > follows.get(topic, frame.position) for topic in frame.topics)
+
+
+def come_to(follows: Mapping[str, int], position: int) -> dict[str, int]:
+    """What is followed from where, once all up to a position was read."""
+    return {topic: max(before, position) for topic, before in follows.items()}

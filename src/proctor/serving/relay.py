@@ -20,7 +20,7 @@ from proctor.notifications import outbox
 __all__ = ["Relay"]
 
 TURN_SEC: float = 0.05
-"""Between two looks: how late an event is published. A look that finds nothing takes a fifth of a millisecond."""
+"""Between two looks: how late an event is published. A look that finds nothing takes half a millisecond."""
 BATCH: int = 2_000
 """Events of one statement: under a tenth of a second's work, and all of them become visible at once."""
 CANDIDATE_SEC: float = 1.0

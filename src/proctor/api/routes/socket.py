@@ -197,8 +197,10 @@ class _Socket:
             await self._follow(joined, wish.after or BEGINNING, place)
 
     async def _join(self, topics: frozenset[str]) -> None:
+        """Where other topics are followed, something of theirs may still come from before the newest event."""
+        first = not self._reader.follows
         newest = await self._live.feed.join(self._reader, topics)
-        await self._say({"subscribed": sorted(topics), "after": id_of(newest)})
+        await self._say({"subscribed": sorted(topics), "after": id_of(newest) if first else None})
 
     async def _follow(self, topics: frozenset[str], after: str, place: int | None) -> None:
         known = after if place is not None else BEGINNING
