@@ -25,6 +25,7 @@ COMMANDS: Mapping[str, Sequence[Sequence[str]]] = {
     "sandbox_start": [["--json"]],
     "rerun": [["--cells", "10000", "--json"], ["--cells", "100000", "--json"]],
     "stored": [["--attempts", "100000", "--json"]],
+    "live": [["--json"]],
     "startup": [["--json"]],
 }
 """What each benchmark is run with; the last line of its output is its report."""

@@ -91,6 +91,20 @@ def _startup(report: Report) -> Iterator[Figure]:
     yield Figure(what="proctor --help", value=f"{took:,.0f} ms", ratio=took / bare, of="python -c pass")
 
 
+def _live(report: Report) -> Iterator[Figure]:
+    outbox = report["outbox"]
+    rate, bare = outbox["inserted_and_published_per_sec"], outbox["bare_insert_per_sec"]
+    yield Figure(
+        what="events/s, inserted and published", value=f"{rate:,.0f}", ratio=rate / bare, of="the insert alone"
+    )
+    for spread, words in (("spread", "1 in 20"), ("crowd", "all")):
+        found = report[spread]
+        what = f"p99 of an event to {words} of {found['connections']:,} connections"
+        yield Figure(
+            what=what, value=f"{found['p99_ms']:,.0f} ms", ratio=found["p99_ms"] / 250, of="the target, 250 ms"
+        )
+
+
 def _numbers(report: Report) -> Iterator[Figure]:
     for what, value in report.items():
         if isinstance(value, int | float) and not isinstance(value, bool):
@@ -104,6 +118,7 @@ _BY_NAME: Mapping[str, Callable[[Report], Iterator[Figure]]] = {
     "planner_grants": _planner_grants,
     "straggler_mix": _straggler_mix,
     "rerun": _rerun,
+    "live": _live,
     "startup": _startup,
     "stored": _stored,
 }

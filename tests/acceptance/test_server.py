@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterator
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -105,6 +106,10 @@ def test_a_teams_first_day(cli: Cli, ada: Cli) -> None:
     assert "oracle" in (ada.folder / "board.html").read_text()
     assert "team" in ada("status").stdout
     assert ada("history", "oracle").stdout.count("oracle") == 1
+    told = [json.loads(line) for line in ada("events", "team", "--json").stdout.splitlines()]
+    names = Counter(event["name"] for event in told)
+    assert (names["run_set.created"], names["attempt.ended"], names["run_set.complete"]) == (1, 32, 1)
+    assert "run_set.complete" in ada("events", "--after", told[-2]["id"]).stdout
     assert not (ada.folder / "home").exists(), "nothing of it was kept on this machine"
     assert ada("status", PROCTOR_SERVER="local").stdout.startswith("No run sets yet")
 

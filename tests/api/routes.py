@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from fastapi import FastAPI
-from fastapi.routing import APIRoute
+from fastapi.routing import APIRoute, APIWebSocketRoute
 
 from proctor.api.app import ROUTERS
 
@@ -79,10 +79,26 @@ PROBES: dict[str, Probe] = {
     "GET /api/v1/comparisons": Probe(query="side={run_set}:planted-profile&side={run_set}:planted-other"),
     "GET /api/v1/labels/run-sets": Probe(),
     "PUT /api/v1/labels/run-sets/{label}": Probe({"label": "run_set_label"}, {"run_set": "{run_set}"}),
+    "GET /api/v1/events": Probe(query="wait=0&after=0"),
+    "GET /api/v1/events/history": Probe(),
     "GET /api/v1/attempts/{attempt}": Probe(_ATTEMPT),
     "GET /api/v1/attempts/{attempt}/log": Probe(_ATTEMPT),
     "GET /api/v1/attempts/{attempt}/artifacts/{name}": Probe({**_ATTEMPT, "name": "artifact"}),
 }
+
+
+SOCKETS: tuple[str, ...] = ("/ws",)
+"""WebSockets; tests/api/test_live.py asks them."""
+
+
+def sockets_of() -> list[tuple[str, APIWebSocketRoute]]:
+    """Each WebSocket's path and route."""
+    return [
+        (f"{prefix}{route.path}", route)
+        for prefix, router in ROUTERS
+        for route in router.routes
+        if isinstance(route, APIWebSocketRoute)
+    ]
 
 
 def routes_of(app: FastAPI) -> list[tuple[str, APIRoute]]:
@@ -95,7 +111,7 @@ def routes_of(app: FastAPI) -> list[tuple[str, APIRoute]]:
         for method in sorted(route.methods)
     ]
     assert len(app.routes) == len(ROUTERS) + 1, "beside the routers there is the OpenAPI document alone"
-    assert all(isinstance(route, APIRoute) for _, router in ROUTERS for route in router.routes)
+    assert all(isinstance(route, APIRoute | APIWebSocketRoute) for _, router in ROUTERS for route in router.routes)
     served = {f"{method.upper()} {path}" for path, item in app.openapi()["paths"].items() for method in item}
     assert {name for name, _ in found} == served
     return found

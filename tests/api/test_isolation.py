@@ -95,7 +95,7 @@ def test_a_foreign_thing_and_no_thing_are_the_same(
 def test_lists_hold_nothing_of_anybody_elses(rival: Tenant, planted: dict[str, str], acme: Tenant) -> None:
     secrets = [*planted.values(), "planted", acme.name, str(acme.id)]
     for name, probe in PROBES.items():
-        if name.startswith("GET ") and not probe.things and not probe.query:
+        if name.startswith("GET ") and not probe.things and "{" not in probe.query:
             text = ask(rival.owner, name, probe, planted).text
             assert not [secret for secret in secrets if secret in text and secret != "x"], name
 

@@ -9,7 +9,7 @@ from fastapi.dependencies.models import Dependant
 from proctor.api.asking import permission_of
 from proctor.identity.permissions import ROLES, Permission, Role
 from tests.api.conftest import Asker, Tenant
-from tests.api.routes import OPEN, PROBES, Probe, routes_of
+from tests.api.routes import OPEN, PROBES, SOCKETS, Probe, routes_of, sockets_of
 
 NOWHERE = {
     "user": "01a22e2c-a2fa-78c5-aaf7-000000000001",
@@ -53,6 +53,12 @@ def test_every_route_declares_one_permission_or_says_why_it_is_open(app: FastAPI
     for name, route in routes_of(app):
         found = declared(route.dependant)
         assert (name in OPEN) != (len(found) == 1), f"{name}: {found}"
+
+
+def test_every_socket_declares_one_permission_and_is_known() -> None:
+    assert tuple(path for path, _ in sockets_of()) == SOCKETS
+    for path, route in sockets_of():
+        assert len(declared(route.dependant)) == 1, path
 
 
 def test_every_route_has_a_probe(app: FastAPI) -> None:

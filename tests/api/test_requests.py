@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -153,6 +154,18 @@ def test_a_caller_has_a_rate_of_its_own(server: Server, acme: Tenant, rival: Ten
         statuses = [Asker(http, acme.owner_key)("GET", "me").status_code for _ in range(5)]
         assert statuses == [200, 200, 200, 429, 429]
         assert Asker(http, rival.owner_key)("GET", "me").status_code == 200
+
+
+def test_no_header_exempts_a_request_from_a_limit(
+    server: Server, acme: Tenant, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Server, "platform", lambda *_: time.sleep(1))
+    with TestClient(create_app(server, Limits(seconds=0.2, body_bytes=100))) as http:
+        asker = Asker(http, acme.owner_key)
+        assert asker("GET", "suites", accept="text/event-stream").status_code == 504
+        assert asker("GET", "suites", content_type="application/x-tar").status_code == 504
+        big = asker("POST", "users", {"name": "x" * 200, "role": "viewer"}, content_type="application/x-tar")
+        assert (big.status_code, big.json()["code"]) == (413, "too-large")
 
 
 def test_a_bucket_fills_up_again() -> None:

@@ -43,19 +43,14 @@ def emit(connection: Connection, tenant: UUID, name: str, *, identity: UUID | No
     connection.execute(text(insert), {"tenant": tenant, "id": identity or new_id(), "name": name})
 
 
-def publishable(database: Database, limit: int = 100) -> list[Event]:
-    return database.as_scheduler(lambda c: outbox.read_publishable(c, limit))
-
-
 def publish(database: Database, limit: int = 100) -> list[Event]:
-    """A relay's turn."""
-
-    def work(connection: Connection) -> list[Event]:
-        events = outbox.read_publishable(connection, limit)
-        assert outbox.mark_published(connection, events) == len(events)
-        return events
-
-    return database.as_scheduler(work)
+    """A relay's turn: what it published."""
+    with database.apart() as connection:
+        before = outbox.newest(connection)
+        count = outbox.publish(connection, limit)
+        events = outbox.published(connection, before, 1_000)
+    assert len(events) == count
+    return events
 
 
 def names(events: list[Event]) -> list[str]:
@@ -68,12 +63,36 @@ def test_events_of_all_tenants_come_in_the_order_of_their_positions(database: Da
         with app.begin() as connection:
             emit(connection, tenant, name)
             emit(connection, tenant, f"{name}-more")
-    events = publishable(database)
-    assert names(events) == ["a", "a-more", "b", "b-more", "c", "c-more"]
-    assert [event.position for event in events] == sorted(event.position for event in events)
-    assert {event.tenant_id for event in events} == {one, two}
-    assert events[0].payload == {"n": 1}
-    assert names(publishable(database, 2)) == ["a", "a-more"]
+    first, rest = publish(database, 2), publish(database)
+    assert (names(first), names(rest)) == (["a", "a-more"], ["b", "b-more", "c", "c-more"])
+    assert {event.tenant_id for event in [*first, *rest]} == {one, two}
+    assert first[0].payload == {"n": 1}
+    assert publish(database) == []
+
+
+def test_readers_see_what_is_published_and_a_tenant_its_own(database: Database, app: Engine) -> None:
+    one, two = new_id(), new_id()
+    for tenant, name in ((one, "a"), (two, "b"), (one, "c")):
+        with app.begin() as connection:
+            emit(connection, tenant, name)
+    assert database.as_tenant(one, lambda c: outbox.newest_of(c, one)) is None
+    a, b, c = publish(database)
+    with database.tenant(one) as connection:
+        assert outbox.published_of(connection, one, 0, 10) == [a, c]
+        assert outbox.published_of(connection, one, a.position, 10) == [c]
+        assert outbox.newest_of(connection, one) == (c.position, c.id)
+        assert outbox.position_of(connection, one, a.id) == a.position
+        assert outbox.position_of(connection, one, b.id) is None
+        assert outbox.published_of(connection, two, 0, 10) == []
+        assert outbox.published(connection, 0, 10) == [a, c], "without a policy of its own"
+
+
+def test_one_relay_at_a_time(database: Database) -> None:
+    with database.apart() as second:
+        with database.apart() as first:
+            assert outbox.lead(first)
+            assert not outbox.lead(second)
+        assert outbox.lead(second)
 
 
 def test_a_late_commit_holds_back_what_began_after_it_and_is_not_skipped(database: Database, app: Engine) -> None:
@@ -141,14 +160,13 @@ def test_the_same_event_is_written_once(database: Database, app: Engine) -> None
     assert [event.id for event in publish(database)] == [identity]
 
 
-def test_what_a_relay_did_not_mark_is_read_again(database: Database, app: Engine) -> None:
+def test_a_relay_that_dies_in_its_turn_has_published_nothing(database: Database, app: Engine) -> None:
     with app.begin() as connection:
         emit(connection, new_id(), "again")
-    first = publishable(database)
-    assert publishable(database) == first
-    assert database.as_scheduler(lambda c: outbox.mark_published(c, first)) == 1
-    assert database.as_scheduler(lambda c: outbox.mark_published(c, first)) == 0
-    assert publishable(database) == []
+    with database.scheduler() as connection:
+        assert outbox.publish(connection, 100) == 1
+        connection.rollback()
+    assert names(publish(database)) == ["again"]
 
 
 def test_events_from_before_a_restore_are_published_too(database: Database, app: Engine, urls: Urls) -> None:
@@ -169,13 +187,15 @@ def test_published_events_are_pruned_by_age_and_no_others(database: Database, ap
     for name in ("old", "new", "unpublished"):
         with app.begin() as connection:
             emit(connection, tenant, name)
-    publish(database, 2)
+    published = publish(database, 2)
     age = text("UPDATE proctor.event SET published_at = now() - interval '8 days' WHERE name = 'old'")
     database.as_scheduler(lambda c: c.execute(age) and None)
     assert database.as_scheduler(outbox.prune) == 1
     assert database.as_scheduler(outbox.prune) == 0
     assert database.as_scheduler(lambda c: outbox.prune(c, age_sec=0)) <= 1
-    assert names(publishable(database)) == ["unpublished"]
+    assert names(publish(database)) == ["unpublished"]
+    with database.tenant(tenant) as connection:
+        assert outbox.position_of(connection, tenant, published[0].id) is None
 
 
 @pytest.mark.parametrize("statement", ["DELETE FROM proctor.event", "UPDATE proctor.event SET published_at = now()"])
@@ -190,4 +210,4 @@ def test_even_the_relay_removes_no_unpublished_event(database: Database, app: En
         emit(connection, new_id(), "kept")
     removed = database.as_scheduler(lambda c: c.execute(text("DELETE FROM proctor.event")).rowcount)
     assert removed == 0
-    assert names(publishable(database)) == ["kept"]
+    assert names(publish(database)) == ["kept"]

@@ -11,9 +11,24 @@ from fastapi import APIRouter, FastAPI
 
 from proctor.api import problems
 from proctor.api.etags import ETags
+from proctor.api.live import Live
 from proctor.api.metrics import Metrics
-from proctor.api.middleware import Limits, RequestGuard
-from proctor.api.routes import attempts, audit_log, health, keys, me, run_sets, setup, suites, tenants, usage, users
+from proctor.api.middleware import Exempt, Limits, RequestGuard
+from proctor.api.routes import (
+    attempts,
+    audit_log,
+    events,
+    health,
+    keys,
+    me,
+    run_sets,
+    setup,
+    socket,
+    suites,
+    tenants,
+    usage,
+    users,
+)
 from proctor.app import Server
 from proctor.database.engine import POOL_OVERFLOW, POOL_SIZE
 
@@ -22,12 +37,15 @@ __all__ = ["PREFIX", "ROUTERS", "create_app"]
 PREFIX = "/api/v1"
 ROUTERS: tuple[tuple[str, APIRouter], ...] = (
     ("", health.router),
-    *(
-        (PREFIX, part.router)
-        for part in (setup, me, users, keys, tenants, usage, audit_log, suites, run_sets, attempts)
-    ),
+    ("", socket.router),
+    *((PREFIX, part.router) for part in (setup, me, users, keys, tenants, usage, audit_log)),
+    *((PREFIX, part.router) for part in (suites, run_sets, attempts, events)),
 )
 """Everything that is served, and below which path."""
+EXEMPT = Exempt(
+    streams=frozenset({f"GET {PREFIX}/events"}),
+    uploads=frozenset({f"POST {PREFIX}/suites"}),
+)
 _DESCRIPTION = """Evaluates AI coding agents: every cell accounted for, every failure with a cause.
 
 Every request but those under *open* carries an API key as `Authorization: Bearer KEY`. Errors are
@@ -47,17 +65,19 @@ def create_app(server: Server, limits: Limits | None = None) -> FastAPI:
         redoc_url=None,
         lifespan=_lifespan,
     )
-    app.state.server, app.state.metrics = server, Metrics(server)
+    app.state.server, app.state.metrics, app.state.live = server, Metrics(server), Live(server)
     problems.install(app)
     for prefix, router in ROUTERS:
         app.include_router(router, prefix=prefix, responses=problems.PROBLEMS)
     app.add_middleware(ETags)
-    app.add_middleware(RequestGuard, limits=limits or Limits(), answered=app.state.metrics.answered)
+    answered = app.state.metrics.answered
+    app.add_middleware(RequestGuard, limits=limits or Limits(), exempt=EXEMPT, answered=answered)
     return app
 
 
 @asynccontextmanager
-async def _lifespan(_: FastAPI) -> AsyncIterator[None]:
+async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     """As many requests work at once as there are connections for them; the others wait for their turn here."""
     anyio.to_thread.current_default_thread_limiter().total_tokens = POOL_SIZE + POOL_OVERFLOW
     yield
+    await app.state.live.feed.closed()

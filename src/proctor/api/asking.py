@@ -2,6 +2,8 @@
 
 @router.get("/run-sets")
 def list_run_sets(asked: Annotated[Asked, needs(Permission.RUNS_READ)]) -> ...
+
+A WebSocket's key may come with its first message, so that its route declares with ``opens`` what that key must allow.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ from uuid import UUID
 
 from fastapi import Depends, Request
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+from starlette.requests import HTTPConnection
 
 from proctor.app import Platform, Server
 from proctor.identity import audit_log
@@ -23,7 +26,7 @@ from proctor.identity.principals import Principal
 from proctor.kernel.canonical import Json
 from proctor.sdk.client import Client
 
-__all__ = ["Asked", "needs", "permission_of", "principal_of", "server_of"]
+__all__ = ["Asked", "key_of", "needs", "opens", "permission_of", "principal_of", "server_of"]
 
 _BEARER = HTTPBearer(auto_error=False, description="An API key.")
 
@@ -81,27 +84,47 @@ def needs(permission: Permission) -> Any:
     return Depends(_Check(permission))
 
 
+class _Opening:
+    """The dependency behind ``opens``."""
+
+    def __init__(self, permission: Permission) -> None:
+        self.permission = permission
+
+    def __call__(self) -> Permission:
+        return self.permission
+
+
+def opens(permission: Permission) -> Any:
+    """What the key of a WebSocket's caller must allow; the route looks at the key."""
+    return Depends(_Opening(permission))
+
+
 def permission_of(dependency: object) -> Permission | None:
     """What a route's dependency asks for, if it is one of ours."""
-    return dependency.permission if isinstance(dependency, _Check) else None
+    return dependency.permission if isinstance(dependency, _Check | _Opening) else None
 
 
-def server_of(request: Request) -> Server:
+def server_of(request: HTTPConnection) -> Server:
     """The platform that an app serves."""
     server = request.app.state.server
     assert isinstance(server, Server)
     return server
 
 
-def principal_of(request: Request) -> Principal:
+def principal_of(request: HTTPConnection) -> Principal:
     """Whose key the request came with, looked up once. Raises ``Unauthenticated``."""
     known = getattr(request.state, "principal", None)
     if isinstance(known, Principal):
         return known
+    server = server_of(request)
+    principal = authenticate(server.database, server.secret, key_of(request))
+    request.state.principal = principal
+    return principal
+
+
+def key_of(request: HTTPConnection) -> str:
+    """The key that a request came with. Raises ``Unauthenticated``."""
     kind, _, key = request.headers.get("authorization", "").partition(" ")
     if kind.lower() != "bearer" or not key:
         raise Unauthenticated()
-    server = server_of(request)
-    principal = authenticate(server.database, server.secret, key.strip())
-    request.state.principal = principal
-    return principal
+    return key.strip()

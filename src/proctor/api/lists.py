@@ -17,7 +17,7 @@ from pydantic import BaseModel, Field
 from proctor.kernel.errors import UsageError
 from proctor.sdk.documents import document
 
-__all__ = ["Chosen", "Fields", "Limit", "Page", "PageCursor", "page_of", "place_of"]
+__all__ = ["Chosen", "CursorInvalid", "Fields", "Limit", "Page", "PageCursor", "page_of", "place_of"]
 
 T = TypeVar("T")
 

@@ -16,7 +16,7 @@ from typing import Any
 from uuid import uuid4
 
 import structlog
-from starlette.requests import Request
+from starlette.requests import HTTPConnection
 
 from proctor.api import problems
 from proctor.kernel.errors import OwnFault, UsageError
@@ -39,6 +39,7 @@ _HEADERS: tuple[tuple[bytes, bytes], ...] = (
 )
 """No browser may take what we answer for anything else, frame it, or let another site read it. There is no
 ``Access-Control-Allow-Origin``: other sites get nothing."""
+_BEGINNINGS = ("http.response.start", "websocket.http.response.start", "websocket.accept")
 _OWN_ID = re.compile(r"[A-Za-z0-9._-]{8,64}")
 
 
@@ -55,6 +56,16 @@ class Limits:
     per_second: float = 100.0
     burst: int = 200
     """Requests of one key or, without one, of one address."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Exempt:
+    """Routes by method and path that a limit does not hold for; nothing that a caller says exempts a request."""
+
+    streams: frozenset[str]
+    """Answers that go on for as long as somebody listens."""
+    uploads: frozenset[str]
+    """Bodies that are larger, and take longer."""
 
 
 class TooLarge(UsageError):
@@ -112,17 +123,19 @@ class _Seen:
 class RequestGuard:
     """Stands before the app; see the module."""
 
-    def __init__(self, app: _App, *, limits: Limits, answered: Callable[[str, str, int, float], None]) -> None:
+    def __init__(
+        self, app: _App, *, limits: Limits, exempt: Exempt, answered: Callable[[str, str, int, float], None]
+    ) -> None:
         """``answered`` is told method, route, status and seconds of each answer."""
-        self._app, self._limits, self._answered = app, limits, answered
+        self._app, self._limits, self._exempt, self._answered = app, limits, exempt, answered
         self._rate = RateLimiter(limits.per_second, limits.burst)
 
     async def __call__(self, scope: Any, receive: _Receive, send: _Send) -> None:
         """One request."""
-        if scope["type"] != "http":
+        if scope["type"] not in ("http", "websocket"):
             await self._app(scope, receive, send)
             return
-        request, seen = Request(scope), _Seen()
+        request, seen = HTTPConnection(scope), _Seen()
         request.state.request_id = _request_id(request)
         answering = self._answering(send, request.state.request_id, seen)
         try:
@@ -134,14 +147,14 @@ class RequestGuard:
         finally:
             self._tell(request, seen)
 
-    async def _guarded(self, request: Request, receive: _Receive, send: _Send, seen: _Seen) -> None:
+    async def _guarded(self, request: HTTPConnection, receive: _Receive, send: _Send, seen: _Seen) -> None:
         refusal = self._refusal(request)
         if refusal is not None:
             await problems.answer(request, refusal)(request.scope, receive, send)
             return
         limited = _Body(receive, self._most(request), send)
         try:
-            async with asyncio.timeout(None if _is_stream(request) else self._limits.seconds):
+            async with asyncio.timeout(self._seconds(request)):
                 await self._app(request.scope, limited.receive, limited.send)
             if limited.exceeded and not seen.status:
                 await problems.answer(request, TooLarge())(request.scope, receive, send)
@@ -151,7 +164,7 @@ class RequestGuard:
             if not seen.status:
                 await problems.answer(request, TooLate())(request.scope, receive, send)
 
-    def _refusal(self, request: Request) -> UsageError | None:
+    def _refusal(self, request: HTTPConnection) -> UsageError | None:
         if not self._rate.admits(_caller(request)):
             return RateLimited()
         length = request.headers.get("content-length", "0")
@@ -159,27 +172,31 @@ class RequestGuard:
             return TooLarge()
         return None
 
-    def _most(self, request: Request) -> int:
-        kind = request.headers.get("content-type", "")
-        return self._limits.upload_bytes if kind.startswith("application/x-tar") else self._limits.body_bytes
+    def _most(self, request: HTTPConnection) -> int:
+        return self._limits.upload_bytes if _route(request) in self._exempt.uploads else self._limits.body_bytes
+
+    def _seconds(self, request: HTTPConnection) -> float | None:
+        lasting = request.scope["type"] == "websocket" or _route(request) in self._exempt.streams | self._exempt.uploads
+        return None if lasting else self._limits.seconds
 
     def _answering(self, send: _Send, request_id: str, seen: _Seen) -> _Send:
         async def answering(message: _Message) -> None:
-            if message["type"] == "http.response.start":
-                seen.status = message["status"]
-                message["headers"] = [*message["headers"], *_HEADERS, (b"x-request-id", request_id.encode())]
+            if message["type"] in _BEGINNINGS:
+                seen.status = message.get("status", 101)
+                message["headers"] = [*message.get("headers", ()), *_HEADERS, (b"x-request-id", request_id.encode())]
             await send(message)
 
         return answering
 
-    def _tell(self, request: Request, seen: _Seen) -> None:
+    def _tell(self, request: HTTPConnection, seen: _Seen) -> None:
         principal = getattr(request.state, "principal", None)
         route = getattr(request.scope.get("route"), "path", "none")
         seconds = time.monotonic() - seen.started
-        self._answered(request.method, route, seen.status, seconds)
+        method = request.scope.get("method", "WEBSOCKET")
+        self._answered(method, route, seen.status, seconds)
         _log.info(
             "request",
-            method=request.method,
+            method=method,
             route=route,
             status=seen.status,
             ms=round(seconds * 1000, 1),
@@ -211,21 +228,18 @@ class _Body:
             await self._send(message)
 
 
-def _request_id(request: Request) -> str:
+def _request_id(request: HTTPConnection) -> str:
     """A caller's own, where it is a plain word; else a new one."""
     given = request.headers.get("x-request-id", "")
     return given if _OWN_ID.fullmatch(given) else uuid4().hex
 
 
-def _caller(request: Request) -> bytes:
+def _caller(request: HTTPConnection) -> bytes:
     """Whose bucket it is: a key's, without keeping the key."""
     key = request.headers.get("authorization")
     address = request.client.host if request.client else ""
     return hashlib.blake2b((key or address).encode(), digest_size=16).digest()
 
 
-def _is_stream(request: Request) -> bool:
-    """Answers that go on for as long as somebody listens, and uploads."""
-    return request.headers.get("accept", "") == "text/event-stream" or request.headers.get(
-        "content-type", ""
-    ).startswith("application/x-tar")
+def _route(request: HTTPConnection) -> str:
+    return f"{request.scope.get('method')} {request.scope['path']}"

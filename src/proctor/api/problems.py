@@ -16,6 +16,7 @@ from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy.exc import DataError
 from starlette.exceptions import HTTPException
+from starlette.requests import HTTPConnection
 from starlette.responses import JSONResponse, Response
 
 from proctor.database.errors import DatabaseUnavailable
@@ -28,6 +29,7 @@ _log = structlog.get_logger(__name__)
 _NOT_FOUND = (
     *("run-set-unknown", "attempt-unknown", "suite-unknown", "series-unknown", "label-unknown", "task-unknown"),
     *("user-unknown", "key-unknown", "state-missing", "artifact-unknown", "not-blocked", "tenant-unknown"),
+    "event-forgotten",
 )
 _CONFLICT = (
     *("name-taken", "last-owner", "request-running"),
@@ -39,11 +41,13 @@ _STATUS: Mapping[str, int] = {
     "unauthenticated": 401,
     "budget-used": 402,
     "forbidden": 403,
+    "origin": 403,
     "link": 403,
     "setup-done": 403,
     "user-changed": 412,
     "too-large": 413,
     "rate-limited": 429,
+    "too-many-streams": 429,
     "database-unavailable": 503,
     "timeout": 504,
 }
@@ -100,7 +104,7 @@ def install(app: FastAPI) -> None:
     app.add_exception_handler(UnicodeEncodeError, _of_data)
 
 
-def answer(request: Request, error: ProctorError) -> Response:
+def answer(request: HTTPConnection, error: ProctorError) -> Response:
     """An error of ours as a response."""
     status = _STATUS.get(error.code, 422 if isinstance(error, UsageError) else 500)
     if isinstance(error, DatabaseUnavailable):
@@ -111,7 +115,7 @@ def answer(request: Request, error: ProctorError) -> Response:
     return _problem(request, status, code=error.code, detail=error.message, where=error.where, remedy=error.fix or None)
 
 
-def fault(request: Request) -> Response:
+def fault(request: HTTPConnection) -> Response:
     """What nobody foresaw; the log has it."""
     return _problem(request, 500, code="own-fault", detail="A fault of ours.")
 
@@ -148,7 +152,7 @@ def _of_http(request: Request, error: Exception) -> Response:
 
 
 def _problem(
-    request: Request,
+    request: HTTPConnection,
     status: int,
     *,
     code: str,

@@ -19,6 +19,7 @@ from proctor.cli import (
     compare,
     control,
     database,
+    events,
     export,
     gate,
     identity,
@@ -78,6 +79,7 @@ leaderboard.register(app)
 compare.register(app)
 gate.register(app)
 cells.register(app)
+events.register(app)
 regrade.register(app)
 reclassify.register(app)
 audit.register(app)

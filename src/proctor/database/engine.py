@@ -91,6 +91,13 @@ class Database:
                 return work(connection)
         raise AssertionError("unreachable: the last attempt raises")
 
+    @contextmanager
+    def apart(self) -> Iterator[Connection]:
+        """A scheduler's connection outside of the pool, each statement a transaction: to listen, or to hold a lock."""
+        with _telling(), self._scheduler.connect() as connection:
+            connection.execution_options(isolation_level="AUTOCOMMIT").detach()
+            yield connection
+
     def _before(self, attempt: stamina.Attempt) -> None:
         if attempt.num == 1:
             return
@@ -124,11 +131,16 @@ def _is_passing(error: Exception) -> bool:
 
 @contextmanager
 def _begin(engine: Engine) -> Iterator[Connection]:
-    """A transaction; a connection that can't be made or breaks on the way is ``DatabaseUnavailable``, no room on the
-    server's disk ``DatabaseFull``."""
+    with _telling(), engine.connect() as connection, connection.begin():
+        yield connection
+
+
+@contextmanager
+def _telling() -> Iterator[None]:
+    """A connection that can't be made or breaks on the way is ``DatabaseUnavailable``, no room on the server's disk
+    ``DatabaseFull``."""
     try:
-        with engine.connect() as connection, connection.begin():
-            yield connection
+        yield
     except DBAPIError as error:
         if _interrupted(error):
             raise KeyboardInterrupt from error
@@ -138,6 +150,8 @@ def _begin(engine: Engine) -> Iterator[Connection]:
         if isinstance(error.orig, errors.DiskFull):
             raise DatabaseFull(str(error.orig).strip()) from error
         raise
+    except errors.OperationalError as error:  # of a wait on the driver's own connection
+        raise DatabaseUnavailable(str(error).strip()) from error
 
 
 def _interrupted(error: DBAPIError) -> bool:

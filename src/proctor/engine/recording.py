@@ -85,6 +85,7 @@ class Moved:
 class Regrading:
     """New gradings of an attempt that ended before, an outcome each, and the cell that their verdict is of."""
 
+    run_set: UUID
     attempt: UUID
     cell: UUID
     policy_version: str
@@ -441,7 +442,12 @@ def _regrade_event(tenant: UUID, regrading: Regrading) -> dict[str, Any]:
         "name": "attempt.regraded",
         "subject": regrading.attempt,
         "trace_id": regrading.trace_id,
-        "payload": {"cell": regrading.cell, "class": outcome.outcome.value, "verdict": outcome.verdict},
+        "payload": {
+            "run_set": regrading.run_set,
+            "cell": regrading.cell,
+            "class": outcome.outcome.value,
+            "verdict": outcome.verdict,
+        },
     }
 
 

@@ -22,7 +22,9 @@ event = Table(
     Column("payload", JSONB, nullable=False),
     Column("created_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
     Column("published_at", DateTime(timezone=True)),
+    Column("position", BigInteger, comment="in the order of publication; NULL: not published yet"),
     UniqueConstraint("tenant_id", "id"),
     Index(None, "txid", "seq", postgresql_where=text("published_at IS NULL")),
-    Index(None, "published_at", postgresql_where=text("published_at IS NOT NULL")),
+    Index(None, "position", postgresql_where=text("position IS NOT NULL")),
+    Index("ix_event_tenant_id_position", "tenant_id", "position", postgresql_where=text("position IS NOT NULL")),
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 import socket
 import sys
 import threading
@@ -22,6 +23,11 @@ _BACKLOG = 2048
 _SWITCH_SEC = 0.0005
 """A thread that its database has answered waits so long at the most for one that computes; Python's own is ten times
 that, and a request waits a dozen times."""
+_UNREAD_MS = 60_000
+"""Connections inherit it: one whose other end takes nothing for so long is cut, with what was to be sent to it."""
+
+_UNSENT_BYTES = 128 * 1024
+"""What the kernel keeps for one that does not read; else it is up to 4 MB of each of thousands of connections."""
 
 
 class ServerExtraMissing(UsageError):
@@ -37,12 +43,15 @@ def serve_http(server: Server, address: Address, ready: Callable[[str], None], t
         import uvicorn
 
         from proctor.api import create_app
+        from proctor.api.live import HEARTBEAT_SEC
+        from proctor.api.routes.socket import MESSAGE_BYTES
     except ModuleNotFoundError as error:
         raise ServerExtraMissing() from error
     listener = _listener(address)
     sys.setswitchinterval(_SWITCH_SEC)
+    app = create_app(server)
     config = uvicorn.Config(
-        create_app(server),
+        app,
         log_config=None,
         access_log=False,
         server_header=False,
@@ -50,7 +59,11 @@ def serve_http(server: Server, address: Address, ready: Callable[[str], None], t
         timeout_graceful_shutdown=_GRACE_SEC,
         timeout_keep_alive=75,
         h11_max_incomplete_event_size=64 * 1024,
-        ws_max_size=64 * 1024,
+        ws_max_size=MESSAGE_BYTES,
+        ws_max_queue=2,
+        ws_ping_interval=HEARTBEAT_SEC,
+        ws_ping_timeout=HEARTBEAT_SEC,
+        ws_per_message_deflate=False,
         proxy_headers=False,
     )
     running = uvicorn.Server(config)
@@ -62,6 +75,7 @@ def serve_http(server: Server, address: Address, ready: Callable[[str], None], t
     try:
         told.wait()
     finally:
+        app.state.live.feed.close()
         running.should_exit = True
         thread.join()
 
@@ -70,6 +84,7 @@ def _listener(address: Address) -> socket.socket:
     """Of the protocol by its number: asyncio turns small delays off for such sockets alone."""
     from proctor.serving.roles import AddressInUse
 
+    _many_files()
     family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
@@ -79,4 +94,13 @@ def _listener(address: Address) -> socket.socket:
     except OSError as error:
         listener.close()
         raise AddressInUse(f"{error.strerror or error}.", where=f"{address.host}:{address.port}") from error
+    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, _UNREAD_MS)
+    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT, _UNSENT_BYTES)
     return listener
+
+
+def _many_files() -> None:
+    """As many open connections as the machine lets this user have."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft != hard:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))

@@ -152,6 +152,7 @@ class Regrader:
             evidence = stored_evidence(connection, self._tenant, candidate.attempt)
             outcomes = [classify(policy, evidence, facts, out_of_memory=memory) for facts in gradings]
             regrading = Regrading(
+                run_set=candidate.run_set,
                 attempt=candidate.attempt,
                 cell=_new_cell(connection, self._tenant, candidate),
                 policy_version=candidate.policy_version,

@@ -25,6 +25,7 @@ from proctor.engine.spec import Gate, RunSetSpec, read_spec, spec_document
 from proctor.kernel.paths import writing
 from proctor.sdk.client import Leaderboard
 from proctor.sdk.remote.errors import NotOnServer, ServerRefused
+from proctor.sdk.remote.events import EventsLost, LiveEvent, follow
 from proctor.sdk.remote.runs import MalformedTask, RemotePrepared, RemoteSession, refuse_files, upload_suite
 from proctor.sdk.remote.transport import Transport
 from proctor.sdk.requests import spec_of_tasks
@@ -195,6 +196,15 @@ class RemoteClient:
     def standings(self, suite_id: str) -> dict[str, Any]:
         """Certificates are of the machine that one works on; a server's are in its own leaderboards."""
         return {}
+
+    def events(
+        self, *, topics: Sequence[str] = (), after: str | None = None, wait: float | None = None
+    ) -> Iterator[LiveEvent | EventsLost]:
+        """What happens, from an event's id on or from now on, as long as one reads; ``wait=0``: what is kept.
+
+        A topic is ``run-set:ID``; without any, it is all that happens to run sets and attempts.
+        """
+        return follow(self.transport, topics, after, wait=wait)
 
     # --- changing -----------------------------------------------------------------------------------------------------
 

@@ -108,10 +108,12 @@ class Transport:
         raise AssertionError("unreachable: the last try returns or raises")
 
     @contextmanager
-    def stream(self, path: str, **params: Any) -> Iterator[Response]:
-        """A GET whose body is read piece by piece."""
+    def stream(self, path: str, *, quiet_sec: float = _TIMEOUT_SEC, **params: Any) -> Iterator[Response]:
+        """A GET whose body is read piece by piece. ``quiet_sec``: how long nothing may come."""
         try:
-            with self._http.stream("GET", f"{API}/{path}", params=_given(params), headers=self._headers) as response:
+            with self._http.stream(
+                "GET", f"{API}/{path}", params=_given(params), headers=self._headers, timeout=quiet_sec
+            ) as response:
                 if response.status_code >= 400:
                     response.read()
                 yield _checked(response, self.server)

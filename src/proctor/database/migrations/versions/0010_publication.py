@@ -1,0 +1,13 @@
+"""The order in which events were published."""
+
+from pathlib import Path
+
+from alembic import op
+
+revision = "0010"
+down_revision = "0009"
+
+
+def upgrade() -> None:
+    """Run the frozen SQL beside this file."""
+    op.get_bind().exec_driver_sql(Path(__file__).with_suffix(".sql").read_text(encoding="utf-8"))
