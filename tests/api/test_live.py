@@ -20,6 +20,7 @@ from proctor.identity.permissions import Role
 from proctor.kernel.ids import new_id
 from proctor.notifications import feed as feed_module
 from proctor.notifications.readers import Reader
+from proctor.serving import http as http_module
 from tests.api.conftest import Tenant
 from tests.api.listening import NOWHERE, Live, Writer, relaying, serving, topic, wait_until
 
@@ -351,6 +352,26 @@ def test_a_slow_reader_is_closed_and_goes_on_where_it_was_and_nobody_waits_for_i
     with live.socket(acme.owner_key) as again:
         again.subscribe("all", after=got[-1])
         assert again.ids(total - len(got)) == ids[len(got) :]
+
+
+def test_a_reader_that_takes_nothing_is_cut(server: Server, acme: Tenant, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http_module, "_UNREAD_MS", 1_000)
+    with relaying(server), serving(server) as live:
+        with live.server.database.tenant(acme.id) as connection:
+            emit_many(connection, acme.id, new_id(), 4_000)
+        wait_until(lambda: len(acme.owner.get("events/history?limit=1000")["items"]) == 1_000)
+        with small_socket(live) as stuck:
+            head = f"GET /api/v1/events?after=0 HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {acme.owner_key}\r\n\r\n"
+            stuck.settimeout(20)
+            stuck.sendall(head.encode())
+            time.sleep(4)
+            with pytest.raises(ConnectionResetError):
+                read_to_the_end(stuck)
+
+
+def read_to_the_end(connection: socket.socket) -> None:
+    while connection.recv(65_536):
+        pass
 
 
 def small_socket(live: Live) -> socket.socket:
