@@ -17,6 +17,7 @@ OPEN: dict[str, str] = {
     "GET /healthz": "a supervisor has no key",
     "GET /readyz": "a supervisor has no key",
     "POST /api/v1/setup": "there is no key yet; the one-time link's token is asked for",
+    "GET /api/v1/downloads/{link}": "a browser fetches it: the link is signed, names one download, and runs out",
 }
 
 
@@ -31,6 +32,7 @@ class Probe:
 
 _RUN_SET = {"run_set": "run_set"}
 _ATTEMPT = {"attempt": "attempt"}
+_OPERATION = {"operation": "operation"}
 
 PROBES: dict[str, Probe] = {
     "GET /api/v1/me": Probe(),
@@ -70,6 +72,23 @@ PROBES: dict[str, Probe] = {
     "GET /api/v1/run-sets/{run_set}/gate": Probe(_RUN_SET),
     "POST /api/v1/run-sets/{run_set}/pause": Probe(_RUN_SET),
     "POST /api/v1/run-sets/{run_set}/cancel": Probe(_RUN_SET),
+    "POST /api/v1/run-sets/rehearsal": Probe(
+        body={
+            "spec": {"name": "x", "suite": "{suite}", "profiles": [{"name": "a", "agent": "noop"}]},
+            "spec_digest": "0" * 64,
+        }
+    ),
+    "POST /api/v1/run-sets/{run_set}/exports": Probe(_RUN_SET, {}),
+    "POST /api/v1/run-sets/{run_set}/regrade-plan": Probe(_RUN_SET, {"suite": "{suite}"}),
+    "POST /api/v1/run-sets/{run_set}/regrades": Probe(_RUN_SET, {"recheck": True}),
+    "POST /api/v1/run-sets/{run_set}/reclassifications": Probe(_RUN_SET, {"policy": "x"}),
+    "POST /api/v1/audits": Probe(body={"run_set": "{run_set}"}),
+    "POST /api/v1/imports": Probe(query="suite={suite}"),
+    "GET /api/v1/operations": Probe(),
+    "GET /api/v1/operations/{operation}": Probe(_OPERATION),
+    "POST /api/v1/operations/{operation}/cancel": Probe(_OPERATION),
+    "GET /api/v1/operations/{operation}/download": Probe(_OPERATION),
+    "POST /api/v1/operations/{operation}/download-link": Probe(_OPERATION, {}),
     "GET /api/v1/series/{series}/history": Probe({"series": "series"}),
     "GET /api/v1/comparisons": Probe(query="side={run_set}:planted-profile&side={run_set}:planted-other"),
     "GET /api/v1/labels/run-sets": Probe(),

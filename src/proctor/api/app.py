@@ -12,7 +12,20 @@ from fastapi import APIRouter, FastAPI
 from proctor.api import problems
 from proctor.api.etags import ETags
 from proctor.api.middleware import Limits, RequestGuard
-from proctor.api.routes import attempts, audit_log, health, keys, me, run_sets, setup, suites, tenants, users
+from proctor.api.routes import (
+    attempts,
+    audit_log,
+    health,
+    keys,
+    me,
+    operations,
+    run_sets,
+    setup,
+    suites,
+    tenants,
+    users,
+    work,
+)
 from proctor.app import Server
 from proctor.database.engine import POOL_OVERFLOW, POOL_SIZE
 
@@ -22,6 +35,7 @@ PREFIX = "/api/v1"
 ROUTERS: tuple[tuple[str, APIRouter], ...] = (
     ("", health.router),
     *((PREFIX, part.router) for part in (setup, me, users, keys, tenants, audit_log, suites, run_sets, attempts)),
+    *((PREFIX, router) for router in (work.router, operations.router, operations.links)),
 )
 """Everything that is served, and below which path."""
 _DESCRIPTION = """Evaluates AI coding agents: every cell accounted for, every failure with a cause.

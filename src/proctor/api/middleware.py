@@ -140,8 +140,8 @@ class RequestGuard:
             return
         limited = _Body(receive, self._most(request), send)
         try:
-            async with asyncio.timeout(None if _is_stream(request) else self._limits.seconds):
-                await self._app(request.scope, limited.receive, limited.send)
+            async with asyncio.timeout(None if _is_stream(request) else self._limits.seconds) as time_limit:
+                await self._app(request.scope, limited.receive, _unhurried(limited.send, time_limit))
             if limited.exceeded and not seen.status:
                 await problems.answer(request, TooLarge())(request.scope, receive, send)
         except TooLarge as error:
@@ -193,6 +193,19 @@ class _Body:
     async def send(self, message: _Message) -> None:
         if not self.exceeded:
             await self._send(message)
+
+
+def _unhurried(send: _Send, limit: asyncio.Timeout) -> _Send:
+    """A download takes as long as its reader's line needs, once it has begun."""
+
+    async def sending(message: _Message) -> None:
+        if message["type"] == "http.response.start":
+            kinds = [value for name, value in message["headers"] if name == b"content-type"]
+            if kinds == [b"application/gzip"]:
+                limit.reschedule(None)
+        await send(message)
+
+    return sending
 
 
 def _request_id(request: Request) -> str:

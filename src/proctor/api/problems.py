@@ -27,10 +27,12 @@ _log = structlog.get_logger(__name__)
 _NOT_FOUND = (
     *("run-set-unknown", "attempt-unknown", "suite-unknown", "series-unknown", "label-unknown", "task-unknown"),
     *("user-unknown", "key-unknown", "state-missing", "artifact-unknown", "not-blocked"),
+    *("operation-unknown", "download-unknown"),
 )
 _CONFLICT = (
     *("name-taken", "last-owner", "request-running"),
     *("run-set-moved", "run-set-ended", "run-set-runs", "run-set-imported"),
+    "operation-ended",
 )
 _STATUS: Mapping[str, int] = {
     **dict.fromkeys(_NOT_FOUND, 404),
@@ -42,6 +44,7 @@ _STATUS: Mapping[str, int] = {
     "user-changed": 412,
     "too-large": 413,
     "rate-limited": 429,
+    "operations-full": 429,
     "database-unavailable": 503,
     "timeout": 504,
 }

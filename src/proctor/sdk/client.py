@@ -441,9 +441,10 @@ class Client:
         self, reference: str | None, policy: Path, *, on_page: Callable[[int], None] = lambda _: None
     ) -> Reclassification:
         """What another outcome policy makes of a run set's evidence. Raises ``PolicyInvalid`` naming the place."""
-        from proctor.sdk.reclassifications import reclassify
+        from proctor.sdk.reclassifications import read_policy_file, reclassify
 
-        return reclassify(self._platform, self.find(reference), policy, on_page=on_page)
+        source = read_policy_file(policy)
+        return reclassify(self._platform, self.find(reference), source, where=str(policy), on_page=on_page)
 
     def move_pin(self, done: Reclassification) -> int:
         """Let the run set count by that policy from now on; returns how many of its cells are owed now."""

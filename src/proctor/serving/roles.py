@@ -32,6 +32,7 @@ class Role(StrEnum):
     API = "api"
     PLANNER = "planner"
     WORKER = "worker"
+    OPERATIONS = "operations"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,6 +82,10 @@ def _other(server: Server, role: Role) -> _Runs:
         from proctor.serving.planner import Planner
 
         return Planner(server)
+    if role is Role.OPERATIONS:
+        from proctor.serving.operations import Operator
+
+        return Operator(server)
     from proctor.serving.worker import ServerWorker
 
     return ServerWorker(server)
