@@ -48,6 +48,7 @@ PROBES: dict[str, Probe] = {
     "GET /api/v1/audit-log": Probe(),
     "GET /api/v1/suites": Probe(),
     "GET /api/v1/suites/{suite}": Probe({"suite": "suite"}),
+    "GET /api/v1/suites/{suite}/certificates": Probe({"suite": "suite"}),
     "GET /api/v1/labels/suites": Probe(),
     "PUT /api/v1/labels/suites/{label}": Probe({"label": "suite_label"}, {"suite": "{suite}"}),
     "GET /api/v1/run-sets": Probe(),

@@ -18,7 +18,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
 
 from proctor.database.errors import DatabaseUnavailable
-from proctor.kernel.errors import ProctorError, UsageError
+from proctor.kernel.errors import FAULT_WORDS, ProctorError, UsageError
 
 __all__ = ["PROBLEMS", "Problem", "answer", "install"]
 
@@ -106,13 +106,13 @@ def answer(request: Request, error: ProctorError) -> Response:
         status = 503
     if status >= 500:
         _log.error("request.failed", code=error.code, error=str(error), path=request.url.path)
-        return _problem(request, status, code=error.code, detail="A fault of ours." if status == 500 else _BUSY)
+        return _problem(request, status, code=error.code, detail=FAULT_WORDS if status == 500 else _BUSY)
     return _problem(request, status, code=error.code, detail=error.message, where=error.where, remedy=error.fix or None)
 
 
 def fault(request: Request) -> Response:
     """What nobody foresaw; the log has it."""
-    return _problem(request, 500, code="own-fault", detail="A fault of ours.")
+    return _problem(request, 500, code="own-fault", detail=FAULT_WORDS)
 
 
 def _of_ours(request: Request, error: Exception) -> Response:

@@ -23,6 +23,7 @@ from proctor.cli import (
     identity,
     leaderboard,
     operate,
+    operation,
     profile,
     reclassify,
     regrade,
@@ -84,6 +85,7 @@ export.register(app)
 operate.register(app)
 serve.register(app)
 identity.register(app)
+app.add_typer(operation.app, name="operation")
 app.add_typer(attempt.app, name="attempt")
 app.add_typer(suite.app, name="suite")
 app.add_typer(task.app, name="task")

@@ -26,14 +26,15 @@ class Tally:
     def begin(self, words: str, total: int | None = None) -> None:
         """A part of the work, of so many. Raises ``Stopped``."""
         self.progress = Progress(done=0, total=total, words=words)
-        self._look()
+        self.go_on()
 
     def more(self, number: int = 1) -> None:
         """So many more are done. Raises ``Stopped``."""
         seen = self.progress
         self.progress = Progress(done=seen.done + number, total=seen.total, words=seen.words)
-        self._look()
+        self.go_on()
 
-    def _look(self) -> None:
+    def go_on(self) -> None:
+        """Where nothing is counted. Raises ``Stopped``."""
         if self._stopping():
             raise Stopped()

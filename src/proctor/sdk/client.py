@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from proctor.sdk.checking import CheckRequest, CheckSession
     from proctor.sdk.exports import ExportReport
     from proctor.sdk.imports import ImportReport
+    from proctor.sdk.previews import DryRun
     from proctor.sdk.reclassifications import Reclassification
     from proctor.sdk.regrades import RegradePlan, RegradeReport
     from proctor.sdk.requests import RunRequest
@@ -158,6 +159,12 @@ class Client:
         return self._platform.engine.rehearse(
             prepared.resolved, on_moved=request.on_moved, fresh=request.fresh, selection=request.selection
         )
+
+    def dry_run(self, prepared: Prepared, request: RunRequest) -> DryRun:
+        """What starting the run set would take. Writes nothing but the imported suite."""
+        from proctor.sdk.previews import dry_run
+
+        return dry_run(self, prepared, request)
 
     def too_large(self, prepared: Prepared) -> list[str]:
         """Tasks that this machine could never give what their attempts are promised, with what they need."""

@@ -159,8 +159,7 @@ def _export(work: ExportWork, job: Job) -> Made:
     filling.mkdir()
     job.tally.begin("trials written")
     report = export_into(job.platform, row, filling, called=Path(work.folder), on_page=job.tally.more)
-    job.tally.begin("files packed")
-    pack(filling, tar, on_file=job.tally.more)
+    pack(filling, tar, on_file=job.tally.go_on)
     stored = job.platform.objects.put_file(f"{job.objects}/export.tar.gz", tar)
     return Made(result=document(report), download=stored)
 

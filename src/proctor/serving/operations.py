@@ -20,7 +20,7 @@ from proctor.app import Server
 from proctor.engine.scratch import make_scratch, remove_scratch
 from proctor.identity.audit_log import Action, Actor, note
 from proctor.kernel.canonical import Json
-from proctor.kernel.errors import OwnFault, ProctorError
+from proctor.kernel.errors import FAULT_WORDS, OwnFault, ProctorError
 from proctor.operations import service as operations
 from proctor.operations.service import Claimed, Ending
 from proctor.operations.tally import Tally
@@ -189,5 +189,5 @@ def _failed(claimed: Claimed, error: Exception) -> Ending:
         return Ending(state="failed", error=error.as_dict())
     _log.error("operation.broke", operation=str(claimed.id), kind=claimed.kind, exc_info=error)
     code = error.code if isinstance(error, ProctorError) else OwnFault.code
-    told = OwnFault("A fault of ours.").as_dict()
+    told = OwnFault(FAULT_WORDS).as_dict()
     return Ending(state="failed", error={**told, "code": code})
