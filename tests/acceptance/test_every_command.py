@@ -233,6 +233,39 @@ def receipts(place: Place) -> None:
     assert place.here("operation", "list")[1]["error"]["code"] == "login-missing"
 
 
+def pushes(place: Place) -> None:
+    """What was run on the desk itself, with its own data folder, moves to the server."""
+    laptop = {**place.desk.environment(), "PROCTOR_SERVER": "local"}
+    place.desk.write("own.toml", RUN_SET.replace('"r"', '"own"').replace("echo yes >", "echo yes | tee"))
+    run = [sys.executable, "-m", "proctor", "run", "own.toml"]
+    subprocess.run(run, cwd=place.desk.folder, env=laptop, capture_output=True, check=True)
+    here = json.loads(
+        subprocess.check_output(
+            [sys.executable, "-m", "proctor", "leaderboard", "own", "--json"], cwd=place.desk.folder, env=laptop
+        )
+    )
+    code, report = place.there("push", "own")
+    assert (code, report["new"], report["known"], report["run_set"]["state"]) == (0, 4, 0, "complete")
+    assert report["objects"] > 0
+    code, again = place.there("push", "own")
+    assert (code, again["new"], again["known"], again["objects"]) == (0, 0, 4, 0)
+    assert "own.pushed: 0 attempts new, 4 there already" in place.desk("push", "own").stdout
+
+    there = place.there("leaderboard", "own.pushed")[1]
+    counts = [{row["profile"]: row["rates"]["counts"] for row in board["rows"]} for board in (here, there)]
+    assert counts[0] == counts[1]
+    reasons = {reason for row in there["rows"] for reason in row["reasons"]}
+    assert "pushed by ada@example.org: nothing here saw it run" in reasons
+    (cell, *_) = place.there("cells", "own.pushed", "--profile", "writer")[1]["cells"]
+    assert place.desk("attempt", "logs", cell["attempt"]).stdout == "yes\n"
+    assert "state.tar" in place.desk("attempt", "show", cell["attempt"]).stdout
+    assert place.there("regrade", "own.pushed", "--recheck")[1]["regraded"] == 4, "its states are there too"
+    assert place.there("export", "own.pushed", "--to", "pushed-job")[1]["trials"] == 4
+    assert place.there("audit", "own.pushed", "--checksums")[1]["findings"] == 0
+    assert place.here("push", "own")[1]["error"]["code"] == "login-missing"
+    subprocess.run([sys.executable, "-m", "proctor", "down"], cwd=place.desk.folder, env=laptop, check=True)
+
+
 CHANGING: dict[str, Callable[[Place], None]] = {
     "attempt logs": lambda place: None,  # test_a_suite_and_a_log_are_the_same_from_afar
     "export": exports,
@@ -243,6 +276,7 @@ CHANGING: dict[str, Callable[[Place], None]] = {
     "pause": controls,
     "suite import": suites,
     "task shell": states,
+    "push": pushes,
     "operation list": receipts,
 }
 """What changes something there, or writes something here, by one of the commands that are asked."""

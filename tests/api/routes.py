@@ -34,6 +34,16 @@ _RUN_SET = {"run_set": "run_set"}
 _ATTEMPT = {"attempt": "attempt"}
 _OPERATION = {"operation": "operation"}
 
+PUSH: dict[str, Any] = {
+    "name": "x",
+    "source": "0" * 32,
+    "suite": "{suite}",
+    "policy_version": "outcomes-1",
+    "spec": {"name": "x", "suite": "y", "profiles": [{"name": "a", "agent": "noop"}]},
+    "profiles": [{"name": "a", "series": "a", "provider": "", "document": {}}],
+}
+CELL: dict[str, Any] = {"profile": "a", "task": "0" * 64, "place": 1, "attempts": []}
+
 PROBES: dict[str, Probe] = {
     "GET /api/v1/me": Probe(),
     "GET /api/v1/users": Probe(),
@@ -85,6 +95,11 @@ PROBES: dict[str, Probe] = {
     "POST /api/v1/run-sets/{run_set}/reclassifications": Probe(_RUN_SET, {"policy": "x"}),
     "POST /api/v1/audits": Probe(body={"run_set": "{run_set}"}),
     "POST /api/v1/imports": Probe(query="suite={suite}"),
+    "POST /api/v1/pushes": Probe(body=PUSH),
+    "POST /api/v1/pushes/objects": Probe(body={"sha256": ["0" * 64]}),
+    "PUT /api/v1/pushes/objects/{sha256}": Probe({"sha256": "digest"}),
+    "POST /api/v1/pushes/{run_set}/cells": Probe(_RUN_SET, {"cells": [CELL]}),
+    "POST /api/v1/pushes/{run_set}/complete": Probe(_RUN_SET),
     "GET /api/v1/operations": Probe(),
     "GET /api/v1/operations/{operation}": Probe(_OPERATION),
     "POST /api/v1/operations/{operation}/cancel": Probe(_OPERATION),

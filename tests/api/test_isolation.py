@@ -54,6 +54,7 @@ def planted(  # type: ignore[no-untyped-def]
     assert work_until_done(server, acme.owner, operation)["state"] == "done"
     return {
         "operation": operation,
+        "digest": "1" * 64,
         "user": user["id"],
         "key": key["key"]["id"],
         "suite": suite,

@@ -19,6 +19,7 @@ from proctor.api.routes import (
     keys,
     me,
     operations,
+    pushes,
     run_sets,
     setup,
     suites,
@@ -35,7 +36,7 @@ PREFIX = "/api/v1"
 ROUTERS: tuple[tuple[str, APIRouter], ...] = (
     ("", health.router),
     *((PREFIX, part.router) for part in (setup, me, users, keys, tenants, audit_log, suites, run_sets, attempts)),
-    *((PREFIX, router) for router in (work.router, operations.router, operations.links)),
+    *((PREFIX, router) for router in (work.router, pushes.router, operations.router, operations.links)),
 )
 """Everything that is served, and below which path."""
 _DESCRIPTION = """Evaluates AI coding agents: every cell accounted for, every failure with a cause.

@@ -39,6 +39,9 @@ _HEADERS: tuple[tuple[bytes, bytes], ...] = (
 )
 """No browser may take what we answer for anything else, frame it, or let another site read it. There is no
 ``Access-Control-Allow-Origin``: other sites get nothing."""
+_TARS = ("/api/v1/suites", "/api/v1/imports")
+_PUSHES = "/api/v1/pushes"
+"""Routes that take more than a document."""
 _OWN_ID = re.compile(r"[A-Za-z0-9._-]{8,64}")
 
 
@@ -49,7 +52,9 @@ class Limits:
     body_bytes: int = 1 << 20
     """A JSON body: a run-set file of ten thousand profiles is smaller."""
     upload_bytes: int = 1 << 30
-    """The archive of a suite."""
+    """The archive of a suite, or one object of a run set that is pushed."""
+    push_bytes: int = 16 << 20
+    """A page of its cells."""
     seconds: float = 60.0
     """As long as a statement may take."""
     per_second: float = 100.0
@@ -159,8 +164,10 @@ class RequestGuard:
         return None
 
     def _most(self, request: Request) -> int:
-        kind = request.headers.get("content-type", "")
-        return self._limits.upload_bytes if kind.startswith("application/x-tar") else self._limits.body_bytes
+        if _is_upload(request):
+            return self._limits.upload_bytes
+        pushes = request.url.path.startswith(f"{_PUSHES}/")
+        return self._limits.push_bytes if pushes or request.url.path == _PUSHES else self._limits.body_bytes
 
     def _answering(self, send: _Send, request_id: str, seen: _Seen) -> _Send:
         async def answering(message: _Message) -> None:
@@ -223,9 +230,15 @@ def _caller(request: Request) -> bytes:
 
 def _is_stream(request: Request) -> bool:
     """Answers that go on for as long as somebody listens, and uploads."""
-    return request.headers.get("accept", "") == "text/event-stream" or request.headers.get(
-        "content-type", ""
-    ).startswith("application/x-tar")
+    return request.headers.get("accept", "") == "text/event-stream" or _is_upload(request)
+
+
+def _is_upload(request: Request) -> bool:
+    """By its route, which reads it piece by piece, as well as by its kind: no other may be sent so much."""
+    path, kind = request.url.path, request.headers.get("content-type", "")
+    if request.method == "POST":
+        return path in _TARS and kind.startswith("application/x-tar")
+    return request.method == "PUT" and path.startswith(f"{_PUSHES}/objects/") and kind == "application/octet-stream"
 
 
 def _tell(request: Request, seen: _Seen) -> None:

@@ -25,6 +25,7 @@ from proctor.cli import (
     operate,
     operation,
     profile,
+    push,
     reclassify,
     regrade,
     run,
@@ -82,6 +83,7 @@ regrade.register(app)
 reclassify.register(app)
 audit.register(app)
 export.register(app)
+push.register(app)
 operate.register(app)
 serve.register(app)
 identity.register(app)
