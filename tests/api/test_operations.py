@@ -39,6 +39,8 @@ sandbox = "local"
 name = "oracle"
 agent = "oracle"
 """
+NESTED = "(?:(?:(?:(?:x?){999}){999}){999}){999}"
+"""Of nothing at all it takes the age of the universe."""
 RESULTS = 'format = "proctor-results-1"\nname = "theirs"\nsuite = "SUITE"\n[[profiles]]\nname = "p"\nagent = "a"\n'
 
 
@@ -386,12 +388,28 @@ def test_results_that_expect_too_much_are_refused(server: Server, acme: Tenant, 
     assert done["error"]["code"] == "import-invalid", done
 
 
-@pytest.mark.parametrize("pattern", ["(a+)+b", "(a|a)*b", "(.*)(.*)(.*)(.*)(.*)x", "a?" * 30, r"(.)\1", "(?=a)a"])
+@pytest.mark.parametrize("pattern", ["(a+)+b", "(a|a)*b", "(.*)(.*)(.*)(.*)x", "a?" * 30, r"(.)\1", "(?=a)a", NESTED])
 def test_a_pattern_that_could_stop_the_server_is_refused(server: Server, acme: Tenant, pattern: str) -> None:
     rules = {"variants": [{"pattern": pattern, "profile": "p"}]}
-    done = work_until_done(server, acme.owner, acme.owner.post("audits", {"rules": rules}, 202)["id"])
-    assert (done["state"], done["error"]["code"]) == ("failed", "audit-rules"), done
-    assert "server does not try it" in done["error"]["message"]
+    began = time.monotonic()
+    told = acme.owner.post("audits", {"rules": rules}, 422)
+    assert (told["code"], told["where"]) == ("audit-rules", "--rules: variants.0.pattern")
+    assert "server does not try it" in told["detail"]
+    assert time.monotonic() - began < 5, "it was tried"
+
+
+def test_so_many_patterns_are_refused(acme: Tenant) -> None:
+    rules = {"variants": [{"pattern": "x", "profile": "p"}] * 101}
+    assert acme.owner.post("audits", {"rules": rules}, 422)["code"] == "audit-rules"
+
+
+@pytest.mark.parametrize("pattern", ["(", "a{99999999999}", "(" * 2000 + ")" * 2000, r"(\w+)-v\d+", "(a|b)-.*", ""])
+def test_other_patterns_are_taken_or_refused_as_on_ones_own_machine(acme: Tenant, pattern: str) -> None:
+    rules = {"variants": [{"pattern": pattern, "profile": "p"}]}
+    response = acme.owner("POST", "audits", {"rules": rules})
+    right = pattern.startswith(("(\\w", "(a|b)"))
+    assert response.status_code == (202 if right else 422), response.text
+    assert right or response.json()["code"] == "audit-rules"
 
 
 @pytest.mark.parametrize("suite", ["/", ".", "../tasks", "tasks"])

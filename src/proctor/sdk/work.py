@@ -18,10 +18,9 @@ from uuid import UUID
 from pydantic import BaseModel, ConfigDict, Field
 
 from proctor.app import Platform
-from proctor.engine.auditing import Rules, RulesInvalid
+from proctor.engine.auditing import rules_of_stranger
 from proctor.engine.errors import SecretMissing, SpecInvalid
 from proctor.engine.imports.records import ATTEMPTS, MANIFEST, ImportInvalid, read_manifest
-from proctor.engine.patterns import costly
 from proctor.engine.planning import RunSetRow
 from proctor.kernel.canonical import Json
 from proctor.objects.store import StoredObject
@@ -104,7 +103,7 @@ class AuditWork(Work):
     """``profile_list``: what a list of profiles kept elsewhere is called, and ``listed`` the names in it."""
 
     run_set: UUID | None = None
-    rules: Rules = Field(default_factory=Rules)
+    rules: dict[str, Any] = Field(default_factory=dict)
     rules_file: str = "--rules"
     profile_list: str | None = None
     listed: tuple[str, ...] = ()
@@ -204,14 +203,9 @@ def _reclassify(work: ReclassifyWork, job: Job) -> Made:
 def _audit(work: AuditWork, job: Job) -> Made:
     from proctor.sdk.audits import AuditRequest, Elsewhere, audit
 
-    for place, variant in enumerate(work.rules.variants):
-        if why := costly(variant.pattern):
-            raise RulesInvalid(
-                f"A server does not try it: {why}.", where=f"{work.rules_file}: variants.{place}.pattern"
-            )
     request = AuditRequest(
         run_set=None if work.run_set is None else str(work.run_set),
-        rules=work.rules,
+        rules=rules_of_stranger(work.rules, where=work.rules_file),
         rules_file=work.rules_file,
         profile_list=None if work.profile_list is None else Path(work.profile_list),
         apply=work.apply,

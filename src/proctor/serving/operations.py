@@ -46,14 +46,15 @@ class Operator:
     def __init__(self, server: Server) -> None:
         self._server = server
         self._stopping = threading.Event()
+        self._broken: Exception | None = None
 
     def stop(self) -> None:
         """No new work; what runs is put back where it next counts."""
         self._stopping.set()
 
     def run(self) -> None:
-        """Work until it is stopped."""
-        others = [threading.Thread(target=self._work, name=f"operations-{number}") for number in range(1, AT_ONCE)]
+        """Work until it is stopped. Raises what one of its threads broke by."""
+        others = [threading.Thread(target=self._help, name=f"operations-{number}") for number in range(1, AT_ONCE)]
         for thread in others:
             thread.start()
         try:
@@ -62,6 +63,15 @@ class Operator:
             self._stopping.set()
             for thread in others:
                 thread.join()
+        if self._broken is not None:
+            raise self._broken
+
+    def _help(self) -> None:
+        try:
+            self._work()
+        except Exception as error:  # noqa: BLE001  raised again in the role's own thread
+            self._broken = error
+            self._stopping.set()
 
     def _work(self, *, keep_house: bool = False) -> None:
         looks = 0

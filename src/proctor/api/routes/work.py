@@ -11,13 +11,13 @@ from uuid import UUID
 import anyio.to_thread
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import JSONResponse
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from proctor.api.asking import Asked, needs
 from proctor.api.idempotency import Repeatable
 from proctor.api.middleware import TooLarge
 from proctor.api.routes.run_sets import RunSetReference, named
-from proctor.engine.auditing import Rules
+from proctor.engine.auditing import rules_of_stranger
 from proctor.engine.planning import RunSetRow
 from proctor.engine.regrading.candidates import Candidate, PassedOver
 from proctor.identity.permissions import Permission
@@ -91,7 +91,7 @@ class AuditWanted(_Body):
     """What is to be reconciled with the table of expected cells."""
 
     run_set: str | None = Field(default=None, min_length=1, max_length=200, description="All without.")
-    rules: Rules = Field(default_factory=Rules, description="Names that are declared to mean others.")
+    rules: dict[str, JsonValue] = Field(default={}, description="Names that are declared to mean others.")
     rules_file: str = Field(default="--rules", max_length=500, description="What errors call them.")
     profile_list: str | None = Field(default=None, max_length=500, description="What a list of profiles is called.")
     listed: list[Annotated[str, Field(max_length=200)]] = Field(default=[], max_length=10_000, description="Its names.")
@@ -157,6 +157,7 @@ def create_reclassification(asked: _Writes, run_set: RunSetReference, body: Recl
 @router.post("/audits", status_code=202, responses=_ACCEPTED, response_model=Operation)
 def create_audit(asked: _Writes, body: AuditWanted) -> Response:
     """Reconcile what is stored with what was expected, and repair it where that is asked for."""
+    rules_of_stranger(body.rules, where=body.rules_file)
     run_set = None if body.run_set is None else _id(asked, body.run_set)
     return _accepted(asked, WorkKind.AUDIT, AuditWork(**{**body.model_dump(), "run_set": run_set}))
 

@@ -7,6 +7,7 @@ import tarfile
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Any
@@ -15,7 +16,7 @@ from uuid import UUID
 from proctor.engine.imports.records import ATTEMPTS, MANIFEST
 from proctor.engine.planning import RunSetRow
 from proctor.engine.regrading.candidates import PassedOver
-from proctor.kernel.errors import FAULT_WORDS
+from proctor.kernel.errors import FAULT_WORDS, ProctorError
 from proctor.kernel.paths import new_folder
 from proctor.operations.service import Operation, Receipt
 from proctor.sdk.archives import unpack_download
@@ -121,7 +122,8 @@ class RemoteWork:
         try:
             seen = self.follow(receipt.id, on_more)
         except KeyboardInterrupt:
-            self.cancel(receipt.id)
+            with suppress(ProctorError):  # it may have ended meanwhile
+                self.cancel(receipt.id)
             raise
         if seen.state != "done":
             raise _error(seen, self._transport.server)
