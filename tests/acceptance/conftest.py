@@ -7,6 +7,7 @@ import json
 import os
 import pty
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -76,6 +77,38 @@ class Cli:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
         return path
+
+
+class Desk(Cli):
+    """The command line as a user of a server has it: no data folder that could be mistaken for one."""
+
+    def environment(self, **more: str) -> dict[str, str]:
+        config = {"XDG_CONFIG_HOME": str(self.folder / "config")}
+        plain = super().environment(**config, **more)
+        if "PROCTOR_SERVER" not in more:
+            del plain["PROCTOR_SERVER"]
+        return plain
+
+
+@contextlib.contextmanager
+def serving(cli: Cli) -> Iterator[str]:
+    """A whole server in a process of its own; what it printed is the one-time link."""
+    command = [sys.executable, "-m", "proctor", "up", "--port", "0", "--json"]
+    with (cli.folder / "server.log").open("wb") as log:
+        process = subprocess.Popen(command, cwd=cli.folder, env=cli.environment(), stdout=subprocess.PIPE, stderr=log)
+    assert process.stdout is not None
+    with process.stdout as printed:
+        try:
+            text = ""
+            while not text.rstrip().endswith("}"):
+                line = printed.readline().decode()
+                assert line, (cli.folder / "server.log").read_text()
+                text += line
+            yield str(json.loads(text)["setup_link"])
+        finally:
+            process.send_signal(signal.SIGINT)
+            code = process.wait(timeout=60)
+    assert code == 0, (cli.folder / "server.log").read_text()
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.acceptance.conftest import ROOT, Cli
+from tests.acceptance.conftest import ROOT, Cli, Desk, serving
 
 pytestmark = [pytest.mark.slow, pytest.mark.server]
 
@@ -36,24 +36,8 @@ agent = "noop"
 
 @pytest.fixture
 def server(cli: Cli) -> Iterator[str]:
-    """A whole server in a process of its own; what it printed is the one-time link."""
-    environment = cli.environment()
-    command = [sys.executable, "-m", "proctor", "up", "--port", "0", "--json"]
-    with (cli.folder / "server.log").open("wb") as log:
-        process = subprocess.Popen(command, cwd=cli.folder, env=environment, stdout=subprocess.PIPE, stderr=log)
-    assert process.stdout is not None
-    with process.stdout as printed:
-        try:
-            text = ""
-            while not text.rstrip().endswith("}"):
-                line = printed.readline().decode()
-                assert line, (cli.folder / "server.log").read_text()
-                text += line
-            yield str(json.loads(text)["setup_link"])
-        finally:
-            process.send_signal(signal.SIGINT)
-            code = process.wait(timeout=60)
-    assert code == 0, (cli.folder / "server.log").read_text()
+    with serving(cli) as link:
+        yield link
 
 
 @pytest.fixture
@@ -64,17 +48,6 @@ def ada(cli: Cli, server: str, tmp_path: Path) -> Cli:
     told = desk("login", server, "--tenant", "acme", "--owner", "ada@example.org").stdout
     assert re.search(r"ada@example\.org \(owner of acme\) on http://127\.0\.0\.1:\d+", told)
     return desk
-
-
-class Desk(Cli):
-    """The command line as a user of a server has it: no data folder that could be mistaken for one."""
-
-    def environment(self, **more: str) -> dict[str, str]:
-        config = {"XDG_CONFIG_HOME": str(self.folder / "config")}
-        plain = super().environment(**config, **more)
-        if "PROCTOR_SERVER" not in more:
-            del plain["PROCTOR_SERVER"]
-        return plain
 
 
 def test_a_teams_first_day(cli: Cli, ada: Cli) -> None:
@@ -180,7 +153,7 @@ def test_a_run_that_one_looks_away_from_goes_on(cli: Cli, ada: Cli) -> None:
         (("status", "--server", "ftp://x"), 2, "[server-url]"),
         (("status", "--server=http://127.0.0.1:1"), 2, "[login-missing]"),
         (("whoami",), 2, "[login-missing]"),
-        (("serve", "--roles", "king"), 2, "there are api, planner, worker"),
+        (("serve", "--roles", "king"), 2, "there are api, planner, worker, operations"),
     ],
 )
 def test_what_can_t_be_is_told(cli: Cli, arguments: tuple[str, ...], code: int, told: str) -> None:

@@ -23,6 +23,7 @@ from proctor.identity.service import tenant_id
 from proctor.identity.setup import found_tenant
 from proctor.kernel.ids import new_id
 from proctor.objects.store import ObjectStore
+from proctor.serving.operations import work_once
 from proctor.settings import Settings
 
 SECRET = b"a secret of the tests' own, 32 bytes or more"
@@ -97,6 +98,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if here in item.path.parents:
             item.add_marker(pytest.mark.server)
+
+
+def work_until_done(server: Server, asker: Asker, operation: str) -> Any:
+    """Do waiting work until that operation has ended; it as it is then."""
+    while (seen := asker.get(f"operations/{operation}"))["ended_at"] is None:
+        assert work_once(server), seen
+    return seen
 
 
 def new_tenant(server: Server, http: TestClient, *, administrator: bool = False) -> Tenant:

@@ -17,6 +17,7 @@ OPEN: dict[str, str] = {
     "GET /healthz": "a supervisor has no key",
     "GET /readyz": "a supervisor has no key",
     "POST /api/v1/setup": "there is no key yet; the one-time link's token is asked for",
+    "GET /api/v1/downloads/{link}": "a browser fetches it: the link is signed, names one download, and runs out",
 }
 
 
@@ -31,6 +32,17 @@ class Probe:
 
 _RUN_SET = {"run_set": "run_set"}
 _ATTEMPT = {"attempt": "attempt"}
+_OPERATION = {"operation": "operation"}
+
+PUSH: dict[str, Any] = {
+    "name": "x",
+    "source": "0" * 32,
+    "suite": "{suite}",
+    "policy_version": "outcomes-1",
+    "spec": {"name": "x", "suite": "y", "profiles": [{"name": "a", "agent": "noop"}]},
+    "profiles": [{"name": "a", "series": "a", "provider": "", "document": {}}],
+}
+CELL: dict[str, Any] = {"profile": "a", "task": "0" * 64, "place": 1, "attempts": []}
 
 PROBES: dict[str, Probe] = {
     "GET /metrics": Probe(),
@@ -51,6 +63,7 @@ PROBES: dict[str, Probe] = {
     "GET /api/v1/audit-log": Probe(),
     "GET /api/v1/suites": Probe(),
     "GET /api/v1/suites/{suite}": Probe({"suite": "suite"}),
+    "GET /api/v1/suites/{suite}/certificates": Probe({"suite": "suite"}),
     "GET /api/v1/labels/suites": Probe(),
     "PUT /api/v1/labels/suites/{label}": Probe({"label": "suite_label"}, {"suite": "{suite}"}),
     "GET /api/v1/run-sets": Probe(),
@@ -75,6 +88,28 @@ PROBES: dict[str, Probe] = {
     "GET /api/v1/run-sets/{run_set}/gate": Probe(_RUN_SET),
     "POST /api/v1/run-sets/{run_set}/pause": Probe(_RUN_SET),
     "POST /api/v1/run-sets/{run_set}/cancel": Probe(_RUN_SET),
+    "POST /api/v1/run-sets/rehearsal": Probe(
+        body={
+            "spec": {"name": "x", "suite": "{suite}", "profiles": [{"name": "a", "agent": "noop"}]},
+            "spec_digest": "0" * 64,
+        }
+    ),
+    "POST /api/v1/run-sets/{run_set}/exports": Probe(_RUN_SET, {}),
+    "POST /api/v1/run-sets/{run_set}/regrade-plan": Probe(_RUN_SET, {"suite": "{suite}"}),
+    "POST /api/v1/run-sets/{run_set}/regrades": Probe(_RUN_SET, {"recheck": True}),
+    "POST /api/v1/run-sets/{run_set}/reclassifications": Probe(_RUN_SET, {"policy": "x"}),
+    "POST /api/v1/audits": Probe(body={"run_set": "{run_set}"}),
+    "POST /api/v1/imports": Probe(query="suite={suite}"),
+    "POST /api/v1/pushes": Probe(body=PUSH),
+    "POST /api/v1/pushes/objects": Probe(body={"sha256": ["0" * 64]}),
+    "PUT /api/v1/pushes/objects/{sha256}": Probe({"sha256": "digest"}),
+    "POST /api/v1/pushes/{run_set}/cells": Probe(_RUN_SET, {"cells": [CELL]}),
+    "POST /api/v1/pushes/{run_set}/complete": Probe(_RUN_SET),
+    "GET /api/v1/operations": Probe(),
+    "GET /api/v1/operations/{operation}": Probe(_OPERATION),
+    "POST /api/v1/operations/{operation}/cancel": Probe(_OPERATION),
+    "GET /api/v1/operations/{operation}/download": Probe(_OPERATION),
+    "POST /api/v1/operations/{operation}/download-link": Probe(_OPERATION, {}),
     "GET /api/v1/series/{series}/history": Probe({"series": "series"}),
     "GET /api/v1/comparisons": Probe(query="side={run_set}:planted-profile&side={run_set}:planted-other"),
     "GET /api/v1/labels/run-sets": Probe(),

@@ -11,9 +11,10 @@ from uuid import UUID
 
 import pytest
 
+from proctor.app import Server
 from proctor.database.engine import Database
 from proctor.objects.store import ObjectStore
-from tests.api.conftest import Tenant
+from tests.api.conftest import Tenant, work_until_done
 from tests.api.routes import PROBES
 from tests.api.test_permissions import NOWHERE, ask
 from tests.bench import Bench, write_tasks
@@ -34,7 +35,9 @@ agent = "noop"
 
 
 @pytest.fixture
-def planted(acme: Tenant, database: Database, objects: ObjectStore, bench: Bench, tmp_path) -> dict[str, str]:  # type: ignore[no-untyped-def]
+def planted(  # type: ignore[no-untyped-def]
+    acme: Tenant, server: Server, database: Database, objects: ObjectStore, bench: Bench, tmp_path
+) -> dict[str, str]:
     """One of everything that a tenant has."""
     own = Bench(database=database, tenant=acme.id, objects=objects, folder=tmp_path, owner=bench.owner)
     write_tasks(tmp_path / "planted-suite", 2)
@@ -47,7 +50,11 @@ def planted(acme: Tenant, database: Database, objects: ObjectStore, bench: Bench
     artifacts = acme.owner.get(f"attempts/{attempt}")["attempt"]["artifacts"]
     user = acme.owner.post("users", {"name": "planted@example.org", "role": "member"})
     key = acme.owner.post("keys", {"name": "planted-key", "user": user["id"]})
+    operation = acme.owner.post(f"run-sets/{row.id}/exports", {}, 202)["id"]
+    assert work_until_done(server, acme.owner, operation)["state"] == "done"
     return {
+        "operation": operation,
+        "digest": "1" * 64,
         "user": user["id"],
         "key": key["key"]["id"],
         "suite": suite,

@@ -24,6 +24,8 @@ NOWHERE = {
     "tenant": "no-such-tenant",
     "scope": "provider",
     "provider": "nobody",
+    "digest": "0" * 64,
+    "operation": "01a22e2c-a2fa-78c5-aaf7-000000000005",
 }
 """Ids of things that there are not."""
 

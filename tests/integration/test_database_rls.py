@@ -32,6 +32,8 @@ FACTS: tuple[str, ...] = (
     *("certificate", "flake", "quarantine"),
 )
 IDENTITY: tuple[str, ...] = ("tenant_quota", "tenant_user", "api_key", "idempotent_request", "security_event")
+WORK: tuple[str, ...] = ("operation",)
+"""Long work: the role that does it sees whose waits, and no more of it."""
 NOBODY_ELSES: tuple[str, ...] = ("event",)
 """An event is a fact too; the relay may note that it was published, and remove it after that."""
 
@@ -62,7 +64,7 @@ def tables(engine: Engine) -> list[Row[Any]]:
 
 def test_the_catalog_is_what_this_test_knows(owner: Engine) -> None:
     names = {table.name for table in tables(owner) if not table.partition}
-    assert names >= {*NO_TENANT, *QUEUE, *FACTS, *IDENTITY, *NOBODY_ELSES}
+    assert names >= {*NO_TENANT, *QUEUE, *FACTS, *IDENTITY, *WORK, *NOBODY_ELSES}
 
 
 def test_every_table_has_forced_row_level_security_or_a_reason(owner: Engine) -> None:
@@ -95,6 +97,7 @@ def test_the_scheduler_passes_tenants_by_on_the_queues_tables_alone(owner: Engin
     assert {(row.tablename, row.cmd) for row in rows if row.cmd != "ALL"} == {
         *(("event", cmd) for cmd in ("SELECT", "UPDATE", "DELETE")),
         ("tenant", "SELECT"),
+        ("operation", "SELECT"),
     }
     assert all(row.roles == ["proctor_scheduler"] for row in rows)
 
@@ -183,6 +186,17 @@ def test_facts_are_only_ever_added_to(owner: Engine, role: str) -> None:
 def test_the_audit_log_is_only_ever_added_to(owner: Engine) -> None:
     assert privileges(owner, "proctor_app")["security_event"] == {"SELECT", "INSERT"}
     assert not [name for name in IDENTITY if name in privileges(owner, "proctor_scheduler")]
+
+
+def test_the_scheduler_sees_whose_work_waits_and_no_more(owner: Engine) -> None:
+    granted = ask(
+        owner,
+        "SELECT column_name, privilege_type FROM information_schema.role_column_grants"
+        " WHERE table_name = 'operation' AND grantee = 'proctor_scheduler'",
+    )
+    seen = {"tenant_id", "id", "state", "created_at", "lease_until", "files_until"}
+    assert {tuple(row) for row in granted} == {(name, "SELECT") for name in seen}
+    assert privileges(owner, "proctor_app")["operation"] == {"SELECT", "INSERT", "UPDATE"}
 
 
 def test_an_event_is_only_ever_added_but_by_the_relay(owner: Engine) -> None:

@@ -21,6 +21,8 @@ from proctor.api.routes import (
     health,
     keys,
     me,
+    operations,
+    pushes,
     run_sets,
     setup,
     socket,
@@ -28,6 +30,7 @@ from proctor.api.routes import (
     tenants,
     usage,
     users,
+    work,
 )
 from proctor.app import Server
 from proctor.database.engine import POOL_OVERFLOW, POOL_SIZE
@@ -39,12 +42,14 @@ ROUTERS: tuple[tuple[str, APIRouter], ...] = (
     ("", health.router),
     ("", socket.router),
     *((PREFIX, part.router) for part in (setup, me, users, keys, tenants, usage, audit_log)),
-    *((PREFIX, part.router) for part in (suites, run_sets, attempts, events)),
+    *((PREFIX, part.router) for part in (suites, run_sets, attempts, events, work, pushes, operations)),
+    (PREFIX, operations.links),
 )
 """Everything that is served, and below which path."""
 EXEMPT = Exempt(
     streams=frozenset({f"GET {PREFIX}/events"}),
-    uploads=frozenset({f"POST {PREFIX}/suites"}),
+    uploads=(f"POST {PREFIX}/suites", f"POST {PREFIX}/imports", f"PUT {PREFIX}/pushes/objects/"),
+    pages=(f"POST {PREFIX}/pushes", f"POST {PREFIX}/pushes/"),
 )
 _DESCRIPTION = """Evaluates AI coding agents: every cell accounted for, every failure with a cause.
 

@@ -10,7 +10,7 @@ import hashlib
 import re
 import time
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable, MutableMapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from uuid import uuid4
@@ -50,7 +50,9 @@ class Limits:
     body_bytes: int = 1 << 20
     """A JSON body: a run-set file of ten thousand profiles is smaller."""
     upload_bytes: int = 1 << 30
-    """The archive of a suite."""
+    """The archive of a suite, or one object of a run set that is pushed."""
+    push_bytes: int = 16 << 20
+    """A page of its cells."""
     seconds: float = 60.0
     """As long as a statement may take."""
     per_second: float = 100.0
@@ -64,8 +66,18 @@ class Exempt:
 
     streams: frozenset[str]
     """Answers that go on for as long as somebody listens."""
-    uploads: frozenset[str]
-    """Bodies that are larger, and take longer."""
+    uploads: tuple[str, ...]
+    """Bodies that are read piece by piece, larger and for longer. One that ends with ``/`` stands for all below it."""
+    pages: tuple[str, ...] = ()
+    """JSON bodies that are larger."""
+
+    def is_upload(self, request: HTTPConnection) -> bool:
+        """Whether its body is read piece by piece."""
+        return _is_any(_route(request), self.uploads)
+
+    def is_page(self, request: HTTPConnection) -> bool:
+        """Whether its body is a larger document."""
+        return _is_any(_route(request), self.pages)
 
 
 class TooLarge(UsageError):
@@ -154,8 +166,8 @@ class RequestGuard:
             return
         limited = _Body(receive, self._most(request), send)
         try:
-            async with asyncio.timeout(self._seconds(request)):
-                await self._app(request.scope, limited.receive, limited.send)
+            async with asyncio.timeout(self._seconds(request)) as time_limit:
+                await self._app(request.scope, limited.receive, _unhurried(limited.send, time_limit))
             if limited.exceeded and not seen.status:
                 await problems.answer(request, TooLarge())(request.scope, receive, send)
         except TooLarge as error:
@@ -173,11 +185,13 @@ class RequestGuard:
         return None
 
     def _most(self, request: HTTPConnection) -> int:
-        return self._limits.upload_bytes if _route(request) in self._exempt.uploads else self._limits.body_bytes
+        if self._exempt.is_upload(request):
+            return self._limits.upload_bytes
+        return self._limits.push_bytes if self._exempt.is_page(request) else self._limits.body_bytes
 
     def _seconds(self, request: HTTPConnection) -> float | None:
-        lasting = request.scope["type"] == "websocket" or _route(request) in self._exempt.streams | self._exempt.uploads
-        return None if lasting else self._limits.seconds
+        lasting = request.scope["type"] == "websocket" or _route(request) in self._exempt.streams
+        return None if lasting or self._exempt.is_upload(request) else self._limits.seconds
 
     def _answering(self, send: _Send, request_id: str, seen: _Seen) -> _Send:
         async def answering(message: _Message) -> None:
@@ -228,6 +242,19 @@ class _Body:
             await self._send(message)
 
 
+def _unhurried(send: _Send, limit: asyncio.Timeout) -> _Send:
+    """A download takes as long as its reader's line needs, once it has begun."""
+
+    async def sending(message: _Message) -> None:
+        if message["type"] == "http.response.start":
+            kinds = [value for name, value in message["headers"] if name == b"content-type"]
+            if kinds == [b"application/gzip"]:
+                limit.reschedule(None)
+        await send(message)
+
+    return sending
+
+
 def _request_id(request: HTTPConnection) -> str:
     """A caller's own, where it is a plain word; else a new one."""
     given = request.headers.get("x-request-id", "")
@@ -239,6 +266,10 @@ def _caller(request: HTTPConnection) -> bytes:
     key = request.headers.get("authorization")
     address = request.client.host if request.client else ""
     return hashlib.blake2b((key or address).encode(), digest_size=16).digest()
+
+
+def _is_any(route: str, known: Sequence[str]) -> bool:
+    return any(route.startswith(one) if one.endswith("/") else route == one for one in known)
 
 
 def _route(request: HTTPConnection) -> str:

@@ -20,7 +20,7 @@ from starlette.requests import HTTPConnection
 from starlette.responses import JSONResponse, Response
 
 from proctor.database.errors import DatabaseUnavailable
-from proctor.kernel.errors import ProctorError, UsageError
+from proctor.kernel.errors import FAULT_WORDS, ProctorError, UsageError
 
 __all__ = ["PROBLEMS", "Problem", "answer", "install"]
 
@@ -29,11 +29,12 @@ _log = structlog.get_logger(__name__)
 _NOT_FOUND = (
     *("run-set-unknown", "attempt-unknown", "suite-unknown", "series-unknown", "label-unknown", "task-unknown"),
     *("user-unknown", "key-unknown", "state-missing", "artifact-unknown", "not-blocked", "tenant-unknown"),
-    "event-forgotten",
+    *("event-forgotten", "operation-unknown", "download-unknown"),
 )
 _CONFLICT = (
     *("name-taken", "last-owner", "request-running"),
     *("run-set-moved", "run-set-ended", "run-set-runs", "run-set-imported"),
+    "operation-ended",
 )
 _STATUS: Mapping[str, int] = {
     **dict.fromkeys(_NOT_FOUND, 404),
@@ -48,6 +49,7 @@ _STATUS: Mapping[str, int] = {
     "too-large": 413,
     "rate-limited": 429,
     "too-many-streams": 429,
+    "operations-full": 429,
     "database-unavailable": 503,
     "timeout": 504,
 }
@@ -111,13 +113,13 @@ def answer(request: HTTPConnection, error: ProctorError) -> Response:
         status = 503
     if status >= 500:
         _log.error("request.failed", code=error.code, error=str(error), path=request.url.path)
-        return _problem(request, status, code=error.code, detail="A fault of ours." if status == 500 else _BUSY)
+        return _problem(request, status, code=error.code, detail=FAULT_WORDS if status == 500 else _BUSY)
     return _problem(request, status, code=error.code, detail=error.message, where=error.where, remedy=error.fix or None)
 
 
 def fault(request: HTTPConnection) -> Response:
     """What nobody foresaw; the log has it."""
-    return _problem(request, 500, code="own-fault", detail="A fault of ours.")
+    return _problem(request, 500, code="own-fault", detail=FAULT_WORDS)
 
 
 def _of_ours(request: Request, error: Exception) -> Response:

@@ -25,7 +25,9 @@ from proctor.cli import (
     identity,
     leaderboard,
     operate,
+    operation,
     profile,
+    push,
     reclassify,
     regrade,
     run,
@@ -84,9 +86,11 @@ regrade.register(app)
 reclassify.register(app)
 audit.register(app)
 export.register(app)
+push.register(app)
 operate.register(app)
 serve.register(app)
 identity.register(app)
+app.add_typer(operation.app, name="operation")
 app.add_typer(attempt.app, name="attempt")
 app.add_typer(suite.app, name="suite")
 app.add_typer(task.app, name="task")

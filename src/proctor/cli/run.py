@@ -62,7 +62,7 @@ def run(
         prepared = _prepare(opened, what, agent, trials, concurrency, fresh=fresh)
         gate = wanted(opened, prepared.spec.gate, fail_under, against, alpha)
         if dry_run:
-            report = running.dry_run(opened, prepared, request)
+            report = opened.dry_run(prepared, request)
             if as_json:
                 print_json(report)
             else:

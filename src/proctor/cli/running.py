@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "begin",
-    "dry_run",
     "dry_run_lines",
     "exit_code",
     "follow",
@@ -45,13 +44,6 @@ SHOWN: int = 3
 """Images that did not come named in a line: the rest have most often the same cause."""
 LINE_SEC: float = 5.0
 """Between lines where standard error is no terminal."""
-
-
-def dry_run(client: Client, prepared: Prepared, request: RunRequest) -> DryRun:
-    """What starting would take."""
-    from proctor.sdk.previews import dry_run as preview
-
-    return preview(client, prepared, request)
 
 
 def dry_run_lines(report: DryRun) -> list[RenderableType]:

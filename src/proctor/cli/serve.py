@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["register"]
 
-_ALL = "api,planner,worker,relay"
+_ALL = "api,planner,worker,relay,operations"
 Host = Annotated[str, typer.Option(help="Where the API listens; 0.0.0.0 for other machines, behind TLS.")]
 Port = Annotated[int, typer.Option(min=0, max=65_535, help="0: any that is free.")]
 
@@ -26,12 +26,12 @@ def register(app: typer.Typer) -> None:
 
 
 def up(host: Host = "127.0.0.1", port: Port = 8080, as_json: AsJson = False) -> None:
-    """Run a whole server on this machine until Ctrl-C: API, planner, relay and one worker."""
+    """Run a whole server on this machine until Ctrl-C: API, planner, relay, one worker and long work."""
     serve(roles=_ALL, host=host, port=port, as_json=as_json)
 
 
 def serve(
-    roles: Annotated[str, typer.Option(help="Of api, planner, worker and relay, with commas between.")] = _ALL,
+    roles: Annotated[str, typer.Option(help="Of api, planner, worker, relay and operations, commas between.")] = _ALL,
     host: Host = "127.0.0.1",
     port: Port = 8080,
     as_json: AsJson = False,

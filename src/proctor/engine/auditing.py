@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
@@ -19,6 +19,7 @@ from proctor.database.queries import run_query
 from proctor.engine.imports.bringing import Content, Names, attempt_of, bring, content_of
 from proctor.engine.imports.records import AttemptRecord
 from proctor.engine.outcomes import OutcomeClass, OutcomePolicy
+from proctor.engine.patterns import costly
 from proctor.engine.planning import RunSetRow
 from proctor.kernel.errors import UsageError
 
@@ -48,12 +49,17 @@ class RulesInvalid(UsageError):
     remedy = "docs/how-to/audit.md has an example."
 
 
+PATTERN: int = 1000
+"""Characters of a pattern."""
+VARIANTS: int = 100
+"""Patterns that a server is sent: each is held against every name that nothing else explains."""
+
 _Name = Annotated[str, Field(min_length=1, max_length=200)]
 
 
 class _Variant(BaseModel):
     model_config = ConfigDict(extra="forbid")
-    pattern: Annotated[str, Field(min_length=1, max_length=1000)]
+    pattern: Annotated[str, Field(min_length=1, max_length=PATTERN)]
     profile: _Name
 
     @field_validator("pattern")
@@ -115,16 +121,34 @@ def read_rules(path: Path | None) -> Rules:
     if path is None:
         return Rules()
     try:
-        rules = Rules.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
+        document = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
         raise RulesInvalid(f"{error}.", where=str(path)) from error
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        message = first["msg"].removeprefix("Value error, ")
-        raise RulesInvalid(f"{message}.", where=f"{path}: {'.'.join(map(str, first['loc']))}") from error
+    rules = _rules_of(document, str(path))
     if not rules.suites and not rules.variants:
         raise RulesInvalid("It declares nothing: neither suites nor [[variants]].", where=str(path))
     return rules
+
+
+def rules_of_stranger(document: Mapping[str, Any], *, where: str) -> Rules:
+    """Rules that a server is sent. Raises ``RulesInvalid`` for a pattern that could stop it, before it is tried."""
+    variants = document.get("variants")
+    if isinstance(variants, list) and len(variants) > VARIANTS:
+        raise RulesInvalid(f"A server tries {VARIANTS} at the most.", where=f"{where}: variants")
+    for place, one in enumerate(variants if isinstance(variants, list) else ()):
+        pattern = one.get("pattern") if isinstance(one, dict) else None
+        if isinstance(pattern, str) and len(pattern) <= PATTERN and (why := costly(pattern)):
+            raise RulesInvalid(f"A server does not try it: {why}.", where=f"{where}: variants.{place}.pattern")
+    return _rules_of(document, where)
+
+
+def _rules_of(document: Mapping[str, Any], where: str) -> Rules:
+    try:
+        return Rules.model_validate(document)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        message = first["msg"].removeprefix("Value error, ")
+        raise RulesInvalid(f"{message}.", where=f"{where}: {'.'.join(map(str, first['loc']))}") from error
 
 
 @dataclass(frozen=True, kw_only=True)

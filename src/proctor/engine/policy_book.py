@@ -11,7 +11,7 @@ from proctor.engine.errors import PolicyInvalid
 from proctor.engine.models import outcome_policy
 from proctor.engine.outcomes import OutcomePolicy, is_shipped, load_policy, remember_policy
 
-__all__ = ["keep", "reasons_against", "recall"]
+__all__ = ["keep", "reasons_against", "recall", "source_of"]
 
 
 def keep(connection: Connection, tenant: UUID, source: str, *, where: str) -> OutcomePolicy:
@@ -27,12 +27,18 @@ def recall(connection: Connection, tenant: UUID, version: str) -> OutcomePolicy:
     try:
         return load_policy(version)
     except PolicyInvalid:
-        query = select(outcome_policy.c.source)
-        mine = query.where(outcome_policy.c.tenant_id == tenant, outcome_policy.c.version == version)
-        source = connection.execute(mine).scalar_one_or_none()
+        source = source_of(connection, tenant, version)
         if source is None:
             raise
         return remember_policy(source, where=version)
+
+
+def source_of(connection: Connection, tenant: UUID, version: str) -> str | None:
+    """The file of a policy of the tenant's own, as written."""
+    query = select(outcome_policy.c.source)
+    mine = query.where(outcome_policy.c.tenant_id == tenant, outcome_policy.c.version == version)
+    source: str | None = connection.execute(mine).scalar_one_or_none()
+    return source
 
 
 def reasons_against(version: str) -> list[str]:

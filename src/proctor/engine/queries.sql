@@ -846,3 +846,59 @@ WHERE a.tenant_id = :tenant AND a.started_at >= :since AND a.started_at < :until
 GROUP BY c.document ->> 'model'
 ORDER BY cost_nano DESC, attempts DESC, key
 LIMIT :limit;
+
+-- name: cells_to_push
+-- Cells with attempts that ended, each attempt whole: what another installation needs to derive its class again.
+SELECT p.profile, p.content_digest, p.place,
+       (SELECT jsonb_agg(jsonb_build_object(
+            'id', a.id, 'number', a.number, 'started_at', a.started_at, 'ended_at', a.ended_at, 'backend', a.backend,
+            'limits', a.limits, 'usage', a.usage, 'last_segment', a.last_segment, 'artifacts', a.artifacts,
+            'evidence', coalesce((
+                SELECT jsonb_agg(jsonb_build_object('phase', v.phase, 'seq', v.seq, 'started_at', v.started_at,
+                                                    'ended_at', v.ended_at, 'detail', v.detail) ORDER BY v.seq)
+                FROM proctor.evidence v WHERE v.tenant_id = :tenant AND v.attempt_id = a.id), '[]'),
+            'gradings', coalesce((
+                SELECT jsonb_agg(jsonb_build_object('number', g.number, 'mode', g.mode, 'backend', g.backend,
+                                                    'forgeable', g.forgeable, 'rewards', g.rewards,
+                                                    'detail', g.detail, 'graded_at', g.graded_at) ORDER BY g.number)
+                FROM proctor.grading g WHERE g.tenant_id = :tenant AND g.attempt_id = a.id
+                  AND g.verifier_digest = p.verifier_digest), '[]'),
+            'outcomes', coalesce((
+                SELECT jsonb_agg(jsonb_build_object('grading', o.grading, 'outcome', o.class, 'owner', o.owner,
+                                                    'verdict', o.verdict) ORDER BY o.grading)
+                FROM proctor.outcome o WHERE o.tenant_id = :tenant AND o.attempt_id = a.id
+                  AND o.policy_version = :policy), '[]')
+        ) ORDER BY a.number)
+        FROM proctor.attempt a
+        WHERE a.tenant_id = :tenant AND a.cell_id = p.cell_id AND a.ended_at IS NOT NULL) AS attempts
+FROM (SELECT e.profile, e.content_digest, e.cell_id, c.verifier_digest,
+             row_number() OVER (PARTITION BY e.profile, e.content_digest ORDER BY c.trial) AS place
+      FROM proctor.expected_cell e JOIN proctor.cell c ON c.tenant_id = e.tenant_id AND c.id = e.cell_id
+      WHERE e.tenant_id = :tenant AND e.run_set_id = :run_set) p
+WHERE (p.profile, p.content_digest, p.place) > (:profile, :task, :place)
+  AND EXISTS (SELECT FROM proctor.attempt a WHERE a.tenant_id = :tenant AND a.cell_id = p.cell_id
+              AND a.ended_at IS NOT NULL)
+ORDER BY p.profile, p.content_digest, p.place LIMIT :page;
+
+-- name: places_of
+-- The cells of some profiles and tasks of a run set, by their place among the trials of both.
+SELECT e.profile, e.content_digest, e.cell_id, row_number() OVER (PARTITION BY e.profile, e.content_digest
+                                                                  ORDER BY c.trial) AS place
+FROM proctor.expected_cell e JOIN proctor.cell c ON c.tenant_id = e.tenant_id AND c.id = e.cell_id
+WHERE e.tenant_id = :tenant AND e.run_set_id = :run_set AND e.content_digest = ANY(CAST(:tasks AS text[]));
+
+-- name: attempts_there
+SELECT id FROM proctor.attempt WHERE tenant_id = :tenant AND id = ANY(CAST(:ids AS uuid[]));
+
+-- name: insert_pushed_attempts
+-- Says which are new: what hangs on an attempt that was there already is not touched.
+INSERT INTO proctor.attempt
+    (tenant_id, id, cell_id, number, run_set_id, content_digest, token, worker_id, backend, trace_id, started_at,
+     ended_at, usage, limits, artifacts, last_segment)
+SELECT :tenant, r.id, r.cell_id, r.number, r.run_set_id, r.content_digest, 0,
+       '00000000-0000-0000-0000-000000000000', r.backend, r.trace_id, r.started_at, r.ended_at, r.usage, r.limits,
+       r.artifacts, r.last_segment
+FROM jsonb_to_recordset(CAST(:rows AS jsonb))
+    AS r (id uuid, cell_id uuid, number int, run_set_id uuid, content_digest text, backend text, trace_id text,
+          started_at timestamptz, ended_at timestamptz, usage jsonb, limits jsonb, artifacts jsonb, last_segment int)
+ON CONFLICT DO NOTHING RETURNING id;

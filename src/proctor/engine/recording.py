@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -23,6 +23,7 @@ from proctor.engine.blaming import Reached, heal, record_ends
 from proctor.engine.certificates.ledger import TaskKey, quarantine_task
 from proctor.engine.evidence import Evidence, GradingFacts, Phase
 from proctor.engine.outcomes import Disposal, Outcome, Owner, classify, dispose, load_policy
+from proctor.engine.rows import evidence_rows, grading_row, outcome_row
 from proctor.kernel.canonical import Json
 from proctor.kernel.errors import IntegrityError
 from proctor.kernel.ids import derived_id
@@ -168,7 +169,7 @@ def recorded_before(connection: Connection, tenant: UUID, batch: Sequence[Decide
 
 def _record_attempts(connection: Connection, tenant: UUID, written: Sequence[Decided]) -> None:
     _write(connection, "end_attempts", tenant, [_attempt_row(d.finished) for d in written])
-    evidence = [row for d in written for row in _evidence_rows(d.finished.assignment.attempt, d.finished.evidence)]
+    evidence = [row for d in written for row in evidence_rows(d.finished.assignment.attempt, d.finished.evidence)]
     insert_evidence(connection, tenant, evidence)
     spent = [row for d in written if (row := _ledger_row(tenant, d.finished)) is not None]
     if spent:
@@ -183,7 +184,7 @@ def insert_evidence(connection: Connection, tenant: UUID, rows: Sequence[Mapping
 
 
 def _record_verdicts(connection: Connection, tenant: UUID, written: Sequence[Decided]) -> None:
-    gradings = [_grading_row(d.finished.assignment.attempt, g) for d in written for g in d.finished.gradings]
+    gradings = [grading_row(d.finished.assignment.attempt, g) for d in written for g in d.finished.gradings]
     if gradings:
         _write(connection, "insert_gradings", tenant, gradings)
     _write(connection, "insert_outcomes", tenant, _outcome_rows(written))
@@ -211,7 +212,7 @@ def record_progress(connection: Connection, tenant: UUID, moved: Sequence[Moved]
     """
     live = queue.held(connection, tenant, KIND, [(one.assignment.cell, one.assignment.token) for one in moved])
     moved = [one for one in moved if one.assignment.token in live]
-    rows = [row for one in moved for row in _evidence_rows(one.assignment.attempt, one.evidence)]
+    rows = [row for one in moved for row in evidence_rows(one.assignment.attempt, one.evidence)]
     if rows:
         insert_evidence(connection, tenant, rows)
     _run(
@@ -250,8 +251,8 @@ def stored_evidence(connection: Connection, tenant: UUID, attempt: UUID) -> list
 def record_regrade(connection: Connection, tenant: UUID, regrading: Regrading) -> None:
     """Append gradings of an attempt that ended before, their outcomes, and the cell's verdict if it had none."""
     attempt, policy = regrading.attempt, regrading.policy_version
-    _write(connection, "insert_gradings", tenant, [_grading_row(attempt, facts) for facts in regrading.gradings])
-    _write(connection, "insert_outcomes", tenant, [_outcome_row(attempt, policy, one) for one in regrading.outcomes])
+    _write(connection, "insert_gradings", tenant, [grading_row(attempt, facts) for facts in regrading.gradings])
+    _write(connection, "insert_outcomes", tenant, [outcome_row(attempt, policy, one) for one in regrading.outcomes])
     if regrading.outcomes[-1].verdict is not None:
         reward = regrading.gradings[-1].primary
         result = _result_row(regrading.cell, attempt, policy, regrading.outcomes[-1], reward)
@@ -264,11 +265,11 @@ def record_imported(connection: Connection, tenant: UUID, imported: Sequence[Imp
     if not imported:
         return
     _write(connection, "insert_imported_attempts", tenant, [_imported_row(one) for one in imported])
-    evidence = [row for one in imported for row in _evidence_rows(one.attempt, one.evidence)]
+    evidence = [row for one in imported for row in evidence_rows(one.attempt, one.evidence)]
     insert_evidence(connection, tenant, evidence)
-    gradings = [_grading_row(one.attempt, one.grading) for one in imported if one.grading is not None]
+    gradings = [grading_row(one.attempt, one.grading) for one in imported if one.grading is not None]
     _write(connection, "insert_gradings", tenant, gradings)
-    outcomes = [_outcome_row(one.attempt, one.policy_version, one.outcome) for one in imported]
+    outcomes = [outcome_row(one.attempt, one.policy_version, one.outcome) for one in imported]
     _write(connection, "insert_outcomes", tenant, outcomes)
 
 
@@ -285,7 +286,7 @@ def record_outcomes(
     results: Mapping[UUID, tuple[UUID, Outcome, float | None]],
 ) -> None:
     """Append outcomes of attempts under a policy, and cells' verdicts: (attempt, outcome, primary reward) by cell."""
-    rows = [_outcome_row(attempt, policy_version, outcome) for attempt, outcome in outcomes]
+    rows = [outcome_row(attempt, policy_version, outcome) for attempt, outcome in outcomes]
     _write(connection, "insert_outcomes", tenant, rows)
     verdicts = [
         _result_row(cell, one, policy_version, outcome, reward) for cell, (one, outcome, reward) in results.items()
@@ -309,20 +310,6 @@ def _attempt_row(finished: Finished) -> dict[str, Any]:
     }
 
 
-def _evidence_rows(attempt: UUID, evidence: Iterable[Evidence]) -> list[dict[str, Any]]:
-    return [
-        {
-            "attempt_id": attempt,
-            "seq": item.seq,
-            "phase": item.phase.value,
-            "started_at": item.started_at,
-            "ended_at": item.ended_at,
-            "detail": item.detail,
-        }
-        for item in evidence
-    ]
-
-
 def _imported_row(one: Imported) -> dict[str, Any]:
     return {
         "id": one.attempt,
@@ -338,36 +325,9 @@ def _imported_row(one: Imported) -> dict[str, Any]:
     }
 
 
-def _grading_row(attempt: UUID, grading: GradingFacts) -> dict[str, Any]:
-    return {
-        "attempt_id": attempt,
-        "verifier_digest": grading.verifier_digest,
-        "number": grading.number,
-        "mode": grading.mode,
-        "backend": grading.backend,
-        "forgeable": grading.forgeable,
-        "rewards": grading.rewards,
-        "detail": {**grading.detail, "passed": grading.passed, "primary": grading.primary},
-        "graded_at": grading.graded_at,
-    }
-
-
 def _outcome_rows(written: Sequence[Decided]) -> list[dict[str, Any]]:
     assignments = [(d.finished.assignment, outcome) for d in written for outcome in d.outcomes]
-    return [_outcome_row(one.attempt, one.policy_version, outcome) for one, outcome in assignments]
-
-
-def _outcome_row(attempt: UUID, policy_version: str, outcome: Outcome) -> dict[str, Any]:
-    return {
-        "attempt_id": attempt,
-        "grading": outcome.grading,
-        "policy_version": policy_version,
-        "class": outcome.outcome.value,
-        "owner": outcome.owner.value,
-        "rule": outcome.rule,
-        "verdict": outcome.verdict,
-        "limit": outcome.limit,
-    }
+    return [outcome_row(one.attempt, one.policy_version, outcome) for one, outcome in assignments]
 
 
 def _result_of(decided: Decided) -> dict[str, Any]:

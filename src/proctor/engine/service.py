@@ -25,6 +25,7 @@ from proctor.engine.imports.bringing import is_imported
 from proctor.engine.lanes import Allowed, limits_of
 from proctor.engine.outcomes import OutcomePolicy
 from proctor.engine.planning import CellKind, RunSetRow
+from proctor.engine.pushes.taking import reasons_against
 from proctor.engine.reclassifying import Reclassifier
 from proctor.engine.recording import KIND
 from proctor.engine.resolving import Resolved, override_reasons, planned_tasks
@@ -274,7 +275,8 @@ class EngineService:
         spec = RunSetSpec.model_validate(planning.stored_spec(connection, self.tenant, row.id))
         grounds = grounds_of(connection, self.tenant, row.id)
         baseline = baseline_reasons(connection, self.tenant, row.suite_id, grounds)
-        return [*policy_book.reasons_against(row.policy_version), *override_reasons(spec), *baseline]
+        pushed = reasons_against(reading.profiles_of(connection, self.tenant, row.id))
+        return [*pushed, *policy_book.reasons_against(row.policy_version), *override_reasons(spec), *baseline]
 
     def reasons_before(self, resolved: Resolved) -> list[str]:
         """The same before anything is started."""

@@ -13,7 +13,10 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-__all__ = ["IntegrityError", "OwnFault", "ProctorError", "UsageError", "catalogue"]
+__all__ = ["FAULT_WORDS", "IntegrityError", "OwnFault", "ProctorError", "UsageError", "catalogue"]
+
+FAULT_WORDS: str = "A fault of ours."
+"""All that a server tells of one; its log has the rest."""
 
 _CATALOGUE: dict[str, type[ProctorError]] = {}
 

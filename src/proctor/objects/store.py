@@ -119,6 +119,14 @@ class ObjectStore:
         except FileNotFoundError as error:
             raise ObjectMissing(where=key) from error
 
+    def stream(self, key: str) -> Iterator[bytes]:
+        """An object's bytes, piece by piece. Raises ``ObjectMissing`` before the first."""
+        try:
+            found = self._store.get(key).stream(min_chunk_size=_CHUNK)
+        except FileNotFoundError as error:
+            raise ObjectMissing(where=key) from error
+        return (bytes(piece) for piece in found)
+
     def get_file(self, key: str, path: Path) -> None:
         """Write an object's bytes to a new file, streamed. Raises ``ObjectMissing``."""
         try:

@@ -38,7 +38,16 @@ from proctor.sdk.imports import names_of
 from proctor.sdk.leaks import leaks, remove_leaks
 from proctor.suites.errors import AliasInvalid
 
-__all__ = ["AuditReport", "Repair", "RunSetAudit", "audit", "read_profile_list"]
+__all__ = [
+    "AuditReport",
+    "AuditRequest",
+    "Elsewhere",
+    "Repair",
+    "RunSetAudit",
+    "audit",
+    "mend_list",
+    "read_profile_list",
+]
 
 
 class ProfileListInvalid(UsageError):
@@ -136,6 +145,16 @@ class AuditReport:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Elsewhere:
+    """That an audit was asked for from another machine: its files are there, and this machine is no business of it.
+
+    ``listed``: the names in its list of profiles, which is mended there.
+    """
+
+    listed: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
 class AuditRequest:
     """What to audit and by which declared names. ``checksums``: every object is read and hashed."""
 
@@ -146,6 +165,14 @@ class AuditRequest:
     profile_list: Path | None = None
     apply: bool = False
     checksums: bool = False
+    elsewhere: Elsewhere | None = None
+
+    @property
+    def listed(self) -> Sequence[str]:
+        """The names of the list of profiles. Raises ``ProfileListInvalid``."""
+        if self.profile_list is None:
+            return ()
+        return read_profile_list(self.profile_list) if self.elsewhere is None else self.elsewhere.listed
 
 
 def audit(
@@ -156,7 +183,7 @@ def audit(
     known = {name for row in rows for name in _profile_names(platform, row)} if request.rules.variants else set()
     request.rules.check_profiles(known, where=request.rules_file)
     _check_suites(platform, rows, request)
-    listed = [] if request.profile_list is None else read_profile_list(request.profile_list)
+    listed = request.listed
     found = []
     for row in rows:
         on_run_set(row.name)
@@ -165,7 +192,7 @@ def audit(
         run_sets=tuple(found),
         denominators=tuple(_denominators(platform, rows, request.profile_list, listed)),
         stored=_stored(platform, checksums=request.checksums),
-        leaked=leaks(platform.settings),
+        leaked=leaks(platform.settings) if request.elsewhere is None else {},
     )
     return _apply(platform, rows, report, request) if request.apply else report
 
@@ -290,9 +317,11 @@ def _apply(platform: Platform, rows: Sequence[RunSetRow], report: AuditReport, r
         for row, found in zip(rows, report.run_sets, strict=True)
         if found.repairable
     )
+    if request.elsewhere is not None:
+        return replace(report, repairs=repairs)
     stale = [one for one in report.denominators if not one.agrees]
     for one in stale:
-        _mend_list(platform, Path(one.source), rows[0])
+        mend_list(Path(one.source), _profile_names(platform, rows[0]))
     if report.leaked_sandboxes:
         remove_leaks(platform.settings)
     if not repairs and not stale and not report.leaked_sandboxes:
@@ -328,10 +357,10 @@ def _keep_names(platform: Platform, row: RunSetRow, names: Names, rules: Rules) 
                 platform.suites.set_alias(platform.tenant, name, row.suite_id, source="audit")
 
 
-def _mend_list(platform: Platform, path: Path, row: RunSetRow) -> None:
+def mend_list(path: Path, names: Sequence[str]) -> None:
     """Bring the list to the table's profiles, in the shape that it has; what was there is kept beside it."""
     found = _read_list(path)
-    mended = _mended(_entries(found, path), sorted(_profile_names(platform, row)))
+    mended = _mended(_entries(found, path), sorted(names))
     if isinstance(found, dict):
         mended = {**found, "profiles": mended}
     path.with_name(f"{path.name}.before-audit").write_bytes(path.read_bytes())

@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from proctor.sdk.checking import CheckRequest, CheckSession
     from proctor.sdk.exports import ExportReport
     from proctor.sdk.imports import ImportReport
+    from proctor.sdk.previews import DryRun
     from proctor.sdk.reclassifications import Reclassification
     from proctor.sdk.regrades import RegradePlan, RegradeReport
     from proctor.sdk.requests import RunRequest
@@ -158,6 +159,12 @@ class Client:
         return self._platform.engine.rehearse(
             prepared.resolved, on_moved=request.on_moved, fresh=request.fresh, selection=request.selection
         )
+
+    def dry_run(self, prepared: Prepared, request: RunRequest) -> DryRun:
+        """What starting the run set would take. Writes nothing but the imported suite."""
+        from proctor.sdk.previews import dry_run
+
+        return dry_run(self, prepared, request)
 
     def too_large(self, prepared: Prepared) -> list[str]:
         """Tasks that this machine could never give what their attempts are promised, with what they need."""
@@ -441,9 +448,10 @@ class Client:
         self, reference: str | None, policy: Path, *, on_page: Callable[[int], None] = lambda _: None
     ) -> Reclassification:
         """What another outcome policy makes of a run set's evidence. Raises ``PolicyInvalid`` naming the place."""
-        from proctor.sdk.reclassifications import reclassify
+        from proctor.sdk.reclassifications import read_policy_file, reclassify
 
-        return reclassify(self._platform, self.find(reference), policy, on_page=on_page)
+        source = read_policy_file(policy)
+        return reclassify(self._platform, self.find(reference), source, where=str(policy), on_page=on_page)
 
     def move_pin(self, done: Reclassification) -> int:
         """Let the run set count by that policy from now on; returns how many of its cells are owed now."""

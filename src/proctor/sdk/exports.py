@@ -18,7 +18,7 @@ from proctor.objects.store import StoredObject
 from proctor.reports.harbor import Export, Exported, Gap, JobWriter
 from proctor.reports.harbor.inputs import ExportedTask, exported_profiles
 
-__all__ = ["ExportReport", "export_run_set"]
+__all__ = ["ExportReport", "export_into", "export_run_set"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,10 +39,16 @@ def export_run_set(
 
     Raises ``FolderTaken`` and ``PathUnusable`` of the folder, ``ObjectMissing`` and ``ObjectDamaged`` of a trajectory.
     """
-    target = folder.resolve()
     with new_folder(folder) as filling:
-        done = _write(platform, _export(platform, row, target), filling, on_page)
-    return ExportReport(run_set=row.name, folder=target, trials=done.trials, expected=done.expected, gaps=done.gaps)
+        return export_into(platform, row, filling, called=folder.resolve(), on_page=on_page)
+
+
+def export_into(
+    platform: Platform, row: RunSetRow, filling: Path, *, called: Path, on_page: Callable[[int], None] = lambda _: None
+) -> ExportReport:
+    """The same into an empty folder. ``called``: where the job will be in the end, which its files say."""
+    done = _write(platform, _export(platform, row, called), filling, on_page)
+    return ExportReport(run_set=row.name, folder=called, trials=done.trials, expected=done.expected, gaps=done.gaps)
 
 
 def _write(platform: Platform, export: Export, filling: Path, on_page: Callable[[int], None]) -> Exported:

@@ -50,15 +50,21 @@ class ImportReport:
 
 
 def import_results(
-    platform: Platform, folder: Path, *, on_page: Callable[[int], None] = lambda _: None
+    platform: Platform,
+    folder: Path,
+    *,
+    suite_id: str | None = None,
+    on_page: Callable[[int], None] = lambda _: None,
 ) -> ImportReport:
     """Import a folder in the format ``proctor-results-1``; the same folder twice is one run set.
+
+    ``suite_id``: the suite that its manifest names, where that is found out already.
 
     Raises ``ImportInvalid`` naming file, line and field, before anything of the attempts is written.
     """
     manifest, digest = read_manifest(folder)
     places = _checked(folder)
-    suite_id = resolve_suite(manifest.suite, platform.tenant, folder, platform.suites)
+    suite_id = suite_id or resolve_suite(manifest.suite, platform.tenant, folder, platform.suites)
     tasks = platform.suites.tasks(platform.tenant, suite_id)
     plan = _plan(platform, manifest, digest, suite_id, tasks)
     names = names_of(platform, suite_id, manifest.suite, plan.profiles, tasks, manifest.trials)

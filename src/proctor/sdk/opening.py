@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, cast
 
@@ -11,8 +11,9 @@ from proctor.settings import Settings, stored_logins
 
 if TYPE_CHECKING:
     from proctor.sdk.client import Client
+    from proctor.sdk.remote.pushing import PushReport
 
-__all__ = ["chosen_login", "open_client"]
+__all__ = ["chosen_login", "open_client", "push_run_set"]
 
 
 def chosen_login(settings: Settings, server: str | None = None) -> Login | None:
@@ -46,3 +47,19 @@ def open_client(server: str | None = None) -> Iterator[Client]:
 
     with RemoteClient.open(login.server, login.key) as remote:
         yield cast("Client", remote)
+
+
+def push_run_set(reference: str | None, server: str | None, on_more: Callable[[int], None]) -> PushReport:
+    """Send a run set of this machine's own to the server that the command goes to. Raises ``LoginMissing``."""
+    from proctor.app import open_platform
+    from proctor.engine import reading
+    from proctor.sdk.remote.client import RemoteClient
+    from proctor.sdk.remote.pushing import push
+
+    settings = Settings()
+    login = chosen_login(settings, server)
+    if login is None:
+        raise LoginMissing("A run set is pushed to a server, and no server is named.")
+    with open_platform(settings) as platform, RemoteClient.open(login.server, login.key) as remote:
+        row = platform.engine.read(lambda c: reading.find_run_set(c, platform.tenant, reference))
+        return push(platform, row, remote, on_more)

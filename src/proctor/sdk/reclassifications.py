@@ -14,7 +14,7 @@ from proctor.engine.numbers import Rates
 from proctor.engine.planning import RunSetRow
 from proctor.engine.reclassifying import ClassMove
 
-__all__ = ["Reclassification", "move_pin", "reclassify"]
+__all__ = ["Reclassification", "move_pin", "read_policy_file", "reclassify"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,15 +32,19 @@ class Reclassification:
     """Results that others made: what they owe can't be run here."""
 
 
-def reclassify(
-    platform: Platform, row: RunSetRow, file: Path, *, on_page: Callable[[int], None] = lambda _: None
-) -> Reclassification:
-    """Derive a run set's outcomes under a policy file. Raises ``PolicyInvalid`` naming the place."""
+def read_policy_file(file: Path) -> str:
+    """A policy file's text. Raises ``PolicyInvalid`` where there is none to read."""
     try:
-        source = file.read_text(encoding="utf-8")
+        return file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise PolicyInvalid(f"The file can't be read: {error}.", where=str(file)) from error
-    policy = platform.engine.keep_policy(source, where=str(file))
+
+
+def reclassify(
+    platform: Platform, row: RunSetRow, source: str, *, where: str, on_page: Callable[[int], None] = lambda _: None
+) -> Reclassification:
+    """Derive a run set's outcomes under a policy file's text. Raises ``PolicyInvalid`` naming the place."""
+    policy = platform.engine.keep_policy(source, where=where)
     platform.engine.reclassify(row, policy, on_page)
     moves = platform.engine.read(
         lambda connection: reclassifying.moves(connection, platform.tenant, row, policy.version)

@@ -13,9 +13,10 @@ from proctor.engine.quotas import refuse_over_budget
 from proctor.engine.resolving import resolve
 from proctor.engine.spec import RunSetSpec, check_spec
 from proctor.kernel.canonical import Json
+from proctor.sdk.client import Prepared
 from proctor.sdk.requests import RunRequest
 
-__all__ = ["Submitted", "spec_json", "submit"]
+__all__ = ["Submitted", "prepare", "spec_json", "submit"]
 
 _NO_FOLDER = Path("/nonexistent")
 """Where relative paths begin: a server reads no file that a caller names."""
@@ -35,18 +36,8 @@ class Submitted:
 
 def submit(platform: Platform, document: Mapping[str, object], spec_digest: str, request: RunRequest) -> Submitted:
     """Find or make the run set of a spec and queue what it owes. Raises ``SpecInvalid`` naming the field."""
-    spec = check_spec(document, where="spec")
     refuse_over_budget(platform.database, platform.tenant)
-    _refuse_files(spec, platform.settings.server_sandbox)
-    resolved = resolve(
-        spec,
-        spec_digest,
-        tenant=platform.tenant,
-        base=_NO_FOLDER,
-        suites=platform.suites,
-        backend=platform.backend(spec.execution.sandbox),
-        fresh=request.fresh,
-    )
+    resolved = prepare(platform, document, spec_digest, fresh=request.fresh).resolved
     opened = platform.engine.open(resolved, on_moved=request.on_moved, fresh=request.fresh, selection=request.selection)
     return Submitted(
         run_set=opened.run_set,
@@ -56,6 +47,23 @@ def submit(platform: Platform, document: Mapping[str, object], spec_digest: str,
         remarks=resolved.remarks,
         malformed=tuple(f"{task.name}: {task.problems[0]}" for task in resolved.malformed),
     )
+
+
+def prepare(platform: Platform, document: Mapping[str, object], spec_digest: str, *, fresh: bool) -> Prepared:
+    """A submitted spec, resolved and not started. Raises ``SpecInvalid`` naming the field."""
+    spec = check_spec(document, where="spec")
+    _refuse_files(spec, platform.settings.server_sandbox)
+    backend = platform.backend(spec.execution.sandbox)
+    resolved = resolve(
+        spec,
+        spec_digest,
+        tenant=platform.tenant,
+        base=_NO_FOLDER,
+        suites=platform.suites,
+        backend=backend,
+        fresh=fresh,
+    )
+    return Prepared(spec=spec, resolved=resolved, backend=backend, secrets={}, missing_secrets=())
 
 
 def _refuse_files(spec: RunSetSpec, sandbox: str) -> None:

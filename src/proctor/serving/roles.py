@@ -33,6 +33,7 @@ class Role(StrEnum):
     PLANNER = "planner"
     WORKER = "worker"
     RELAY = "relay"
+    OPERATIONS = "operations"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,6 +87,10 @@ def _other(server: Server, role: Role) -> _Runs:
         from proctor.serving.relay import Relay
 
         return Relay(server)
+    if role is Role.OPERATIONS:
+        from proctor.serving.operations import Operator
+
+        return Operator(server)
     from proctor.serving.worker import ServerWorker
 
     return ServerWorker(server)

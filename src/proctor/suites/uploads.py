@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import tarfile
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
@@ -32,11 +32,12 @@ class UploadInvalid(UsageError):
 
 
 @contextmanager
-def packed(folder: Path) -> Iterator[IO[bytes]]:
-    """A folder as a tar, its own name not in it."""
+def packed(folders: Sequence[tuple[Path, str]]) -> Iterator[IO[bytes]]:
+    """Folders as a tar, each under the name that is given; ``.``: its own name is not in it."""
     with tempfile.TemporaryFile() as file:
         with tarfile.open(fileobj=file, mode="w", format=tarfile.PAX_FORMAT) as tar:
-            tar.add(folder.resolve(), arcname=".", filter=_anonymous)
+            for folder, name in folders:
+                tar.add(folder.resolve(), arcname=name, filter=_anonymous)
         file.seek(0)
         yield file
 

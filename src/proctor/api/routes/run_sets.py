@@ -22,8 +22,9 @@ from proctor.identity.permissions import Permission
 from proctor.kernel.canonical import Json
 from proctor.sdk.client import Leaderboard
 from proctor.sdk.documents import document
+from proctor.sdk.previews import DryRun, dry_run
 from proctor.sdk.requests import RunRequest
-from proctor.sdk.submissions import Submitted, submit
+from proctor.sdk.submissions import Submitted, prepare, submit
 from proctor.suites.service import Alias
 
 __all__ = ["router"]
@@ -138,12 +139,22 @@ def list_run_sets(
 @router.post("/run-sets", status_code=202)
 def create_run_set(asked: _Writes, body: RunSetCreation) -> Submitted:
     """Find or make the run set of a file, and queue what it owes. Safe to repeat: what is decided is not run again."""
-    request = RunRequest(
-        limit=body.limit, task=body.task, only_owed=body.only_owed, fresh=body.fresh, go_on=body.go_on, new=body.new
-    )
-    done = submit(asked.platform, body.spec, body.spec_digest, request)
+    done = submit(asked.platform, body.spec, body.spec_digest, _request(body))
     _note(asked, Action.RUN_SET_STARTED, done.run_set, queued=done.queued)
     return done
+
+
+@router.post("/run-sets/rehearsal")
+def rehearse_run_set(asked: _Reads, body: RunSetCreation) -> DryRun:
+    """What starting it would take: cells, time, money, and what makes it not comparable. Nothing is started."""
+    prepared = prepare(asked.platform, body.spec, body.spec_digest, fresh=body.fresh)
+    return dry_run(asked.client, prepared, _request(body))
+
+
+def _request(body: RunSetCreation) -> RunRequest:
+    return RunRequest(
+        limit=body.limit, task=body.task, only_owed=body.only_owed, fresh=body.fresh, go_on=body.go_on, new=body.new
+    )
 
 
 @router.get("/run-sets/{run_set}")

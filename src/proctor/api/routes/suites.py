@@ -13,6 +13,7 @@ from proctor.api.answers import answered
 from proctor.api.asking import Asked, needs
 from proctor.api.idempotency import Repeatable
 from proctor.api.lists import DEFAULT_PAGE, Fields, Limit, Page, PageCursor, page_of, place_of
+from proctor.engine.certificates.standing import Standing
 from proctor.identity.audit_log import Action
 from proctor.identity.permissions import Permission
 from proctor.suites.references import check_label
@@ -91,6 +92,12 @@ def _imported(asked: Asked, file: IO[bytes], label: str | None, source: str) -> 
 def show_suite(asked: _Reads, suite: SuiteReference) -> Response:
     """A suite with its tasks."""
     return answered(asked.client.suite(suite))
+
+
+@router.get("/suites/{suite}/certificates", response_model=dict[str, Standing])
+def list_certificates(asked: _Reads, suite: SuiteReference) -> Response:
+    """What certificates say of its tasks on this machine, by content digest."""
+    return answered(asked.client.standings(asked.client.suite(suite).row.suite_id))
 
 
 @router.get("/labels/suites")

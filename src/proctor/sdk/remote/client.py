@@ -7,28 +7,39 @@ with RemoteClient.open("https://proctor.example.org", key) as client:
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, NoReturn, TypeVar
+from typing import IO, TYPE_CHECKING, Any, NoReturn
 from urllib.parse import quote
 from uuid import UUID
 
-from pydantic import TypeAdapter
-
+from proctor.engine.certificates.standing import Standing
+from proctor.engine.imports.records import read_manifest
 from proctor.engine.pairs import Comparison, Side, TaskCells, TaskKey
 from proctor.engine.planning import RunSetRow
 from proctor.engine.reading import AttemptDetail, CellPage, CellRow, RunSetStatus, Stall
 from proctor.engine.service import OnMoved, Selection
 from proctor.engine.spec import Gate, RunSetSpec, read_spec, spec_document
 from proctor.kernel.paths import writing
-from proctor.sdk.client import Leaderboard
+from proctor.sandboxes.interfaces import Snapshot
+from proctor.sdk.client import Leaderboard, StateMissing
+from proctor.sdk.previews import DryRun
+from proctor.sdk.remote.answers import part, read, run_set_path
 from proctor.sdk.remote.errors import NotOnServer, ServerRefused
 from proctor.sdk.remote.events import EventsLost, LiveEvent, follow
-from proctor.sdk.remote.runs import MalformedTask, RemotePrepared, RemoteSession, refuse_files, upload_suite
+from proctor.sdk.remote.runs import (
+    MalformedTask,
+    RemotePrepared,
+    RemoteSession,
+    refuse_files,
+    upload_dataset,
+    upload_suite,
+)
 from proctor.sdk.remote.transport import Transport
-from proctor.sdk.requests import spec_of_tasks
+from proctor.sdk.remote.work import RemoteRegradePlan, RemoteWork
+from proctor.sdk.requests import RunRequest, spec_of_tasks
 from proctor.sdk.submissions import Submitted
 from proctor.suites.loading import tasks_further_down
 from proctor.suites.service import Alias, SuiteDetail, SuiteRow
@@ -36,11 +47,14 @@ from proctor.suites.service import Alias, SuiteDetail, SuiteRow
 if TYPE_CHECKING:
     from httpx2 import Client as Http
 
-__all__ = ["RemoteClient"]
+    from proctor.sdk.audits import AuditReport, AuditRequest
+    from proctor.sdk.exports import ExportReport
+    from proctor.sdk.imports import ImportReport
+    from proctor.sdk.reclassifications import Reclassification
+    from proctor.sdk.regrades import RegradeReport
+    from proctor.suites.datasets import ResolvedDataset
 
-T = TypeVar("T")
-_NEWEST = "~newest"
-"""Stands for the newest run set on a server; no name looks like it."""
+__all__ = ["RemoteClient"]
 
 
 class RemoteClient:
@@ -48,6 +62,7 @@ class RemoteClient:
 
     def __init__(self, transport: Transport) -> None:
         self.transport = transport
+        self.work = RemoteWork(transport)
 
     @classmethod
     @contextmanager
@@ -66,7 +81,7 @@ class RemoteClient:
     ) -> list[RunSetRow]:
         """The newest run sets first."""
         found = self.transport.get("run-sets", state=state, name=name, limit=limit)
-        return _read(list[RunSetRow], found["items"])
+        return read(list[RunSetRow], found["items"])
 
     def find(self, reference: str | None) -> RunSetRow:
         """A run set by name or id, the newest without either."""
@@ -74,17 +89,17 @@ class RemoteClient:
 
     def status(self, reference: str | None) -> RunSetStatus:
         """A run set's progress and what its cells wait for."""
-        return _read(RunSetStatus, self.transport.get(_run_set(reference)))
+        return read(RunSetStatus, self.transport.get(run_set_path(reference)))
 
     def leaderboard(
         self, reference: str | None, *, gate: Gate | None = None, must_compare: bool = False
     ) -> Leaderboard:
         """A run set's leaderboard, judged by its own gate or another."""
-        path = f"{_run_set(reference)}/leaderboard"
+        path = f"{run_set_path(reference)}/leaderboard"
         if gate is None and not must_compare:
-            return _read(Leaderboard, self.transport.get(path))
+            return read(Leaderboard, self.transport.get(path))
         body = {"gate": None if gate is None else gate.model_dump(mode="json"), "must_compare": must_compare}
-        return _read(Leaderboard, self.transport.post(path, body))
+        return read(Leaderboard, self.transport.post(path, body))
 
     def write_html(self, reference: str | None, path: Path) -> None:
         """Write a run set's report as one self-contained HTML file. Raises ``PathUnusable``."""
@@ -112,33 +127,31 @@ class RemoteClient:
         """A page of cells with the names of their profiles (by position) and tasks (by digest)."""
         asked = {"outcome": outcome, "profile": profile, "task": task}
         cells: list[CellRow] = []
-        tasks: dict[str, str] = {}
         cursor = None if after is None else _cursor(after)
         while True:
             size = min(_LARGEST_PAGE, limit - len(cells))
-            found = self.transport.get(f"{_run_set(reference)}/cells", **asked, limit=size, cursor=cursor)
-            cells.extend(_read(list[CellRow], found["items"]))
-            tasks.update(found["tasks"])
+            found = self.transport.get(f"{run_set_path(reference)}/cells", **asked, limit=size, cursor=cursor)
+            cells.extend(read(list[CellRow], found["items"]))
             cursor = found["next"]
             if cursor is None or len(cells) >= limit:
                 break
         last = (
             None if cursor is None else (cells[-1].profile, cells[-1].content_digest, cells[-1].trial, cells[-1].cell)
         )
-        page = CellPage(cells=tuple(cells), cursor=last)
-        return _read(RunSetRow, found["run_set"]), page, _read(dict[int, str], found["profiles"]), tasks
+        page, row = CellPage(cells=tuple(cells), cursor=last), read(RunSetRow, found["run_set"])
+        return row, page, read(dict[int, str], found["profiles"]), self.task_names(row.suite_id)
 
     def running(self, row: RunSetRow) -> list[Mapping[str, Any]]:
         """Attempts of a run set that run now."""
-        return _rows(self.transport.get(f"{_run_set(str(row.id))}/running"))
+        return _rows(self.transport.get(f"{run_set_path(str(row.id))}/running"))
 
     def stalled(self, row: RunSetRow) -> list[Stall]:
         """Attempts of a run set that run and have made no progress for the time that the server's settings say."""
-        return _read(list[Stall], self.transport.get(f"{_run_set(str(row.id))}/stalled"))
+        return read(list[Stall], self.transport.get(f"{run_set_path(str(row.id))}/stalled"))
 
     def attempt(self, reference: str) -> AttemptDetail:
         """An attempt by the beginning of its id, or a cell's last one."""
-        found = self.transport.get(f"attempts/{_part(reference)}")
+        found = self.transport.get(f"attempts/{part(reference)}")
         return AttemptDetail(
             attempt=_dated(found["attempt"]),
             evidence=tuple(_rows(found["evidence"])),
@@ -150,6 +163,15 @@ class RemoteClient:
         """An attempt's artifact."""
         with self._artifact(attempt, artifact) as response:
             return b"".join(response.iter_bytes())
+
+    def final_state(self, reference: str, path: Path) -> Snapshot:
+        """What an attempt left, as a tar in a new file. Raises ``StateMissing``."""
+        detail = self.attempt(reference)
+        for artifact in detail.attempt["artifacts"]:
+            if artifact["name"] == "state.tar":
+                self.save_artifact(detail, artifact, path)
+                return Snapshot(path=path, sha256=artifact["sha256"], size=artifact["size"])
+        raise StateMissing(where=str(detail.attempt["id"]))
 
     def save_artifact(self, attempt: AttemptDetail, artifact: Mapping[str, Any], path: Path) -> None:
         """Write an attempt's artifact to a new file. Raises ``PathUnusable``."""
@@ -170,32 +192,32 @@ class RemoteClient:
 
     def history(self, series: str) -> list[Mapping[str, Any]]:
         """Every leaderboard revision of a series, oldest first."""
-        return _rows(self.transport.get(f"series/{_part(series)}/history"))
+        return _rows(self.transport.get(f"series/{part(series)}/history"))
 
     def profiles(self, reference: str | None) -> list[Mapping[str, Any]]:
         """A run set's profiles with their configuration documents."""
-        return _rows(self.transport.get(f"{_run_set(reference)}/profiles"))
+        return _rows(self.transport.get(f"{run_set_path(reference)}/profiles"))
 
     def compare(self, references: Sequence[str], *, alpha: float = 0.05) -> Comparison:
         """Compare run sets or profiles pair by pair."""
-        return _read(Comparison, self.transport.get("comparisons", side=list(references), alpha=alpha))
+        return read(Comparison, self.transport.get("comparisons", side=list(references), alpha=alpha))
 
     def gate(self, reference: str | None) -> Gate:
         """The gate of a run set's file, as it was planned."""
-        return Gate.model_validate(self.transport.get(f"{_run_set(reference)}/gate"))
+        return Gate.model_validate(self.transport.get(f"{run_set_path(reference)}/gate"))
 
     def sides(self, reference: str | None) -> list[Side]:
         """A run set's profiles with the cells of each task by class."""
-        found = self.transport.get(f"{_run_set(reference)}/sides")
+        found = self.transport.get(f"{run_set_path(reference)}/sides")
         return [Side(**{**one, "run_set": UUID(one["run_set"]), "tasks": _tasks(one["tasks"])}) for one in found]
 
     def check_reference(self, text: str) -> None:
         """Raises what the server says where a reference leads nowhere."""
         self.transport.get("references", reference=text)
 
-    def standings(self, suite_id: str) -> dict[str, Any]:
-        """Certificates are of the machine that one works on; a server's are in its own leaderboards."""
-        return {}
+    def standings(self, suite_id: str) -> dict[str, Standing]:
+        """What certificates say of a suite's tasks on the server's machine, by content digest."""
+        return read(dict[str, Standing], self.transport.get(f"suites/{suite_id}/certificates"))
 
     def events(
         self, *, topics: Sequence[str] = (), after: str | None = None, wait: float | None = None
@@ -210,23 +232,23 @@ class RemoteClient:
 
     def pause(self, reference: str | None) -> RunSetRow:
         """Take a run set out of service; running cells finish."""
-        return _read(RunSetRow, self.transport.post(f"{_run_set(reference)}/pause"))
+        return read(RunSetRow, self.transport.post(f"{run_set_path(reference)}/pause"))
 
     def cancel(self, reference: str | None) -> RunSetRow:
         """End a run set; its cells stay owed."""
-        return _read(RunSetRow, self.transport.post(f"{_run_set(reference)}/cancel"))
+        return read(RunSetRow, self.transport.post(f"{run_set_path(reference)}/cancel"))
 
     def unblock(self, scope: str, name: str) -> None:
         """Open what a breaker closed, or somebody paused."""
-        self.transport.delete(f"blocks/{_part(scope)}/{quote(name)}")
+        self.transport.delete(f"blocks/{part(scope)}/{quote(name)}")
 
     def label(self, reference: str, name: str) -> RunSetRow:
         """Let a label stand for a run set from now on."""
-        return _read(RunSetRow, self.transport.put(f"labels/run-sets/{_part(name)}", {"run_set": reference}))
+        return read(RunSetRow, self.transport.put(f"labels/run-sets/{part(name)}", {"run_set": reference}))
 
     def labels(self) -> list[Alias]:
         """Every label of a run set with its history."""
-        return _read(list[Alias], self.transport.get("labels/run-sets"))
+        return read(list[Alias], self.transport.get("labels/run-sets"))
 
     # --- running ------------------------------------------------------------------------------------------------------
 
@@ -249,6 +271,11 @@ class RemoteClient:
         document = {**spec_document(spec), "suite": suite}
         return RemotePrepared(spec=spec, spec_digest=spec_digest, document=document)
 
+    def dry_run(self, prepared: RemotePrepared, request: RunRequest) -> DryRun:
+        """What starting it would take on the server."""
+        body = _submission(prepared, request.on_moved, request.selection, fresh=request.fresh)
+        return read(DryRun, self.transport.post("run-sets/rehearsal", body))
+
     def open_run_set(
         self,
         prepared: RemotePrepared,
@@ -258,18 +285,8 @@ class RemoteClient:
         selection: Selection | None = None,
     ) -> Submitted:
         """Find or make the run set of a file and queue what it owes."""
-        chosen = selection or Selection()
-        body = {
-            "spec": prepared.document,
-            "spec_digest": prepared.spec_digest,
-            "fresh": fresh,
-            "go_on": on_moved is OnMoved.CONTINUE,
-            "new": on_moved is OnMoved.NEW,
-            "only_owed": chosen.only_owed,
-            "limit": chosen.limit,
-            "task": chosen.task_glob,
-        }
-        done = _read(Submitted, self.transport.post("run-sets", body))
+        body = _submission(prepared, on_moved, selection or Selection(), fresh=fresh)
+        done = read(Submitted, self.transport.post("run-sets", body))
         told = [line.partition(": ") for line in done.malformed]
         prepared.resolved.malformed = tuple(MalformedTask(name=name, problems=(why,)) for name, _, why in told)
         prepared.resolved.remarks = done.remarks
@@ -282,18 +299,66 @@ class RemoteClient:
 
     def resume(self, reference: str | None) -> tuple[RemoteSession, int]:
         """Queue a run set's owed cells again, dead letters too."""
-        done = self.transport.post(f"{_run_set(reference)}/resume")
-        return RemoteSession(self, _read(RunSetRow, done["run_set"]), nothing_to_do=False), int(done["queued"])
+        done = self.transport.post(f"{run_set_path(reference)}/resume")
+        return RemoteSession(self, read(RunSetRow, done["run_set"]), nothing_to_do=False), int(done["queued"])
 
     def how_to_go_on(self, row: RunSetRow) -> str:
         """What to say to whoever looks away."""
         return f"The server goes on with it. To look: proctor status {row.name}; to stop it: proctor pause {row.name}"
 
+    # --- gradings ---------------------------------------------------------------------------------------------------
+
+    def plan_regrade(
+        self, reference: str | None, *, suite: str | None = None, task: str | None = None, recheck: bool = False
+    ) -> RemoteRegradePlan:
+        """Which attempts of a run set can be graded again; a folder of changed verifiers is sent."""
+        sent = suite
+        if suite is not None and Path(suite).expanduser().is_dir():
+            sent = upload_suite(self, Path(suite).expanduser())
+        try:
+            return self.work.plan_regrade(reference, {"suite": sent, "task": task, "recheck": recheck})
+        except ServerRefused as error:
+            error.where = suite if error.where == sent else error.where
+            raise
+
+    def regrade(
+        self, plan: RemoteRegradePlan, *, concurrency: int = 2, on_done: Callable[[None], None] = lambda _: None
+    ) -> RegradeReport:
+        """Have them graded, where they ran."""
+        return self.work.regrade(plan, concurrency=concurrency, on_done=on_done)
+
+    def reclassify(
+        self, reference: str | None, policy: Path, *, on_page: Callable[[int], None] = lambda _: None
+    ) -> Reclassification:
+        """What another outcome policy makes of a run set's evidence."""
+        return self.work.reclassify(reference, policy, on_page=on_page)
+
+    def move_pin(self, done: Reclassification) -> int:
+        """Let the run set count by that policy from now on; returns how many of its cells are owed now."""
+        return self.work.move_pin(done)
+
+    def audit(self, request: AuditRequest) -> AuditReport:
+        """Have what the server stores reconciled with what was expected."""
+        return self.work.audit(request, lambda: [one["name"] for one in self.profiles(request.run_set)])
+
+    def import_results(self, folder: Path, *, on_page: Callable[[int], None] = lambda _: None) -> ImportReport:
+        """Send results that others made; a folder of tasks that they name is sent first."""
+        manifest, _ = read_manifest(folder)
+        named = (folder / manifest.suite).expanduser()
+        suite = upload_suite(self, named) if named.is_dir() else None
+        return self.work.import_results(folder, suite=suite, on_page=on_page)
+
+    def export(
+        self, reference: str | None, folder: Path, *, on_page: Callable[[int], None] = lambda _: None
+    ) -> ExportReport:
+        """Write a run set as a job directory of Harbor's to a new folder here."""
+        return self.work.export(reference, folder, on_page=on_page)
+
     # --- suites -------------------------------------------------------------------------------------------------------
 
     def suites(self) -> list[SuiteRow]:
         """Every suite."""
-        return _read(list[SuiteRow], list(self.transport.pages("suites")))
+        return read(list[SuiteRow], list(self.transport.pages("suites")))
 
     def import_suite(self, path: Path, *, label: str | None) -> tuple[str, SuiteDetail]:
         """Send a folder of tasks, with a label if one is given; its id and what is in it."""
@@ -303,6 +368,11 @@ class RemoteClient:
     def tasks_further_down(self, path: Path) -> str:
         """What to tell of folders below a suite's that hold tasks and are not read; empty where there is none."""
         return tasks_further_down(path)
+
+    def import_dataset(self, dataset: ResolvedDataset, *, label: str | None) -> tuple[str, SuiteDetail]:
+        """Send a dataset's tasks, with a label if one is given; its suite's id and what is in it."""
+        suite_id = upload_dataset(self, dataset, label=label)
+        return suite_id, self.suite(suite_id)
 
     def knows_suite(self, suite_id: str) -> bool:
         """Whether a suite is there."""
@@ -321,15 +391,15 @@ class RemoteClient:
 
     def suite(self, reference: str) -> SuiteDetail:
         """A suite by id, beginning of one, or label."""
-        return _read(SuiteDetail, self.transport.get(f"suites/{_part(reference)}"))
+        return read(SuiteDetail, self.transport.get(f"suites/{part(reference)}"))
 
     def set_alias(self, label: str, reference: str) -> None:
         """Let a label stand for a suite from now on."""
-        self.transport.put(f"labels/suites/{_part(label)}", {"suite": reference})
+        self.transport.put(f"labels/suites/{part(label)}", {"suite": reference})
 
     def aliases(self) -> list[Alias]:
         """Every label with its history."""
-        return _read(list[Alias], self.transport.get("labels/suites"))
+        return read(list[Alias], self.transport.get("labels/suites"))
 
     def __getattr__(self, name: str) -> NoReturn:
         """What only this machine's own platform can do. Raises ``NotOnServer``."""
@@ -341,25 +411,21 @@ class RemoteClient:
 _LARGEST_PAGE = 1000
 
 
-def _read(kind: type[T], value: Any) -> T:
-    found: T = TypeAdapter(kind).validate_python(value)
-    return found
-
-
-def _part(text: str) -> str:
-    return quote(text, safe="")
-
-
-def _run_set(reference: str | None) -> str:
-    return f"run-sets/{_part(reference or _NEWEST)}"
+def _submission(prepared: RemotePrepared, on_moved: OnMoved, chosen: Selection, *, fresh: bool) -> Mapping[str, object]:
+    return {
+        "spec": prepared.document,
+        "spec_digest": prepared.spec_digest,
+        "fresh": fresh,
+        "go_on": on_moved is OnMoved.CONTINUE,
+        "new": on_moved is OnMoved.NEW,
+        "only_owed": chosen.only_owed,
+        "limit": chosen.limit,
+        "task": chosen.task_glob,
+    }
 
 
 def _tasks(pairs: Any) -> dict[TaskKey, TaskCells]:
-    return dict(_read(list[tuple[TaskKey, TaskCells]], pairs))
-
-
-def _place(cell: CellRow) -> tuple[int, str, int, UUID]:
-    return cell.profile, cell.content_digest, cell.trial, cell.cell
+    return dict(read(list[tuple[TaskKey, TaskCells]], pairs))
 
 
 def _rows(value: Any) -> list[Mapping[str, Any]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,8 +19,9 @@ from proctor.suites.uploads import packed
 
 if TYPE_CHECKING:
     from proctor.sdk.remote.client import RemoteClient
+    from proctor.suites.datasets import ResolvedDataset
 
-__all__ = ["RemotePrepared", "RemoteSession", "refuse_files", "upload_suite"]
+__all__ = ["RemotePrepared", "RemoteSession", "refuse_files", "upload_dataset", "upload_suite"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,10 +107,24 @@ def refuse_files(spec: RunSetSpec) -> None:
 def upload_suite(client: RemoteClient, folder: Path, *, label: str | None = None) -> str:
     """Have a folder's suite on the server, sent only where it is not there yet; its id."""
     suite_id = load_suite(folder).suite_id
-    known = client.knows_suite(suite_id)
-    if not known:
-        with packed(folder) as tar:
-            client.send_suite(tar, label=label, source=folder.resolve().name)
+    _upload(client, suite_id, [(folder, ".")], label=label, source=folder.resolve().name)
+    return suite_id
+
+
+def upload_dataset(client: RemoteClient, dataset: ResolvedDataset, *, label: str | None = None) -> str:
+    """The same for a dataset's tasks. Raises ``NotOnServer`` where two of their folders have one name."""
+    folders = [(task.folder, task.folder.name) for task in dataset.suite.tasks]
+    if len({name for _, name in folders}) < len(folders):
+        raise NotOnServer("Two of its tasks lie in folders of the same name.", where=dataset.label)
+    _upload(client, dataset.suite.suite_id, folders, label=label, source=dataset.label)
+    return dataset.suite.suite_id
+
+
+def _upload(
+    client: RemoteClient, suite_id: str, folders: Sequence[tuple[Path, str]], *, label: str | None, source: str
+) -> None:
+    if not client.knows_suite(suite_id):
+        with packed(folders) as tar:
+            client.send_suite(tar, label=label, source=source)
     elif label is not None:
         client.set_alias(label, suite_id)
-    return suite_id

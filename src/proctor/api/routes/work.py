@@ -1,0 +1,242 @@
+"""Asking for long work: each is answered with 202 and its receipt."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import IO, Annotated, Any
+from uuid import UUID
+
+import anyio.to_thread
+from fastapi import APIRouter, Query, Request, Response
+from fastapi.responses import JSONResponse
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
+
+from proctor.api.asking import Asked, needs
+from proctor.api.idempotency import Repeatable
+from proctor.api.middleware import TooLarge
+from proctor.api.routes.run_sets import RunSetReference, named
+from proctor.engine.auditing import rules_of_stranger
+from proctor.engine.planning import RunSetRow
+from proctor.engine.regrading.candidates import Candidate, PassedOver
+from proctor.identity.permissions import Permission
+from proctor.kernel.ids import new_id
+from proctor.objects.store import StoredObject
+from proctor.operations import service as operations
+from proctor.operations.service import NewOperation, Operation
+from proctor.sdk.documents import document
+from proctor.sdk.work import (
+    UPLOAD_BYTES,
+    AuditWork,
+    ExportWork,
+    ImportWork,
+    ReclassifyWork,
+    RegradeWork,
+    Upload,
+    Work,
+    WorkKind,
+    plan_regrade,
+)
+
+__all__ = ["router"]
+
+router = APIRouter(tags=["operations"], route_class=Repeatable)
+_Reads = Annotated[Asked, needs(Permission.RUNS_READ)]
+_Exports = Annotated[Asked, needs(Permission.EVIDENCE_READ)]
+_Writes = Annotated[Asked, needs(Permission.RESULTS_WRITE)]
+_ACCEPTED: dict[int | str, dict[str, Any]] = {
+    202: {
+        "model": Operation,
+        "description": "Its receipt.",
+        "headers": {"Location": {"description": "Where to follow it.", "schema": {"type": "string"}}},
+    }
+}
+Suite = Annotated[str | None, Field(min_length=1, max_length=200, description="A label or an id.")]
+
+
+class _Body(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class ExportWanted(_Body):
+    """How a run set is to be exported: as a job directory of Harbor's."""
+
+    folder: str = Field(
+        default="/proctor-export",
+        max_length=4000,
+        pattern="^/",
+        description="Where it will be, as its files are to say.",
+    )
+
+
+class RegradeWanted(_Body):
+    """Which attempts are to be graded again, and by what."""
+
+    suite: Suite = Field(default=None, description="With the changed verifiers; the run set's file names one without.")
+    task: str | None = Field(default=None, max_length=200, description="Only tasks whose name fits.")
+    recheck: bool = Field(default=False, description="Ask the same verifiers again.")
+    concurrency: int = Field(default=2, ge=1, le=1024, description="Gradings at once; the server has a limit too.")
+
+
+class ReclassifyWanted(_Body):
+    """By which outcome policy evidence is to be classified."""
+
+    policy: str = Field(min_length=1, max_length=500_000, description="An outcome policy file's text.")
+    source: str = Field(default="policy", max_length=500, description="What errors call it.")
+    move_pin: bool = Field(default=False, description="Let the run set count by it from then on.")
+
+
+class AuditWanted(_Body):
+    """What is to be reconciled with the table of expected cells."""
+
+    run_set: str | None = Field(default=None, min_length=1, max_length=200, description="All without.")
+    rules: dict[str, JsonValue] = Field(default={}, description="Names that are declared to mean others.")
+    rules_file: str = Field(default="--rules", max_length=500, description="What errors call them.")
+    profile_list: str | None = Field(default=None, max_length=500, description="What a list of profiles is called.")
+    listed: list[Annotated[str, Field(max_length=200)]] = Field(default=[], max_length=10_000, description="Its names.")
+    apply: bool = Field(default=False, description="Repair what is found.")
+    checksums: bool = Field(default=False, description="Also read and hash every object.")
+
+
+class CandidateDocument(BaseModel):
+    """An attempt that qualifies."""
+
+    cell: UUID
+    profile: str
+    task: str
+    trial: int
+    attempt: UUID
+    before: bool | None
+
+
+class RegradePlanDocument(BaseModel):
+    """Which attempts qualify for a regrade."""
+
+    run_set: RunSetRow
+    suite_id: str
+    cells: list[list[CandidateDocument]]
+    decided: int
+    passed_over: list[PassedOver]
+
+
+@router.post("/run-sets/{run_set}/exports", status_code=202, responses=_ACCEPTED, response_model=Operation)
+def create_export(asked: _Exports, run_set: RunSetReference, body: ExportWanted) -> Response:
+    """Export a run set; the operation's download is the job directory as a gzipped tar."""
+    return _accepted(asked, WorkKind.EXPORT, ExportWork(run_set=_id(asked, run_set), folder=body.folder))
+
+
+@router.post("/run-sets/{run_set}/regrade-plan", response_model=RegradePlanDocument)
+def show_regrade_plan(asked: _Reads, run_set: RunSetReference, body: RegradeWanted) -> Response:
+    """Which attempts a regrade would grade; nothing is graded."""
+    plan = plan_regrade(asked.platform, _regrade(asked, run_set, body))
+    return JSONResponse(
+        {
+            "run_set": document(plan.run_set),
+            "suite_id": plan.suite_id,
+            "cells": [_candidates(cell) for cell in plan.regrade.cells],
+            "decided": plan.regrade.decided,
+            "passed_over": document(plan.regrade.passed_over),
+        }
+    )
+
+
+@router.post("/run-sets/{run_set}/regrades", status_code=202, responses=_ACCEPTED, response_model=Operation)
+def create_regrade(asked: _Writes, run_set: RunSetReference, body: RegradeWanted) -> Response:
+    """Grade a run set's attempts again, from the states that were kept. Agents are not run."""
+    return _accepted(asked, WorkKind.REGRADE, _regrade(asked, run_set, body))
+
+
+@router.post("/run-sets/{run_set}/reclassifications", status_code=202, responses=_ACCEPTED, response_model=Operation)
+def create_reclassification(asked: _Writes, run_set: RunSetReference, body: ReclassifyWanted) -> Response:
+    """Derive a run set's outcomes again from its evidence, under another policy."""
+    work = ReclassifyWork(run_set=_id(asked, run_set), **body.model_dump())
+    return _accepted(asked, WorkKind.RECLASSIFY, work)
+
+
+@router.post("/audits", status_code=202, responses=_ACCEPTED, response_model=Operation)
+def create_audit(asked: _Writes, body: AuditWanted) -> Response:
+    """Reconcile what is stored with what was expected, and repair it where that is asked for."""
+    rules_of_stranger(body.rules, where=body.rules_file)
+    run_set = None if body.run_set is None else _id(asked, body.run_set)
+    return _accepted(asked, WorkKind.AUDIT, AuditWork(**{**body.model_dump(), "run_set": run_set}))
+
+
+@router.post(
+    "/imports",
+    status_code=202,
+    responses=_ACCEPTED,
+    response_model=Operation,
+    openapi_extra={
+        "requestBody": {
+            "required": True,
+            "content": {"application/x-tar": {"schema": {"type": "string", "format": "binary"}}},
+        }
+    },
+)
+async def create_import(
+    request: Request,
+    asked: _Writes,
+    suite: Annotated[
+        str | None, Query(min_length=1, max_length=200, description="The suite that the manifest names.")
+    ] = None,
+) -> Response:
+    """Import results that others made: a tar with results.toml and attempts.jsonl."""
+    if suite is not None:
+        suite = await anyio.to_thread.run_sync(_suite, asked, suite)
+    with tempfile.NamedTemporaryFile() as file:
+        size = 0
+        async for piece in request.stream():
+            size += len(piece)
+            if size > UPLOAD_BYTES:
+                raise TooLarge()
+            await anyio.to_thread.run_sync(file.write, piece)
+        file.flush()
+        return await anyio.to_thread.run_sync(_import, asked, file, suite)
+
+
+def _import(asked: Asked, file: IO[bytes], suite: str | None) -> Response:
+    identity = new_id()
+    objects, key = asked.server.objects, f"{asked.tenant}/operations/{identity}/upload.tar"
+    stored = objects.put_file(key, Path(file.name))
+    try:
+        return _accepted(asked, WorkKind.IMPORT, ImportWork(upload=_upload(stored), suite=suite), identity)
+    except BaseException:
+        objects.delete(key)
+        raise
+
+
+def _upload(stored: StoredObject) -> Upload:
+    return Upload(key=stored.key, sha256=stored.sha256, size=stored.size)
+
+
+def _suite(asked: Asked, reference: str) -> str:
+    return asked.platform.suites.resolve(asked.tenant, reference)
+
+
+def _id(asked: Asked, run_set: str) -> UUID:
+    return asked.client.find(named(run_set)).id
+
+
+def _regrade(asked: Asked, run_set: str, body: RegradeWanted) -> RegradeWork:
+    suite = None if body.suite is None else _suite(asked, body.suite)
+    return RegradeWork(run_set=_id(asked, run_set), **{**body.model_dump(), "suite": suite})
+
+
+def _candidates(cell: Sequence[Candidate]) -> list[Any]:
+    names = ("cell", "profile", "trial", "attempt", "before")
+    return [{**{name: document(getattr(one, name)) for name in names}, "task": one.task.name} for one in cell]
+
+
+def _accepted(asked: Asked, kind: WorkKind, work: Work, identity: UUID | None = None) -> Response:
+    """Have it done: 202, the receipt, and where to follow it."""
+    new = NewOperation(
+        id=identity,
+        kind=kind.value,
+        request=work.model_dump(mode="json"),
+        actor=asked.principal.user,
+        key=asked.principal.key,
+        request_id=asked.request_id,
+    )
+    made = asked.server.database.as_tenant(asked.tenant, lambda c: operations.create(c, asked.tenant, new))
+    return JSONResponse(document(made), 202, {"Location": f"/api/v1/operations/{made.id}"})

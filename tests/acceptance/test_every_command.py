@@ -1,0 +1,343 @@
+"""Every command against a server: what reads says the same as on the server's own machine, what changes changes it.
+
+A command that is in no table here fails the tests.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.main import get_command
+
+from proctor.cli.main import app
+from tests.acceptance.conftest import Cli, Desk, serving
+from tests.acceptance.test_imports import line, results
+from tests.acceptance.test_reclassify import policy
+from tests.acceptance.test_regrade import RUN_SET, task
+
+pytestmark = pytest.mark.slow
+
+
+@dataclass
+class Place:
+    """A server's machine, and a desk that goes to the server, with one run set on it."""
+
+    machine: Cli
+    desk: Cli
+    attempt: str
+
+    def filled(self, arguments: tuple[str, ...]) -> list[str]:
+        return [one.replace("ATTEMPT", self.attempt) for one in arguments]
+
+    def here(self, *arguments: str) -> Any:
+        """What the command says on the server's machine, of the same tenant, in the desk's folder."""
+        return self._asked(self.machine.environment(PROCTOR_TENANT="acme"), *arguments)
+
+    def there(self, *arguments: str) -> Any:
+        """What it says of the server."""
+        return self._asked(self.desk.environment(), *arguments)
+
+    def _asked(self, environment: dict[str, str], *arguments: str) -> Any:
+        words = [sys.executable, "-m", "proctor", *arguments, "--json"]
+        done = subprocess.run(words, cwd=self.desk.folder, env=environment, capture_output=True, text=True, check=False)
+        return done.returncode, json.loads(done.stdout)
+
+
+@pytest.fixture(scope="module")
+def place() -> Iterator[Place]:
+    folders = [Path(tempfile.mkdtemp(prefix="proctor-acceptance-")) for _ in range(2)]
+    for folder in folders:
+        folder.chmod(0o755)
+    machine, desk = Cli(folders[0]), Desk(folders[1])
+    with serving(machine) as link:
+        desk("login", link, "--tenant", "acme", "--owner", "ada@example.org")
+        task(desk, "asked", "no")
+        task(desk, "kept", "yes")
+        desk.write("r.toml", RUN_SET.replace("echo yes >", "echo yes | tee"))
+        desk("run", "r.toml")
+        desk("label", "r", "release")
+        (failed, *_) = desk.json("cells", "r", "--outcome", "failed")["cells"]
+        yield Place(machine, desk, failed["attempt"])
+    machine("down")
+    for folder in folders:
+        shutil.rmtree(folder)
+
+
+READING: dict[str, list[tuple[str, ...]]] = {
+    "status": [(), ("r",)],
+    "leaderboard": [(), ("r",)],
+    "history": [("writer",), ("nothing",)],
+    "compare": [("r:writer", "r:noop"), ("r:writer", "gone")],
+    "label": [()],
+    "gate": [("r", "--fail-under", "strict=0.4"), ("r",), ("r", "--against", "label:gone")],
+    "cells": [("r",), ("r", "--outcome", "failed", "--limit", "1"), ("r", "--profile", "gone"), ("gone",)],
+    "regrade": [("r", "--recheck", "--dry-run"), ("r", "--dry-run", "--suite", "tasks"), ("gone", "--dry-run")],
+    "run": [("r.toml", "--dry-run"), ("tasks", "--agent", "noop", "--dry-run")],
+    "attempt show": [("ATTEMPT",), ("00000000",)],
+    "suite list": [()],
+    "suite show": [("gone",)],
+    "suite alias": [()],
+    "profile list": [(), ("r",)],
+    "profile show": [("writer", "--run-set", "r"), ("gone",)],
+}
+"""What reads, and with which words."""
+
+
+@pytest.mark.parametrize(
+    ("command", "words"), [(command, words) for command, cases in READING.items() for words in cases]
+)
+def test_reading_says_the_same_from_afar(place: Place, command: str, words: tuple[str, ...]) -> None:
+    arguments = [*command.split(), *place.filled(words)]
+    here, there = place.here(*arguments), place.there(*arguments)
+    assert there == here
+
+
+def test_a_suite_and_a_log_are_the_same_from_afar(place: Place) -> None:
+    suite = place.there("suite", "list")[1]["suites"][0]["suite_id"]
+    assert place.there("suite", "show", suite) == place.here("suite", "show", suite)
+    words = [sys.executable, "-m", "proctor", "attempt", "logs", place.attempt]
+    machine = place.machine.environment(PROCTOR_TENANT="acme")
+    here, there = (subprocess.check_output(words, env=env) for env in (machine, place.desk.environment()))
+    assert here == there != b""
+
+
+# --- what changes ---------------------------------------------------------------------------------------------------
+
+
+def exports(place: Place) -> None:
+    here, there = place.here("export", "r", "--to", "here"), place.there("export", "r", "--to", "there")
+    folders = [place.desk.folder / name for name in ("here", "there")]
+    assert here[0] == there[0] == 0
+    assert {**there[1], "folder": ""} == {**here[1], "folder": ""}
+    assert there[1]["folder"] == str(folders[1])
+    trees = [sorted(str(path.relative_to(folder)) for path in folder.rglob("*")) for folder in folders]
+    assert trees[0] == trees[1] != []
+    rates = [json.loads((folder / "proctor.json").read_text()) for folder in folders]
+    assert rates[0]["profiles"] == rates[1]["profiles"]
+    job = json.loads((folders[1] / "config.json").read_text())
+    assert (job["job_name"], job["jobs_dir"]) == ("there", str(place.desk.folder))
+    assert place.there("export", "r", "--to", "there")[1]["error"]["code"] == "folder-taken"
+    assert place.there("export", "gone", "--to", "new")[1]["error"]["code"] == "run-set-unknown"
+    assert not list(place.desk.folder.glob(".proctor-partial*"))
+
+
+def regrades(place: Place) -> None:
+    task(place.desk, "asked", "yes")
+    code, report = place.there("regrade", "r", "--suite", "tasks")
+    assert (code, report["regraded"]) == (0, 2)
+    assert [(flip["before"], flip["after"]) for one in report["tasks"] for flip in one["flips"]] == [(False, True)]
+    code, again = place.there("regrade", "r", "--recheck", "--task", "own/kept")
+    assert (code, again["regraded"], again["failed"]) == (0, 2, {})
+    assert "2 of 2 cells graded" in place.desk("regrade", "r", "--recheck", "--task", "own/kept").stderr
+    task(place.desk, "asked", "no")
+
+
+def reclassifies(place: Place) -> None:
+    place.desk.write("same.toml", policy("ours"))
+    shown = place.there("reclassify", "r", "--policy", "same.toml")
+    assert (shown[0], shown[1]["pinned"], shown[1]["owed"]) == (0, False, None)
+    assert place.here("reclassify", "r", "--policy", "same.toml") == shown
+    moved = place.there("reclassify", "r", "--policy", "same.toml", "--yes")
+    assert (moved[0], moved[1]["pinned"], moved[1]["owed"]) == (0, True, 0)
+    assert place.there("status", "r")[1]["status"]["run_set"]["policy_version"].startswith("ours@")
+    place.desk.write("bad.toml", "nonsense")
+    here, there = (ask("reclassify", "r", "--policy", "bad.toml") for ask in (place.here, place.there))
+    assert there == here
+
+
+def audits(place: Place) -> None:
+    here, there = place.here("audit", "r"), place.there("audit", "r")
+    assert there[0] == here[0] == 0
+    assert {**there[1]["audit"], "leaked": {}} == {**here[1]["audit"], "leaked": {}}
+    place.desk.write("list.json", '["writer", "gone"]')
+    code, found = place.there("audit", "r", "--profiles", "list.json")
+    assert (code, found["audit"]["denominators"][0]["source"]) == (1, "list.json")
+    place.there("audit", "r", "--profiles", "list.json", "--apply", "--checksums")
+    assert json.loads((place.desk.folder / "list.json").read_text()) == ["noop", "writer"]
+    place.desk.write("rules.toml", "[[variants]]\npattern = 'x'\nprofile = 'gone'\n")
+    here, there = (ask("audit", "r", "--rules", "rules.toml") for ask in (place.here, place.there))
+    assert there == here
+
+
+def imports(place: Place) -> None:
+    task(place.desk, "t0", "yes")
+    results(place.desk, line(), line(profile="unheard-of"))
+    code, report = place.there("import", "results")
+    assert (code, report["attempts"], report["linked"], report["unlinked"]) == (3, 2, 1, 1)
+    assert place.there("import", "results") == (code, report), "the same again changes nothing"
+    assert [row["name"] for row in place.there("status")[1]["run_sets"]].count("theirs") == 1
+    results(place.desk, line(rewards={"reward": "x"}))
+    here, there = (ask("import", "results") for ask in (place.here, place.there))
+    assert there[1]["error"]["where"] == "attempts.jsonl: line 1"
+    assert there[1]["error"]["message"] == here[1]["error"]["message"]
+    shutil.rmtree(place.desk.folder / "tasks" / "t0")
+
+
+def controls(place: Place) -> None:
+    place.desk.write("again.toml", RUN_SET.replace('"r"', '"again"'))
+    assert place.there("run", "again.toml", "--fresh")[0] == 0
+    assert place.there("pause", "again")[1]["error"]["code"] == "run-set-ended"
+    assert place.there("cancel", "again")[1]["error"]["code"] == "run-set-ended"
+    assert place.there("resume", "again")[0] == 0
+    assert place.there("unblock", "provider", "acme") == place.here("unblock", "provider", "acme")
+    assert place.there("run", "again.toml", "--only", "owed")[0] == 0
+
+
+def suites(place: Place) -> None:
+    code, made = place.there("suite", "import", "tasks", "--label", "mine")
+    assert (code, made["suite"]["row"]["aliases"]) == (0, ["mine"])
+    digests = {one["name"]: one["content_digest"] for one in made["suite"]["tasks"]}
+    place.desk.write(
+        "dataset.toml",
+        '[dataset]\nname = "own/one"\nversion = "1"\n'
+        f'[[tasks]]\nname = "own/kept"\ndigest = "sha256:{digests["own/kept"]}"\n',
+    )
+    code, of_dataset = place.there("suite", "import", "dataset.toml", "--tasks", "tasks", "--label-dataset")
+    assert (code, [one["name"] for one in of_dataset["suite"]["tasks"]]) == (0, ["own/kept"])
+    assert of_dataset["suite"]["row"]["aliases"] == ["own/one@1"]
+    assert place.there("suite", "alias", "other", "mine")[0] == 0
+
+
+def states(place: Place) -> None:
+    shell = [sys.executable, "-m", "proctor", "task", "shell", "tasks/asked", "--after", place.attempt, "--json"]
+    done = subprocess.run(
+        shell, cwd=place.desk.folder, env=place.desk.environment(), input="cat answer\n", capture_output=True, text=True
+    )
+    assert json.loads(done.stdout)["stdout"] == "yes\n", done.stderr
+    place.desk("attempt", "show", place.attempt, "--save", "kept")
+    assert list((place.desk.folder / "kept").iterdir())
+
+
+def receipts(place: Place) -> None:
+    place.desk("export", "r", "--to", "for-a-receipt")
+    rows = place.there("operation", "list", "--state", "done")[1]["operations"]
+    exported = next(one["id"] for one in rows if one["kind"] == "export")
+    assert "done · 4 trials written" in place.desk("operation", "show", exported).stdout
+    assert place.there("operation", "show", exported, "--follow")[1]["result"]["trials"] == 4
+    url = place.desk("operation", "link", exported).stdout.strip()
+    import urllib.request
+
+    with urllib.request.urlopen(url) as fetched:
+        assert fetched.headers["Content-Type"] == "application/gzip"
+        assert fetched.read(2) == b"\x1f\x8b"
+    assert place.there("operation", "cancel", exported)[1]["error"]["code"] == "operation-ended"
+    assert place.here("operation", "list")[1]["error"]["code"] == "login-missing"
+
+
+def pushes(place: Place) -> None:
+    """What was run on the desk itself, with its own data folder, moves to the server."""
+    laptop = {**place.desk.environment(), "PROCTOR_SERVER": "local"}
+    place.desk.write("own.toml", RUN_SET.replace('"r"', '"own"').replace("echo yes >", "echo yes | tee"))
+    run = [sys.executable, "-m", "proctor", "run", "own.toml"]
+    subprocess.run(run, cwd=place.desk.folder, env=laptop, capture_output=True, check=True)
+    here = json.loads(
+        subprocess.check_output(
+            [sys.executable, "-m", "proctor", "leaderboard", "own", "--json"], cwd=place.desk.folder, env=laptop
+        )
+    )
+    code, report = place.there("push", "own")
+    assert (code, report["new"], report["known"], report["run_set"]["state"]) == (0, 4, 0, "complete")
+    assert report["objects"] > 0
+    code, again = place.there("push", "own")
+    assert (code, again["new"], again["known"], again["objects"]) == (0, 0, 4, 0)
+    assert "own.pushed: 0 attempts new, 4 there already" in place.desk("push", "own").stdout
+
+    there = place.there("leaderboard", "own.pushed")[1]
+    counts = [{row["profile"]: row["rates"]["counts"] for row in board["rows"]} for board in (here, there)]
+    assert counts[0] == counts[1]
+    reasons = {reason for row in there["rows"] for reason in row["reasons"]}
+    assert "pushed by ada@example.org: nothing here saw it run" in reasons
+    (cell, *_) = place.there("cells", "own.pushed", "--profile", "writer")[1]["cells"]
+    assert place.desk("attempt", "logs", cell["attempt"]).stdout == "yes\n"
+    assert "state.tar" in place.desk("attempt", "show", cell["attempt"]).stdout
+    assert place.there("regrade", "own.pushed", "--recheck")[1]["regraded"] == 4, "its states are there too"
+    assert place.there("export", "own.pushed", "--to", "pushed-job")[1]["trials"] == 4
+    assert place.there("audit", "own.pushed", "--checksums")[1]["findings"] == 0
+    assert place.here("push", "own")[1]["error"]["code"] == "login-missing"
+    subprocess.run([sys.executable, "-m", "proctor", "down"], cwd=place.desk.folder, env=laptop, check=True)
+
+
+CHANGING: dict[str, Callable[[Place], None]] = {
+    "attempt logs": lambda place: None,  # test_a_suite_and_a_log_are_the_same_from_afar
+    "export": exports,
+    "regrade": regrades,
+    "reclassify": reclassifies,
+    "audit": audits,
+    "import": imports,
+    "pause": controls,
+    "suite import": suites,
+    "task shell": states,
+    "push": pushes,
+    "operation list": receipts,
+}
+"""What changes something there, or writes something here, by one of the commands that are asked."""
+ALSO: frozenset[str] = frozenset(
+    {"resume", "cancel", "unblock", "operation show", "operation link", "operation cancel"}
+)
+"""Asked by one of those above."""
+
+
+@pytest.mark.parametrize("command", CHANGING)
+def test_changing_changes_the_server(place: Place, command: str) -> None:
+    CHANGING[command](place)
+
+
+# --- what is of this machine -----------------------------------------------------------------------------------------
+
+LOCAL: dict[str, tuple[str, ...]] = {
+    "init": ("tasks", "--file", "new.toml"),
+    "doctor": (),
+    "down": (),
+    "task new": ("mine",),
+    "task try": ("tasks/kept", "--solution", "noop"),
+    "database status": (),
+    "database bootstrap-sql": (),
+}
+"""Works here, whatever server is named."""
+OF_SERVERS: frozenset[str] = frozenset(
+    {
+        *("up", "serve", "setup-link", "login", "logout", "whoami", "audit-log", "tenant create"),
+        *("user list", "user create", "user change", "key list", "key create", "key rotate", "key revoke"),
+    }
+)
+"""test_server.py has them."""
+REFUSED: dict[str, tuple[str, ...]] = {"suite check": ("tasks",), "database upgrade": ()}
+"""What can't be done on a server, or here without one's own database."""
+
+
+@pytest.mark.parametrize("command", LOCAL)
+def test_what_is_of_this_machine_asks_no_server(place: Place, command: str) -> None:
+    nobody = {"PROCTOR_SERVER": "http://127.0.0.1:1", "PROCTOR_API_KEY": "x"}
+    words = [*command.split(), *LOCAL[command]]
+    done = subprocess.run(
+        [sys.executable, "-m", "proctor", *words],
+        cwd=place.desk.folder,
+        env=place.desk.environment(**nobody),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "server" not in done.stderr, done.stderr
+    assert done.returncode in (0, 1), done.stderr
+
+
+def test_what_a_server_can_t_do_is_refused_by_name(place: Place) -> None:
+    code, told = place.there("suite", "check", "tasks")
+    assert (code, told["error"]["code"]) == (2, "not-on-server")
+    assert "check" in told["error"]["where"]
+
+
+def test_every_command_is_in_a_table() -> None:
+    names = set()
+    for name, command in get_command(app).commands.items():  # type: ignore[attr-defined]
+        names |= {f"{name} {below}" for below in getattr(command, "commands", {})} or {name}
+    assert names == {*READING, *CHANGING, *ALSO, *LOCAL, *OF_SERVERS, *REFUSED}
