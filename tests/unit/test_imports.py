@@ -70,6 +70,7 @@ BAD: list[tuple[str, str, str]] = [
     ("usage", '{"dollars": 3}', "usage.dollars"),
     ("evidence", '[{"phase": "moon"}]', "evidence.0.phase"),
     ("evidence", '[{"phase": "agent", "detail": {"a": [{"b": NaN}]}}]', "evidence.0.detail"),
+    ("evidence", '[{"phase": "agent", "detail": {"a": "\\u0000"}}]', "evidence.0.detail"),
     ("evidence", '[{"phase": "agent", "detail": {"a": "\\ud800"}}]', ""),
     ("evidence", '[{"phase": "agent", "detail": ' + '{"a":' * 5000 + "1" + "}" * 5000 + "}]", ""),
     ("profile", '"p\\u0000"', "profile"),

@@ -30,6 +30,7 @@ __all__ = [
     "Manifest",
     "read_attempts",
     "read_manifest",
+    "storable",
 ]
 
 MANIFEST: str = "results.toml"
@@ -72,15 +73,28 @@ def _number(value: object) -> object:
     return value
 
 
-def _storable(detail: dict[str, Any]) -> dict[str, Any]:
-    """No NaN and no infinity, anywhere: JSON has no word for them."""
-    left: list[Any] = [detail]
+def storable(value: Any) -> Any:
+    """Raises ``ValueError`` for what JSON, or the database's JSON, has no word for."""
+    left: list[Any] = [value]
     while left:
         one = left.pop()
         if isinstance(one, float) and not math.isfinite(one):
             raise ValueError(f"it holds {one}, which is not a number of JSON")
-        left.extend(one.values() if isinstance(one, dict) else one if isinstance(one, list) else ())
-    return detail
+        if isinstance(one, str) and not _is_text(one):
+            raise ValueError("it holds a character that can't be stored")
+        if isinstance(one, dict):
+            left.extend([*one, *one.values()])
+        elif isinstance(one, list):
+            left.extend(one)
+    return value
+
+
+def _is_text(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:  # half of a character
+        return False
+    return "\x00" not in text
 
 
 _Text = Annotated[str, Field(max_length=200), AfterValidator(_one_line)]
@@ -128,7 +142,7 @@ class EvidencePiece(_Strict):
     """One phase of an attempt."""
 
     phase: Phase
-    detail: Annotated[dict[str, Any], AfterValidator(_storable)] = Field(default_factory=dict)
+    detail: Annotated[dict[str, Any], AfterValidator(storable)] = Field(default_factory=dict)
 
 
 class UsageRecord(_Strict):

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field
 
 from proctor.engine.evidence import Phase
-from proctor.engine.imports.records import UsageRecord
+from proctor.engine.imports.records import UsageRecord, storable
 from proctor.engine.spec import Policy
 
 __all__ = [
@@ -26,22 +25,6 @@ __all__ = [
 
 ATTEMPTS: int = 100
 """Of one cell: policies allow a handful."""
-
-
-def storable(value: Any) -> Any:
-    """Raises ``ValueError`` for what JSON, or the database's JSON, has no word for."""
-    left: list[Any] = [value]
-    while left:
-        one = left.pop()
-        if isinstance(one, float) and not math.isfinite(one):
-            raise ValueError(f"it holds {one}, which is not a number of JSON")
-        if isinstance(one, str) and ("\x00" in one or any("\ud800" <= char <= "\udfff" for char in one)):
-            raise ValueError("it holds a character that can't be stored")
-        if isinstance(one, dict):
-            left.extend([*one, *one.values()])
-        elif isinstance(one, list):
-            left.extend(one)
-    return value
 
 
 Document = Annotated[dict[str, Any], AfterValidator(storable)]
