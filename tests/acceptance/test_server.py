@@ -153,7 +153,7 @@ def test_a_run_that_one_looks_away_from_goes_on(cli: Cli, ada: Cli) -> None:
         (("status", "--server", "ftp://x"), 2, "[server-url]"),
         (("status", "--server=http://127.0.0.1:1"), 2, "[login-missing]"),
         (("whoami",), 2, "[login-missing]"),
-        (("serve", "--roles", "king"), 2, "there are api, planner, worker, operations"),
+        (("serve", "--roles", "king"), 2, "there are api, planner, worker, relay, operations"),
     ],
 )
 def test_what_can_t_be_is_told(cli: Cli, arguments: tuple[str, ...], code: int, told: str) -> None:

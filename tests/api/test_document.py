@@ -27,6 +27,7 @@ from tests.api.conftest import Tenant
 CHECKS = (not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance)
 EXAMPLES = int(os.environ.get("PROCTOR_TEST_EXAMPLES", "12"))
 """Of each operation and role; more by hand."""
+STREAM = "/api/v1/events"
 WHO: tuple[str, ...] = ("nobody", *Role)
 
 
@@ -55,6 +56,8 @@ def test_the_api_is_what_it_says(app: FastAPI, acme: Tenant, who: str) -> None:
         )
         @given(case=operation.as_strategy())
         def ask(case: schemathesis.Case) -> None:
+            if case.path == STREAM:
+                case.query = {**(case.query or {}), "wait": 0}  # or it would go on for as long as somebody listens
             response = case.call(headers={**(case.headers or {}), **said})
             case.validate_response(response, checks=list(CHECKS))
 

@@ -7,10 +7,11 @@ from typing import Annotated, Any
 from uuid import UUID
 
 from fastapi import APIRouter, Path, Query, Request, Response
-from fastapi.responses import JSONResponse, StreamingResponse
+from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy import Connection
 
+from proctor.api.answers import answered
 from proctor.api.asking import Asked, needs, server_of
 from proctor.api.idempotency import Repeatable
 from proctor.api.lists import DEFAULT_PAGE, Fields, Limit, Page, PageCursor, page_of, place_of
@@ -59,7 +60,7 @@ def list_operations(
         asked.tenant,
         lambda c: operations.list_operations(c, asked.tenant, state=state, before=before, limit=limit),
     )
-    return JSONResponse(page_of(found, limit=limit, place=lambda one: [one.id], fields=fields))
+    return answered(page_of(found, limit=limit, place=lambda one: [one.id], fields=fields))
 
 
 @router.get("/operations/{operation}")

@@ -32,7 +32,7 @@ _BODY: dict[str, Any] = {"requestBody": {"required": True, "content": _OCTETS}}
 class ObjectsAsked(BaseModel):
     """Objects by digest."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"sha256": ["0" * 64]}]})
 
     sha256: list[Digest] = Field(max_length=1000)
 
@@ -46,7 +46,10 @@ class ObjectsMissing(BaseModel):
 class CellsPushed(BaseModel):
     """A page of cells with their attempts."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={"examples": [{"cells": [{"profile": 0, "task": "0" * 64, "trial": 1, "attempts": []}]}]},
+    )
 
     cells: list[PushedCell] = Field(min_length=1, max_length=1000)
 

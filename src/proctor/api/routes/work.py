@@ -82,6 +82,8 @@ class RegradeWanted(_Body):
 class ReclassifyWanted(_Body):
     """By which outcome policy evidence is to be classified."""
 
+    model_config = ConfigDict(json_schema_extra={"examples": [{"policy": 'version = "mine-1"', "move_pin": False}]})
+
     policy: str = Field(min_length=1, max_length=500_000, description="An outcome policy file's text.")
     source: str = Field(default="policy", max_length=500, description="What errors call it.")
     move_pin: bool = Field(default=False, description="Let the run set count by it from then on.")

@@ -77,6 +77,21 @@ class PushedProfile(_Strict):
 class PushManifest(_Strict):
     """A run set. ``source``: the random name of the one that is sent, by which a repeat is known."""
 
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "name": "nightly",
+                    "source": "0" * 32,
+                    "suite": "0" * 64,
+                    "policy_version": "outcomes-1",
+                    "spec": {},
+                    "profiles": [],
+                }
+            ]
+        }
+    )
+
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$")]
     source: Annotated[str, Field(pattern="^[0-9a-f]{32}$")]
     suite: Digest
