@@ -171,6 +171,22 @@ def test_an_engine_that_is_started_again_costs_an_attempt_and_no_cell(containers
     assert any(cell["attempts"] > 1 for cell in containers.json("cells")["cells"])
 
 
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize(("user", "verifier"), [("app", ""), ("root", 'user = "app"\n')])
+def test_a_verifier_that_is_not_root_leaves_its_reward(containers: Cli, user: str, verifier: str) -> None:
+    test = "test -e /app/ok; good=$?; id -un; echo $((1 - good)) > /logs/verifier/reward.txt\n"
+    for mode in ("snapshot", "live"):
+        task(containers, mode, mode, test=test)
+        setting = TASK.format(name=mode, mode=mode).replace('user = "agent"\n', "").replace('user = "root"\n', verifier)
+        image = f"FROM {BASE}\nRUN useradd -m app && mkdir /app && chmod 777 /app\nWORKDIR /app\nUSER {user}\n"
+        containers.write(f"tasks/{mode}/task.toml", setting)
+        containers.write(f"tasks/{mode}/environment/Dockerfile", image)
+        containers.write(f"tasks/{mode}/solution/solve.sh", "touch /app/ok\n")
+    containers.write("r.toml", RUN_SET.format(trials=1, at_once=2, other="n", command="true"))
+    containers("run", "r.toml")
+    assert outcomes(containers) == {(0, "passed"): 2, (1, "failed"): 2}
+
+
 def test_a_terminal_bench_task_runs_in_the_image_of_its_dockerfile(containers: Cli) -> None:
     summary = "=== short test summary info ===\n%s tests/test_outputs.py::test_a\n"
     files = {

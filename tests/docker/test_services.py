@@ -242,6 +242,13 @@ async def test_a_service_that_never_is_ready_is_named_and_all_of_it_removed(back
     assert await left(backend) == []
 
 
+async def test_a_service_that_ends_at_once_is_never_taken_for_ready(backend, image):
+    dying = server(image, command=("sh", "-c", "sleep 0.1; exit 3"), probe=Probe())
+    for _ in range(4):
+        with pytest.raises(ServiceFailed, match="ended with exit code 3"):
+            await backend.create(SandboxSpec(labels=labels(), image=image, services=(dying,)))
+
+
 async def test_a_service_without_a_healthcheck_that_others_wait_for_is_refused(backend, image):
     waits = Place(needs={"db": Condition.HEALTHY})
     spec = SandboxSpec(labels=labels(), image=image, services=(server(image, probe=Probe()),), place=waits)

@@ -6,6 +6,7 @@ agent's final filesystem, nothing running), ``live`` (the agent's own sandbox).
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -73,6 +74,8 @@ async def grade(sandbox: Sandbox, verification: Verification, clock: Clock) -> G
         return _facts(verification, clock, _NOTHING_RAN, VerifierProblem.CRASH, stage="clear")
     if cleared.exit_code != 0:
         return _facts(verification, clock, cleared, VerifierProblem.CRASH, stage="clear")
+    if verification.clearing_user is not None:
+        await _give_logs(sandbox, verification.user)
     for tests in verification.tests:
         await sandbox.put(tests, _TESTS, user=verification.user)
     result = await sandbox.exec(
@@ -93,6 +96,13 @@ async def grade(sandbox: Sandbox, verification: Verification, clock: Clock) -> G
     read = _read_summary(result) if by_output else await _read_rewards(sandbox)
     left = 0 if verification.mode is VerificationMode.LIVE else await sandbox.processes()
     return _facts(verification, clock, result, read, stage="test", left_running=left)
+
+
+async def _give_logs(sandbox: Sandbox, user: str | None) -> None:
+    """The reward's folder is the verifier's own, who need not be the one that cleared it: no agent can write it."""
+    with tempfile.TemporaryDirectory() as empty:
+        Path(empty).chmod(0o755)
+        await sandbox.put(Path(empty), _LOGS, user=user)
 
 
 def without_secrets(facts: GradingFacts, secrets: Sequence[str]) -> GradingFacts:

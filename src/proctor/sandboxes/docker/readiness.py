@@ -19,6 +19,8 @@ from proctor.sandboxes.interfaces import Condition, ExecRequest, Probe, ServiceS
 __all__ = ["Started", "probe_of", "unframed"]
 
 _ASKED_EVERY_SEC: float = 1.0
+_STAYS_SEC: float = 1.0
+"""A program that can't work ends sooner than this, and a look at its very start would take it for one that can."""
 _NANOSECONDS = 1e9
 _SHELL = ("/bin/sh", "-c")
 _BY_OTHERS: frozenset[int] = frozenset({137, 143})
@@ -36,7 +38,7 @@ class Started:
         self._engine, self._container, self._name = engine, container, spec.place.name
         self.sandbox = sandbox
         self._probe = probe_of(image["Config"].get("Healthcheck")) if spec.probe is None else spec.probe
-        self._healthy = False
+        self._healthy, self._began = False, time.monotonic()
 
     async def reaches(self, condition: Condition) -> None:
         """Wait until others may go on. Raises ``ServiceFailed``, ``UnsupportedByBackend``."""
@@ -54,8 +56,12 @@ class Started:
             await self._becomes_healthy()
 
     async def has_not_failed(self) -> None:
-        """Raise ``ServiceFailed`` where its program has ended, and not well."""
+        """Raise ``ServiceFailed`` where its program has ended, and not well. One of which nothing can be asked is given
+        the time to."""
         state = await self._state()
+        if state["Running"] and not self._probe.argv:
+            await asyncio.sleep(max(0.0, self._began + _STAYS_SEC - time.monotonic()))
+            state = await self._state()
         if not state["Running"] and state["ExitCode"] != 0:
             raise await self._ended("")
 
