@@ -32,6 +32,10 @@ __all__ = ["Worker", "WorkerSettings", "recover"]
 IDLE_SEC: float = 0.25
 """Between looks for work that is waiting for a time or for another worker."""
 
+QUIET_SEC: float = 1.0
+"""The same once a worker for any run set has found nothing for a while."""
+QUIET_LOOKS: int = 40
+
 HELD_BACK_SEC: float = 2.0
 """Between looks for what waits for room on this node: it is only told, and the look reads every row that does."""
 
@@ -105,7 +109,7 @@ class Worker:
         self._running: dict[int, _Running] = {}
         self._held: set[int] = set()
         self._reported: dict[int, Standing] = {}
-        self._beats = 0
+        self._beats = self._idle = 0
         self._looked = -HELD_BACK_SEC
         self.held_back: HeldBack | None = None
         """What waits for room on this node, as far as it was looked for."""
@@ -170,6 +174,7 @@ class Worker:
                 continue
             if not claimed and not self._running and not await asyncio.to_thread(work_left):
                 return
+            self._idle = 0 if claimed or self._running else self._idle + 1
             free = self._settings.slots - len(self._running)
             await self._pause(busy=free < self._settings.batch)
 
@@ -200,7 +205,9 @@ class Worker:
         """Until an attempt ends; with free slots also for a while, since what waits may have come due."""
         self._wake.clear()
         try:
-            await asyncio.wait_for(self._wake.wait(), timeout=None if busy else IDLE_SEC)
+            quiet = self._settings.scope is None and self._idle > QUIET_LOOKS
+            look = QUIET_SEC if quiet else IDLE_SEC
+            await asyncio.wait_for(self._wake.wait(), timeout=None if busy else look)
         except TimeoutError:
             return
 

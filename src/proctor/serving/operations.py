@@ -30,7 +30,7 @@ __all__ = ["Operator"]
 
 AT_ONCE: int = 2
 """Pieces of work of one process: a long one never holds up a short one alone. More processes do more."""
-LOOK_SEC: float = 0.5
+LOOK_SEC: float = 1.0
 """Between looks for work: somebody waits for it at a terminal."""
 HOUSEKEEPING_LOOKS: int = 120
 """Looks between two for files whose time is over: a minute."""
