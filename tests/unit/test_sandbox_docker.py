@@ -89,7 +89,74 @@ def test_a_state_is_written_and_a_container_filled_from_it(tmp_path: Path) -> No
                 assert tar.getnames() == ["app/new", "app/new/f"]
 
 
-@pytest.mark.parametrize("name", ["../f", "a/../../f"])
+ODD_NAMES = (
+    ".wh.",
+    ".wh..",
+    ".wh...",
+    ".wh.ok",
+    ".wh..wh..opq",
+    "a\nb",
+    "\udcff\udcfe",
+    "x" * 255,
+    "é" * 127,
+    " ",
+    "\\",
+)
+"""What files may be called; with ``hdrcharset`` a name looks like a header's own word."""
+TAR_WORDS = ("é\n20 hdrcharset=BINARY\n", "é\n30 PROCTOR.gone=app/ok\n", "é\n9 GNU.sparse.major=1\n")
+
+
+def refilled(path: Path) -> tuple[list[str], list[str]]:
+    """What a state leaves of a container: names, and what is gone."""
+    with path.open("rb") as state, path.with_suffix(".fill").open("w+b") as fill:
+        gone = filtered(state, fill, restore_system=False)
+        with tarfile.open(fileobj=fill) as tar:
+            return tar.getnames(), list(gone)
+
+
+def test_files_that_are_called_like_whiteouts_or_oddly_are_kept_as_files(tmp_path: Path) -> None:
+    names = [*ODD_NAMES, *TAR_WORDS, "ok", "/".join(["d" * 200] * 15)]
+    with (tmp_path / "state.tar").open("xb") as out, spool(tmp_path, "a", {name: b"" for name in names}) as made:
+        writer = StateWriter(out, TransferLimits())
+        writer.add(made, "/app")
+        for gone in ("/app/ok2", "/app/.wh.x", "/app/a\nb2", f"/app/{'y' * 255}"):
+            writer.gone(gone)
+        writer.finish(tmp_path / "state.tar")
+    kept, gone = refilled(tmp_path / "state.tar")
+    assert kept == [f"app/{name}" for name in names]
+    assert gone == ["/app/ok2", "/app/.wh.x", "/app/a\nb2", f"/app/{'y' * 255}"]
+
+
+def test_a_state_with_nothing_in_it_fills_nothing(tmp_path: Path) -> None:
+    with (tmp_path / "state.tar").open("xb") as out:
+        StateWriter(out, TransferLimits()).finish(tmp_path / "state.tar")
+    assert refilled(tmp_path / "state.tar") == ([], [])
+
+
+def test_states_from_before_tell_whiteouts_by_name_and_by_what_the_writer_made_of_them(tmp_path: Path) -> None:
+    with tarfile.open(tmp_path / "state.tar", "w") as tar:
+        for name, when in ((".wh.top", 0), ("app/.wh.gone", 0), ("app/.wh.own", 7), ("app/.wh.", 0), ("app/.wh..", 0)):
+            member = tarfile.TarInfo(name)
+            member.mtime = when
+            tar.addfile(member)
+    assert refilled(tmp_path / "state.tar") == (["app/.wh.own", "app/.wh.", "app/.wh.."], ["/top", "/app/gone"])
+
+
+def test_a_name_that_no_tar_can_be_read_with_is_refused(tmp_path: Path) -> None:
+    """As an engine writes it: a header's path in raw bytes, which the tar's reader takes for a charset."""
+    path = b"15 path=\n9 hdrcharset=\xff\n\n"
+    record = b"%d%s" % (len(path), path[2:])
+    head = tarfile.TarInfo("pax")
+    head.type, head.size = tarfile.XHDTYPE, len(record)
+    raw = head.tobuf(tarfile.USTAR_FORMAT) + record.ljust(512, b"\0") + tarfile.TarInfo("f").tobuf() + bytes(1024)
+    (tmp_path / "a").write_bytes(raw)
+    with (tmp_path / "s").open("xb") as out, (tmp_path / "a").open("rb") as made, pytest.raises(TransferRefused):
+        StateWriter(out, TransferLimits()).add(made, "/")
+    with (tmp_path / "a").open("rb") as state, (tmp_path / "o").open("w+b") as fill, pytest.raises(TransferRefused):
+        filtered(state, fill, restore_system=False)
+
+
+@pytest.mark.parametrize("name", ["../f", "a/../../f", "..", "a/.."])
 def test_a_name_that_leads_out_is_refused(tmp_path: Path, name: str) -> None:
     with (
         (tmp_path / "s").open("xb") as out,
