@@ -30,6 +30,8 @@ _PIECE = 1 << 20
 _FOLDER = os.O_PATH | os.O_NOFOLLOW | os.O_DIRECTORY | os.O_CLOEXEC
 _RATIO_FROM = 64 * 1024**2
 """Apparent bytes from which on the ratio of a sparse file is looked at (see ``TransferLimits.ratio``)."""
+_ENTRY_BYTES = 4096
+"""What an entry counts at the least: a million empty files take inodes and folders' room, which no block count says."""
 _KEPT_MODE = 0o1777
 """Mode bits that are copied: no set-uid, no set-gid."""
 
@@ -277,7 +279,7 @@ class TreeUse:
             if info.st_ino in self._seen:
                 return
             self._seen.add(info.st_ino)
-        self.bytes += info.st_blocks * 512
+        self.bytes += max(info.st_blocks * 512, _ENTRY_BYTES)
 
 
 def tree_use(path: str | os.PathLike[str]) -> TreeUse:
