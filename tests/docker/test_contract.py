@@ -7,6 +7,7 @@ import json
 import subprocess
 import tarfile
 import time
+from dataclasses import replace
 
 import pytest
 
@@ -118,6 +119,28 @@ async def test_of_a_folder_that_only_changed_itself_nothing_else_is_kept(backend
     assert (members["usr/lib"], members["srv/new"]) == (0o711, 0o644)
     assert not any(name.startswith("usr/lib/") for name in members)
     assert kept.changed_system_paths == ("usr/lib",)
+
+
+async def test_files_that_are_called_like_whiteouts_come_back_and_remove_nothing(backend, image, tmp_path):
+    spec = SandboxSpec(labels=labels(), image=image, user="root")
+    box = await backend.create(spec)
+    odd = "import os\nfor n in %r: open(b'/app/' + n, 'w').close()\nos.unlink('/etc/motd'); os.mkdir('/opt/.wh.x')"
+    names = [b".wh.", b".wh..", b".wh...", b".wh.ok", b"ok", b".wh..wh..opq", b"a\nb", b"\xff\xfe", b"x" * 255]
+    listing = ExecRequest(argv=["python3", "-c", "import os; print(sorted(os.listdir(b'/app')), os.listdir('/opt'))"])
+    try:
+        await shell(box, "touch /etc/motd")
+        made = await box.exec(ExecRequest(argv=["python3", "-c", odd % names]))
+        before = (await box.exec(listing)).stdout
+        await box.kill_all()
+        kept = await box.snapshot(tmp_path / "state.tar")
+    finally:
+        await box.destroy()
+    assert made.exit_code == 0, made.stderr
+    again = await backend.create(replace(spec, base=kept))
+    try:
+        assert (await again.exec(listing)).stdout == before == f"{sorted(names)} ['.wh.x']\n".encode()
+    finally:
+        await again.destroy()
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from uuid import uuid4
 
 import pytest
 
-from proctor.sandboxes.docker import DockerBackend, services
+from proctor.sandboxes.docker import DockerBackend, meters, services
 from proctor.sandboxes.docker.engine import Engine
 from proctor.sandboxes.errors import ServiceStopped
 from proctor.sandboxes.interfaces import (
@@ -71,6 +71,33 @@ async def test_deleted_files_of_a_volume_that_are_held_open_count(box: Sandbox) 
 async def test_folders_that_are_too_deep_to_be_walked_hide_nothing(box: Sandbox) -> None:
     deep = "cd /shared; for i in $(seq 140); do mkdir d; cd d; done; sleep 60"
     assert (await shell(box, deep, timeout_sec=30)).limit is LimitKind.DISK
+
+
+MANY = "import os, time\nfor i in range(12_000): {make}\ntime.sleep(60)"
+
+
+@pytest.mark.parametrize("make", ["os.mkdir(f'/tmp/{i:0200}')", "open(f'/tmp/{i}', 'w').close()"])
+async def test_folders_and_empty_files_count(box: Sandbox, make: str) -> None:
+    result = await box.exec(ExecRequest(argv=["python3", "-c", MANY.format(make=make)], timeout_sec=60))
+    assert (result.limit, result.signal) == (LimitKind.DISK, 9)
+    assert await box.disk_used() > 32 * 1000**2
+    assert (await shell(box, "echo verifier > /logs/verifier/f; sleep 2")).exit_code == 0
+
+
+async def test_of_a_sparse_file_what_is_on_the_disk_counts(box: Sandbox) -> None:
+    assert (await shell(box, "truncate -s 1G /tmp/f; sleep 2", timeout_sec=30)).limit is None
+    assert await box.disk_used() < 1_000_000
+
+
+async def test_what_was_removed_of_the_image_takes_next_to_nothing(box: Sandbox) -> None:
+    assert (await shell(box, "rm -rf /usr/share/* ; sleep 2", user="root", timeout_sec=60)).limit is None
+    assert await box.disk_used() < 1_000_000
+
+
+async def test_an_engine_that_does_not_say_where_changes_lie_counts_them(box: Sandbox, monkeypatch) -> None:
+    monkeypatch.setattr(meters, "_upper", lambda _: ["/not/here"])
+    await shell(box, "head -c 20000000 /dev/zero > /tmp/a")
+    assert 20_000_000 <= await box.disk_used() < 21_000_000
 
 
 async def test_an_engine_elsewhere_is_asked_what_its_volumes_hold(box: Sandbox, monkeypatch) -> None:

@@ -165,6 +165,16 @@ def test_opening_below_a_root_never_leaves_it(tmp_path):
                 open_in_root(fd, name, os.O_RDONLY)
 
 
+def test_folders_and_empty_files_take_room_and_holes_take_none(tmp_path):
+    (tmp_path / "d").mkdir()
+    (tmp_path / "d" / "empty").touch()
+    (tmp_path / "link").symlink_to("nowhere")
+    with (tmp_path / "sparse").open("wb") as file:
+        file.truncate(1 << 30)
+    os.link(tmp_path / "sparse", tmp_path / "again")
+    assert 4 * 4096 <= tree_use(tmp_path).bytes <= 6 * 4096
+
+
 def test_a_tree_deeper_than_the_stack_is_measured_as_such_and_removed(tmp_path):
     top = tmp_path / "deep"
     top.mkdir()

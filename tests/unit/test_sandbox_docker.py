@@ -15,8 +15,8 @@ from proctor.sandboxes.docker.images import by_digest
 from proctor.sandboxes.docker.labels import labels_of, written
 from proctor.sandboxes.docker.readiness import probe_of, unframed
 from proctor.sandboxes.docker.states import StateWriter, filtered, read_changes
-from proctor.sandboxes.docker.users import default_user, read_users
-from proctor.sandboxes.errors import TransferRefused
+from proctor.sandboxes.docker.users import default_user, read_groups, read_users
+from proctor.sandboxes.errors import TransferRefused, UnsupportedByBackend
 from proctor.sandboxes.interfaces import Probe, TransferLimits
 from proctor.sandboxes.pulls import OwnTurns
 from tests.contracts.sandboxes import labels
@@ -89,7 +89,75 @@ def test_a_state_is_written_and_a_container_filled_from_it(tmp_path: Path) -> No
                 assert tar.getnames() == ["app/new", "app/new/f"]
 
 
-@pytest.mark.parametrize("name", ["../f", "a/../../f"])
+ODD_NAMES = (
+    ".wh.",
+    ".wh..",
+    ".wh...",
+    ".wh.ok",
+    ".wh..wh..opq",
+    "a\nb",
+    "\udcff\udcfe",
+    "x" * 255,
+    "é" * 127,
+    " ",
+    "\\",
+)
+"""What files may be called; with ``hdrcharset`` a name looks like a header's own word."""
+TAR_WORDS = ("é\n20 hdrcharset=BINARY\n", "é\n30 PROCTOR.gone=app/ok\n", "é\n9 GNU.sparse.major=1\n")
+"""Names that look like a header's own words."""
+
+
+def refilled(path: Path) -> tuple[list[str], list[str]]:
+    """What a state leaves of a container: names, and what is gone."""
+    with path.open("rb") as state, path.with_suffix(".fill").open("w+b") as fill:
+        gone = filtered(state, fill, restore_system=False)
+        with tarfile.open(fileobj=fill) as tar:
+            return tar.getnames(), list(gone)
+
+
+def test_files_that_are_called_like_whiteouts_or_oddly_are_kept_as_files(tmp_path: Path) -> None:
+    names = [*ODD_NAMES, *TAR_WORDS, "ok", "/".join(["d" * 200] * 15)]
+    with (tmp_path / "state.tar").open("xb") as out, spool(tmp_path, "a", dict.fromkeys(names, b"")) as made:
+        writer = StateWriter(out, TransferLimits())
+        writer.add(made, "/app")
+        for gone in ("/app/ok2", "/app/.wh.x", "/app/a\nb2", f"/app/{'y' * 255}"):
+            writer.gone(gone)
+        writer.finish(tmp_path / "state.tar")
+    kept, gone = refilled(tmp_path / "state.tar")
+    assert kept == [f"app/{name}" for name in names]
+    assert gone == ["/app/ok2", "/app/.wh.x", "/app/a\nb2", f"/app/{'y' * 255}"]
+
+
+def test_a_state_with_nothing_in_it_fills_nothing(tmp_path: Path) -> None:
+    with (tmp_path / "state.tar").open("xb") as out:
+        StateWriter(out, TransferLimits()).finish(tmp_path / "state.tar")
+    assert refilled(tmp_path / "state.tar") == ([], [])
+
+
+def test_states_from_before_tell_whiteouts_by_name_and_by_what_the_writer_made_of_them(tmp_path: Path) -> None:
+    with tarfile.open(tmp_path / "state.tar", "w") as tar:
+        for name, when in ((".wh.top", 0), ("app/.wh.gone", 0), ("app/.wh.own", 7), ("app/.wh.", 0), ("app/.wh..", 0)):
+            member = tarfile.TarInfo(name)
+            member.mtime = when
+            tar.addfile(member)
+    assert refilled(tmp_path / "state.tar") == (["app/.wh.own", "app/.wh.", "app/.wh.."], ["/top", "/app/gone"])
+
+
+def test_a_name_that_no_tar_can_be_read_with_is_refused(tmp_path: Path) -> None:
+    """As an engine writes it: a header's path in raw bytes, which the tar's reader takes for a charset."""
+    path = b"15 path=\n9 hdrcharset=\xff\n\n"
+    record = b"%d%s" % (len(path), path[2:])
+    head = tarfile.TarInfo("pax")
+    head.type, head.size = tarfile.XHDTYPE, len(record)
+    raw = head.tobuf(tarfile.USTAR_FORMAT) + record.ljust(512, b"\0") + tarfile.TarInfo("f").tobuf() + bytes(1024)
+    (tmp_path / "a").write_bytes(raw)
+    with (tmp_path / "s").open("xb") as out, (tmp_path / "a").open("rb") as made, pytest.raises(TransferRefused):
+        StateWriter(out, TransferLimits()).add(made, "/")
+    with (tmp_path / "a").open("rb") as state, (tmp_path / "o").open("w+b") as fill, pytest.raises(TransferRefused):
+        filtered(state, fill, restore_system=False)
+
+
+@pytest.mark.parametrize("name", ["../f", "a/../../f", "..", "a/.."])
 def test_a_name_that_leads_out_is_refused(tmp_path: Path, name: str) -> None:
     with (
         (tmp_path / "s").open("xb") as out,
@@ -99,18 +167,48 @@ def test_a_name_that_leads_out_is_refused(tmp_path: Path, name: str) -> None:
         StateWriter(out, TransferLimits()).add(made, "/")
 
 
+PASSWD = b"root:x:0:0::/root:/bin/sh\nagent:x:1000:1001::/home/agent:/bin/sh\nno line\nbad:x:a:b::/:/\n"
+NO_IDS = ("²:0", "0:²", "9" * 5000 + ":0", "99999999999:0", "4294967295:0", "-1:0", " 1:0", "1_0:0", ":0", "٣:0")
+GROUPS = {"staff": 50, "77": 78}
+
+
 def test_users_of_an_image() -> None:
-    users = read_users(b"root:x:0:0::/root:/bin/sh\nagent:x:1000:1001::/home/agent:/bin/sh\nno line\nbad:x:a:b::/:/\n")
+    users = read_users(PASSWD)
     assert set(users) == {"root", "agent"}
     assert read_users(b"")["root"].uid == 0
-    said = {text: default_user(text, users) for text in ("", "agent", "1000", "agent:5", "4242")}
-    assert {text: (user.name, user.uid, user.gid) for text, user in said.items()} == {
-        "": ("root", 0, 0),
-        "agent": ("agent", 1000, 1001),
-        "1000": ("agent", 1000, 1001),
-        "agent:5": ("agent", 1000, 5),
-        "4242": ("4242", 4242, 0),
+    asked = ("", "agent", "1000", "agent:5", "4242", "4242:2345", "agent:staff", "agent:77", "agent:", ":5")
+    said = {text: default_user(text, users, GROUPS) for text in asked}
+    assert {text: (user.name, user.uid, user.gid, user.told) for text, user in said.items()} == {
+        "": ("root", 0, 0, "root"),
+        "agent": ("agent", 1000, 1001, "agent"),
+        "1000": ("agent", 1000, 1001, "1000"),
+        "agent:5": ("agent", 1000, 5, "agent:5"),
+        "4242": ("4242", 4242, 0, "4242"),
+        "4242:2345": ("4242", 4242, 2345, "4242:2345"),
+        "agent:staff": ("agent", 1000, 50, "agent:staff"),
+        "agent:77": ("agent", 1000, 78, "agent:77"),
+        "agent:": ("agent", 1000, 1001, "agent:"),
+        ":5": ("root", 0, 5, "root:5"),
     }
+
+
+@pytest.mark.parametrize("ids", NO_IDS)
+def test_lines_whose_ids_are_none_are_passed_over(ids: str) -> None:
+    assert set(read_users(f"x:x:{ids}::/:/bin/sh\n".encode())) == {"root"}
+
+
+def test_groups_of_an_image() -> None:
+    assert read_groups("staff:x:50:a\nx:x:²:\nstaff:x:51:\nno line\nlast:x:4294967294".encode()) == {
+        "staff": 50,
+        "last": 4294967294,
+    }
+
+
+@pytest.mark.parametrize("said", ["ghost", "²", "99999999999", "4294967294", "agent:ghost", "agent:²", "0:99999999999"])
+def test_a_user_that_an_image_does_not_have_is_refused(said: str) -> None:
+    with pytest.raises(UnsupportedByBackend) as told:
+        default_user(said, read_users(PASSWD), GROUPS)
+    assert told.value.where == "user"
 
 
 def test_of_an_images_names_by_digest_it_is_that_of_the_repository_that_was_asked_for() -> None:

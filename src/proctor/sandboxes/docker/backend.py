@@ -211,7 +211,7 @@ class DockerBackend:
             network = ContainerNetwork(engine, made, spec, self._ways(engine))
             await engine.ask("POST", f"containers/{made}/start")
             await network.started()
-            users, user = await furnish(engine, made, folders, lambda users: _chosen(spec.user, known, users))
+            users, user = await furnish(engine, made, folders, lambda *accounts: _chosen(spec.user, known, *accounts))
             container = Container(id=made, name=name, user=user, users=users, workdir=workdir, relay=relay, beside=cell)
             container = replace(container, volumes=tuple(known["Config"].get("Volumes") or ()))
             sandbox = DockerSandbox(engine, container, spec, self._strengths(spec), network, self._destroyed)
@@ -318,9 +318,9 @@ def _relay_folder(engine: Engine) -> Path:
     return folder
 
 
-def _chosen(wanted: str | None, image: Mapping[str, Any], users: Mapping[str, User]) -> User:
+def _chosen(wanted: str | None, image: Mapping[str, Any], users: Mapping[str, User], groups: Mapping[str, int]) -> User:
     if wanted is None:
-        return default_user(image["Config"].get("User") or "", users)
+        return default_user(image["Config"].get("User") or "", users, groups)
     if wanted not in users:
         raise UnsupportedByBackend(f"the image has no user {wanted!r}", where="user")
     return users[wanted]

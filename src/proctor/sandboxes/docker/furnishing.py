@@ -13,26 +13,27 @@ from typing import Any
 
 from proctor.sandboxes.docker.engine import Engine, EngineError
 from proctor.sandboxes.docker.tars import folders_tar
-from proctor.sandboxes.docker.transfers import PASSWD_BYTES, Files, passwd_of
-from proctor.sandboxes.docker.users import User, read_users
+from proctor.sandboxes.docker.transfers import ETC_BYTES, Files, etc_file
+from proctor.sandboxes.docker.users import User, read_groups, read_users
 
 __all__ = ["furnish"]
 
 _ANSWER_SEC = 30.0
 _END = b"\n:\n"
-"""What follows the users: no line of a user looks like it."""
+"""What follows the users, and then the groups: no line of either looks like it."""
 _Users = Mapping[str, User]
+_Choose = Callable[[_Users, Mapping[str, int]], User]
+"""From an image's users and groups, who its commands run as."""
 
 
-async def furnish(
-    engine: Engine, container: str, folders: Sequence[str], choose: Callable[[_Users], User]
-) -> tuple[_Users, User]:
+async def furnish(engine: Engine, container: str, folders: Sequence[str], choose: _Choose) -> tuple[_Users, User]:
     """The users of a container that has just started and the chosen one, to whom those of ``folders`` belong that were
     missing; these are the same that its first process was given. Raises ``SandboxError``, and what ``choose`` does."""
     if not engine.is_podman and (told := await _asked(engine, container, choose)) is not None:
         return told
-    users = read_users(await passwd_of(engine, container))
-    user, files = choose(users), Files(engine, container)
+    users = read_users(await etc_file(engine, container, "passwd"))
+    groups = read_groups(await etc_file(engine, container, "group"))
+    user, files = choose(users, groups), Files(engine, container)
     missing = [name for name in folders if not await files.has(name)]
     if missing:
         with folders_tar([(name.lstrip("/"), 0o755) for name in missing], (user.uid, user.gid)) as tar:
@@ -40,7 +41,7 @@ async def furnish(
     return users, user
 
 
-async def _asked(engine: Engine, container: str, choose: Callable[[_Users], User]) -> tuple[_Users, User] | None:
+async def _asked(engine: Engine, container: str, choose: _Choose) -> tuple[_Users, User] | None:
     """``None`` where the first process did not say that all is done."""
     import aiohttp
     from aiodocker import DockerError
@@ -51,20 +52,23 @@ async def _asked(engine: Engine, container: str, choose: Callable[[_Users], User
             engine.docker.containers.container(container).attach(stdin=True, stdout=True) as stream,
         ):
             await stream.write_in(b"\n")
-            users = read_users(await _until(stream, _END, b"\n"))
-            user = choose(users)
+            passwd, rest = await _until(stream, _END, b"\n")
+            group, _ = await _until(stream, _END, b"\n" + rest)
+            users = read_users(passwd)
+            user = choose(users, read_groups(group))
             await stream.write_in(f"{user.uid}:{user.gid}\n".encode())
-            done = await _until(stream, b"\n")
+            done, _ = await _until(stream, b"\n")
     except (TimeoutError, DockerError, aiohttp.ClientError, OSError, AssertionError, EngineError):
         return None
     return (users, user) if done == b"0" else None
 
 
-async def _until(stream: Any, end: bytes, text: bytes = b"") -> bytes:
-    """``text`` and what is said before ``end``, at most as much as a passwd file may have."""
-    while end not in text and len(text) < PASSWD_BYTES:
+async def _until(stream: Any, end: bytes, text: bytes = b"") -> tuple[bytes, bytes]:
+    """``text`` and what is said before ``end``, at most as much as such a file may have; and what came after it."""
+    while end not in text and len(text) < ETC_BYTES:
         message = await stream.read_out()
         if message is None:
             break
         text += message.data
-    return text.partition(end)[0]
+    before, _, after = text.partition(end)
+    return before, after

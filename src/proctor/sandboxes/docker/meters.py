@@ -1,8 +1,9 @@
 """What a container takes on its engine's disk: what it changed, its volumes, and deleted files that it holds open.
 
-An engine counts only what a container changed of its image. Its volumes lie beside that, the named ones of its task and
-those that its image declares; each counts for every container that may write it, since no writer can be told from
-another.
+What a container changed of its image lies in a folder of the engine's, which is walked where it can be: an engine's own
+count leaves out folders and empty files, and takes a sparse file for as long as it says it is. Its volumes lie beside
+that, the named ones of its task and those that its image declares; each counts for every container that may write it,
+since no writer can be told from another.
 """
 
 from __future__ import annotations
@@ -35,21 +36,31 @@ class DiskUse(NamedTuple):
 
 async def disk_use(engine: Engine, container: str, pids: Sequence[int]) -> DiskUse:
     """Measure one; ``pids``: its processes, as this machine numbers them."""
-    found = await engine.ask("GET", f"containers/{container}/json", size=True)
+    found = await engine.ask("GET", f"containers/{container}/json")
     volumes = [one for one in found.get("Mounts") or [] if one["Type"] == "volume" and one["RW"]]
     walked = await asyncio.to_thread(_walk, engine, [one["Source"] for one in volumes], pids)
     if walked is None:
         walked = DiskUse(await _told(engine, {one["Name"] for one in volumes}))
-    return DiskUse(int(found.get("SizeRw") or 0) + walked.bytes, walked.too_deep)
+    changed = await asyncio.to_thread(_walk, engine, _upper(found), ())
+    if changed is None:
+        found = await engine.ask("GET", f"containers/{container}/json", size=True)
+        changed = DiskUse(int(found.get("SizeRw") or 0))
+    return DiskUse(changed.bytes + walked.bytes, changed.too_deep or walked.too_deep)
 
 
-def _walk(engine: Engine, folders: Sequence[str], pids: Sequence[int]) -> DiskUse | None:
-    """``None`` where volumes can't be walked: on another machine, or by who may not enter them."""
+def _upper(found: Mapping[str, Any]) -> Sequence[str | None]:
+    """Where a container's own changes lie, in an engine's answer; ``None`` where it does not say."""
+    return [((found.get("GraphDriver") or {}).get("Data") or {}).get("UpperDir")]
+
+
+def _walk(engine: Engine, folders: Sequence[str | None], pids: Sequence[int]) -> DiskUse | None:
+    """``None`` where folders can't be walked: on another machine, unknown, or by who may not enter them."""
     try:
-        if folders and not (engine.is_local and os.geteuid() == 0):
+        if folders and not (all(folders) and engine.is_local and os.geteuid() == 0):
             return None
-        uses = [tree_use(folder) for folder in folders]
-        devices = {os.stat(folder).st_dev for folder in folders} | _own_devices(pids)
+        known = [folder for folder in folders if folder]
+        uses = [tree_use(folder) for folder in known]
+        devices = {os.stat(folder).st_dev for folder in known} | _own_devices(pids)
     except OSError:
         return None
     used = sum(use.bytes for use in uses) + unlinked_bytes(pids, devices)

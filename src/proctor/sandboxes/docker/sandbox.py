@@ -176,7 +176,7 @@ class DockerSandbox:
             "AttachStdin": bool(request.stdin),
             "AttachStdout": True,
             "AttachStderr": True,
-            "User": user.name,
+            "User": user.told,
             "Env": [f"{name}={value}" for name, value in environment.items()],
             "Cmd": ["/bin/sh", "-c", self._script(environment), "sh", request.cwd or self.workdir, *request.argv],
         }

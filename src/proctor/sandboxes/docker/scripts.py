@@ -8,8 +8,10 @@ from __future__ import annotations
 __all__ = ["EMPTY", "EXEC", "KEEP", "KILL_SESSION"]
 
 KEEP = """read -r _ || exit
-{ while read -r line || [ -n "$line" ]; do printf '%s\\n' "$line"; done; } 2>/dev/null </etc/passwd
-echo :
+for list in passwd group; do
+  { while read -r line || [ -n "$line" ]; do printf '%s\\n' "$line"; done; } 2>/dev/null </etc/$list
+  echo :
+done
 read -r owner || exit
 for folder; do
   shift
@@ -19,9 +21,9 @@ done
 echo "$?"
 read -r _
 """
-"""The container's first process. It is asked once for the image's users, then to make the folders ``$@`` for one of
-them; and it waits for an end of its input that never comes. It needs no name that anybody looks for, and no program
-where the folders are there. Started again it only waits, since nobody asks it any more."""
+"""The container's first process. It is asked once for the image's users and groups, then to make the folders ``$@`` for
+one of them; and it waits for an end of its input that never comes. It needs no name that anybody looks for, and no
+program where the folders are there. Started again it only waits, since nobody asks it any more."""
 
 EXEC = """echo "$$" >&2
 cd -- "$1" || exit 126

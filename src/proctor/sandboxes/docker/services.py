@@ -23,8 +23,8 @@ from proctor.sandboxes.docker.networks import ContainerNetwork, Ways
 from proctor.sandboxes.docker.readiness import Started
 from proctor.sandboxes.docker.removing import remove, remove_volume
 from proctor.sandboxes.docker.sandbox import Container, DockerSandbox
-from proctor.sandboxes.docker.transfers import Files, passwd_of
-from proctor.sandboxes.docker.users import default_user, read_users
+from proctor.sandboxes.docker.transfers import Files, etc_file
+from proctor.sandboxes.docker.users import User, default_user, names_group, read_groups, read_users
 from proctor.sandboxes.errors import (
     SandboxError,
     SandboxStartError,
@@ -157,11 +157,11 @@ class Cell:
         body = self.joined(self._body(service), service.place)
         made = str((await self._engine.ask("POST", "containers/create", body, name=name))["Id"])
         self._made.append(made)
-        users = read_users(await passwd_of(self._engine, made))
+        users, user = await self._accounts(made, image["Config"].get("User") or "")
         container = Container(
             id=made,
             name=name,
-            user=default_user(image["Config"].get("User") or "", users),
+            user=user,
             users=users,
             workdir=image["Config"].get("WorkingDir") or "/",
             runs_itself=True,
@@ -174,6 +174,12 @@ class Cell:
         except EngineError as error:
             raise _not_started(service.place.name, error) from error
         return Started(self._engine, made, service, sandbox, image)
+
+    async def _accounts(self, made: str, said: str) -> tuple[Mapping[str, User], User]:
+        """The users of a service's container, and the one of them that its image says."""
+        users = read_users(await etc_file(self._engine, made, "passwd"))
+        groups = read_groups(await etc_file(self._engine, made, "group")) if names_group(said) else {}
+        return users, default_user(said, users, groups)
 
     def _network_of(self, container: str, spec: SandboxSpec) -> ContainerNetwork:
         """A service stays in the networks that it was made in."""

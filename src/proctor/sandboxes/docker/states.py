@@ -1,7 +1,8 @@
 """What a container has that its image has not, as the tar of a final state; and a container filled from one.
 
-The tar holds paths relative to ``/`` with their owners in the container. What is gone from the image is a whiteout, as
-in an image's layer (OCI image specification, "Layer Filesystem Changeset"): an empty file ``.wh.NAME``.
+The tar holds paths relative to ``/`` with their owners in the container. What is gone from the image is an empty member
+called ``.wh.NAME``, as in an image's layer (OCI image specification, "Layer Filesystem Changeset"). A program may call
+its own files so too: what tells a whiteout is a PAX header that names the path, and no file of a container has one.
 """
 
 from __future__ import annotations
@@ -23,6 +24,10 @@ from proctor.sandboxes.system_paths import belongs_to_system, runs_at_start
 __all__ = ["Changes", "StateWriter", "filtered", "read_changes"]
 
 WHITEOUT = ".wh."
+_GONE = "PROCTOR.gone"
+"""The header of a whiteout: the path that is no more."""
+_FORM = {"PROCTOR.state": "2"}
+"""The headers of a whole state whose whiteouts have theirs. In those that were kept before, names alone tell them."""
 _CHANGED, _ADDED, _DELETED = 0, 1, 2
 _ENGINES_OWN = (
     RELAY,
@@ -104,6 +109,7 @@ class StateWriter:
         self._out = Digesting(file)
         self._budget = Budget(limits)
         self._changed: list[str] = []
+        self._begun = False
 
     def add(self, spool: IO[bytes], below: str, only: Callable[[str], bool] | None = None) -> None:
         """Every entry of an engine's tar, whose root lies in the folder ``below``. Specials are left out.
@@ -117,20 +123,21 @@ class StateWriter:
                     if only is not None and not only(f"/{_joined(below, member.name)}"):
                         continue
                     self._member(spool, member, held(member) if member.isreg() else [], below)
-        except tarfile.TarError as error:
+        except (tarfile.TarError, ValueError, OverflowError) as error:
             raise TransferRefused(f"not a readable tar: {error}") from error
 
     def folder(self, member: tarfile.TarInfo, below: str) -> None:
         """A folder as it is itself, without what is in it."""
         _, kept = self._entry(member, below)
-        self._out.write(kept.tobuf(tarfile.PAX_FORMAT, "utf-8", "surrogateescape"))
+        self._header(kept)
 
     def gone(self, path: str) -> None:
         """Note that the image's own ``path`` is no more."""
         pure = PurePosixPath(path.lstrip("/"))
         self._note(str(pure))
         member = tarfile.TarInfo(str(pure.parent / f"{WHITEOUT}{pure.name}"))
-        self._out.write(member.tobuf(tarfile.PAX_FORMAT, "utf-8", "surrogateescape"))
+        member.pax_headers = {_GONE: str(pure)}
+        self._header(member)
 
     def finish(self, path: Path) -> Snapshot:
         """The snapshot that was written."""
@@ -150,7 +157,14 @@ class StateWriter:
             self._budget.file(path, member.size, sum(length for _, length in held))
             self._file(spool, member, held, kept)
         else:
-            self._out.write(kept.tobuf(tarfile.PAX_FORMAT, "utf-8", "surrogateescape"))
+            self._header(kept)
+
+    def _header(self, member: tarfile.TarInfo) -> None:
+        """A member's head, before the first of all the state's own: headers with nothing after them are no tar."""
+        if not self._begun:
+            self._out.write(tarfile.TarInfo.create_pax_global_header(_FORM))
+            self._begun = True
+        self._out.write(member.tobuf(tarfile.PAX_FORMAT, "utf-8", "surrogateescape"))
 
     def _entry(self, member: tarfile.TarInfo, below: str) -> tuple[str, tarfile.TarInfo]:
         path = _joined(below, member.name)
@@ -172,7 +186,7 @@ class StateWriter:
             kept.size = len(table) + sum(length for _, length in held)
         else:
             held, kept.size = [(0, member.size)], member.size
-        self._out.write(kept.tobuf(tarfile.PAX_FORMAT, "utf-8", "surrogateescape"))
+        self._header(kept)
         self._out.write(table)
         for start, length in held:
             for piece in _pieces(spool, member.offset_data + start, length):
@@ -194,18 +208,24 @@ def filtered(state: IO[bytes], out: IO[bytes], *, restore_system: bool) -> Seque
 
     ``restore_system``: without what was changed of the image's own system.
     """
+    try:
+        return _filter(state, out, restore_system=restore_system)
+    except (tarfile.TarError, ValueError, OverflowError) as error:
+        raise TransferRefused(f"not a readable state: {error}") from error
+
+
+def _filter(state: IO[bytes], out: IO[bytes], *, restore_system: bool) -> Sequence[str]:
     gone: list[str] = []
     with (
         tarfile.open(fileobj=state, mode="r:") as kept,
         tarfile.open(fileobj=out, mode="w", format=tarfile.PAX_FORMAT) as tar,
     ):
         for member in kept:
-            pure = PurePosixPath(safe_name(member.name))
-            whiteout = pure.name.startswith(WHITEOUT)
-            path = str(pure.with_name(pure.name.removeprefix(WHITEOUT))) if whiteout else str(pure)
-            if restore_system and (belongs_to_system(path) or runs_at_start(path)):
+            lost = _lost(member, old=not _FORM.items() <= kept.pax_headers.items())
+            path = safe_name(member.name if lost is None else lost)
+            if not path or (restore_system and (belongs_to_system(path) or runs_at_start(path))):
                 continue
-            if whiteout:
+            if lost is not None:
                 gone.append(f"/{path}")
             else:
                 member.pax_headers = {}
@@ -213,3 +233,16 @@ def filtered(state: IO[bytes], out: IO[bytes], *, restore_system: bool) -> Seque
                 tar.addfile(member, kept.extractfile(member) if member.isreg() else None)
     out.seek(0)
     return gone
+
+
+def _lost(member: tarfile.TarInfo, *, old: bool) -> str | None:
+    """The path that a whiteout tells of; ``None`` for what is none."""
+    if not old:
+        return member.pax_headers.get(_GONE)
+    above, _, name = member.name.rpartition("/")
+    plain = member.isreg() and (member.size, member.mtime, member.uid, member.mode) == (0, 0, 0, 0o644)
+    left = name.removeprefix(WHITEOUT)
+    return f"{above}/{left}".lstrip("/") if plain and left != name and left not in _NO_NAMES else None
+
+
+_NO_NAMES = ("", ".", "..")

@@ -131,7 +131,7 @@ async def first_entry(pieces: AsyncIterator[bytes]) -> tarfile.TarInfo:
     try:
         with tarfile.open(fileobj=BytesIO(head), mode="r:") as tar:
             first = tar.next()
-    except tarfile.TarError as error:
+    except (tarfile.TarError, ValueError) as error:
         raise TransferRefused(f"not a readable tar: {error}") from error
     if first is None:
         raise TransferRefused("an empty tar")

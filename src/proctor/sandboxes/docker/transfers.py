@@ -21,11 +21,11 @@ from proctor.sandboxes.files.confined import descriptor, parts_of
 from proctor.sandboxes.files.trees import remove_tree
 from proctor.sandboxes.interfaces import TransferLimits
 
-__all__ = ["PASSWD_BYTES", "Files", "passwd_of"]
+__all__ = ["ETC_BYTES", "Files", "etc_file"]
 
 _SYMLINK, _FOLDER, _SPECIAL = 1 << 27, 1 << 31, (1 << 26) | (1 << 25) | (1 << 24) | (1 << 21) | (1 << 19)
 """Bits of Go's ``fs.FileMode``, in which an engine describes a path."""
-PASSWD_BYTES = 1 << 20
+ETC_BYTES = 1 << 20
 
 
 class Files:
@@ -125,14 +125,14 @@ class Files:
             return stat
 
 
-async def passwd_of(engine: Engine, container: str) -> bytes:
-    """A container's ``/etc/passwd``; an image that has none has root alone."""
-    files, path = Files(engine, container), "/etc/passwd"
+async def etc_file(engine: Engine, container: str, name: str) -> bytes:
+    """A container's ``/etc/passwd`` or ``/etc/group``; an image that has none has root alone."""
+    files, path = Files(engine, container), f"/etc/{name}"
     try:
         stat = await files.stat(path)
         if stat["mode"] & _SYMLINK:  # to where the image keeps it, as on NixOS
             path = str(stat.get("linkTarget") or path)
-        return await files.read(path, PASSWD_BYTES) or b""
+        return await files.read(path, ETC_BYTES) or b""
     except (EngineError, TransferRefused):
         return b""
 
