@@ -15,12 +15,15 @@ from proctor.sandboxes.docker.engine import Engine, EngineError
 from proctor.sandboxes.docker.tars import folders_tar
 from proctor.sandboxes.docker.transfers import PASSWD_BYTES, Files, passwd_of
 from proctor.sandboxes.docker.users import User, read_users
+from proctor.sandboxes.errors import UnsupportedByBackend
 
 __all__ = ["furnish"]
 
 _ANSWER_SEC = 30.0
 _END = b"\n:\n"
 """What follows the users: no line of a user looks like it."""
+_BY_OTHERS: frozenset[int] = frozenset({137, 143})
+"""Killed or told to stop, by the kernel or the engine."""
 _Users = Mapping[str, User]
 
 
@@ -45,19 +48,35 @@ async def _asked(engine: Engine, container: str, choose: Callable[[_Users], User
     import aiohttp
     from aiodocker import DockerError
 
+    asked = False
     try:
         async with (
             asyncio.timeout(_ANSWER_SEC),
             engine.docker.containers.container(container).attach(stdin=True, stdout=True) as stream,
         ):
             await stream.write_in(b"\n")
+            asked = True
             users = read_users(await _until(stream, _END, b"\n"))
             user = choose(users)
             await stream.write_in(f"{user.uid}:{user.gid}\n".encode())
             done = await _until(stream, b"\n")
-    except (TimeoutError, DockerError, aiohttp.ClientError, OSError, AssertionError, EngineError):
+    except (TimeoutError, DockerError, aiohttp.ClientError, OSError, AssertionError, EngineError) as error:
+        await _refuse_no_shell(engine, container, hangs=asked and isinstance(error, TimeoutError))
         return None
+    await _refuse_no_shell(engine, container, hangs=False, when=not done)
     return (users, user) if done == b"0" else None
+
+
+async def _refuse_no_shell(engine: Engine, container: str, *, hangs: bool, when: bool = True) -> None:
+    """Raise ``UnsupportedByBackend`` where the first process has ended by itself, or was asked and says nothing."""
+    if not when:
+        return
+    state = (await engine.ask("GET", f"containers/{container}/json"))["State"]
+    ended = not state["Running"] and not state.get("OOMKilled") and state["ExitCode"] not in _BY_OTHERS
+    if ended:
+        raise UnsupportedByBackend(f"its /bin/sh is missing or ends at once ({state['ExitCode']})", where="image")
+    if hangs and state["Running"]:
+        raise UnsupportedByBackend(f"its /bin/sh does not answer within {_ANSWER_SEC:.0f} s", where="image")
 
 
 async def _until(stream: Any, end: bytes, text: bytes = b"") -> bytes:

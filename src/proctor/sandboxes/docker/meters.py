@@ -12,7 +12,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from proctor.sandboxes.docker.engine import Engine, EngineError
+from proctor.sandboxes.docker.engine import SLOW_SEC, Engine, EngineError
 from proctor.sandboxes.files.trees import tree_use
 from proctor.sandboxes.files.unlinked import unlinked_bytes
 
@@ -35,7 +35,7 @@ class DiskUse(NamedTuple):
 
 async def disk_use(engine: Engine, container: str, pids: Sequence[int]) -> DiskUse:
     """Measure one; ``pids``: its processes, as this machine numbers them."""
-    found = await engine.ask("GET", f"containers/{container}/json", size=True)
+    found = await engine.ask("GET", f"containers/{container}/json", within=SLOW_SEC, size=True)
     volumes = [one for one in found.get("Mounts") or [] if one["Type"] == "volume" and one["RW"]]
     walked = await asyncio.to_thread(_walk, engine, [one["Source"] for one in volumes], pids)
     if walked is None:
@@ -68,7 +68,7 @@ async def _told(engine: Engine, names: set[str]) -> int:
     """What the engine says of volumes: it walks all that it has for that, one question at a time."""
     for left in reversed(range(_TRIES)):
         try:
-            answer = await engine.ask("GET", "system/df", None, type="volume")
+            answer = await engine.ask("GET", "system/df", None, within=SLOW_SEC, type="volume")
             break
         except EngineError as error:
             if "already running" not in error.words or not left:
