@@ -9,19 +9,21 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from proctor.sandboxes.docker.engine import Engine, EngineError
 from proctor.sandboxes.docker.tars import folders_tar
 from proctor.sandboxes.docker.transfers import PASSWD_BYTES, Files, passwd_of
 from proctor.sandboxes.docker.users import User, read_users
-from proctor.sandboxes.errors import UnsupportedByBackend
+from proctor.sandboxes.errors import SandboxError, UnsupportedByBackend
 
 __all__ = ["furnish"]
 
 _ANSWER_SEC = 30.0
 _END = b"\n:\n"
 """What follows the users: no line of a user looks like it."""
+_LOOK_EVERY_SEC: float = 1.0
 _BY_OTHERS: frozenset[int] = frozenset({137, 143})
 """Killed or told to stop, by the kernel or the engine."""
 _Users = Mapping[str, User]
@@ -48,10 +50,11 @@ async def _asked(engine: Engine, container: str, choose: Callable[[_Users], User
     import aiohttp
     from aiodocker import DockerError
 
-    asked = False
+    asked, patience = False, asyncio.timeout(_ANSWER_SEC)
+    watch = asyncio.create_task(_watch(engine, container, patience))
     try:
         async with (
-            asyncio.timeout(_ANSWER_SEC),
+            patience,
             engine.docker.containers.container(container).attach(stdin=True, stdout=True) as stream,
         ):
             await stream.write_in(b"\n")
@@ -63,8 +66,20 @@ async def _asked(engine: Engine, container: str, choose: Callable[[_Users], User
     except (TimeoutError, DockerError, aiohttp.ClientError, OSError, AssertionError, EngineError) as error:
         await _refuse_no_shell(engine, container, hangs=asked and isinstance(error, TimeoutError))
         return None
+    finally:
+        watch.cancel()
     await _refuse_no_shell(engine, container, hangs=False, when=not done)
     return (users, user) if done == b"0" else None
+
+
+async def _watch(engine: Engine, container: str, patience: asyncio.Timeout) -> None:
+    """End the waiting for what has ended: an engine keeps the line to it open."""
+    with suppress(SandboxError):
+        while True:
+            await asyncio.sleep(_LOOK_EVERY_SEC)
+            if not (await engine.ask("GET", f"containers/{container}/json"))["State"]["Running"]:
+                patience.reschedule(asyncio.get_running_loop().time())
+                return
 
 
 async def _refuse_no_shell(engine: Engine, container: str, *, hangs: bool, when: bool = True) -> None:
