@@ -228,3 +228,26 @@ def test_without_an_image_a_task_is_refused_by_its_field(containers: Cli) -> Non
     containers.write("r.toml", RUN_SET.format(trials=1, at_once=2, other="n", command="true"))
     told = containers("run", "r.toml", "--dry-run")
     assert "names no image and has no Dockerfile" in told.stdout + told.stderr
+
+
+def test_a_pipe_where_users_were_is_the_agents_and_keeps_no_run(containers: Cli) -> None:
+    task(containers, "one", "live")
+    config = Path(containers.folder) / "tasks/one/task.toml"
+    config.write_text(config.read_text().replace('user = "agent"', 'user = "root"'))
+    containers.write("tasks/one/tests/test.sh", TEST.replace("agent from", "root from"))
+    command = "rm /etc/passwd; mkfifo /etc/passwd"
+    containers.write("r.toml", RUN_SET.format(trials=1, at_once=2, other="pipe", command=command))
+    began = time.monotonic()
+    containers("run", "r.toml")
+    assert outcomes(containers) == {(0, "passed"): 1, (1, "failed"): 1}
+    assert time.monotonic() - began < 60
+
+
+def test_an_image_without_a_shell_is_the_tasks_at_once(containers: Cli) -> None:
+    task(containers, "one")
+    containers.write("tasks/one/environment/Dockerfile", "FROM scratch\nCOPY Dockerfile /\n")
+    containers.write("r.toml", RUN_SET.format(trials=1, at_once=2, other="none", command="true"))
+    began = time.monotonic()
+    containers("run", "r.toml", code=3)
+    assert outcomes(containers) == {(0, "task_invalid"): 1, (1, "task_invalid"): 1}
+    assert time.monotonic() - began < 25

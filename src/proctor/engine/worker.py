@@ -26,6 +26,7 @@ from proctor.engine.settling import Settler
 from proctor.headroom import HeldBack, Node
 from proctor.queue import service as queue
 from proctor.queue import workers
+from proctor.sandboxes.errors import ExecChannelError
 
 __all__ = ["Worker", "WorkerSettings", "recover"]
 
@@ -42,6 +43,9 @@ HELD_BACK_SEC: float = 2.0
 REAP_BEATS: int = 8
 """Heartbeats, two leases long, between looks for sandboxes of the dead: a dead worker may have been seen first by one
 of another backend, which can't remove what that one left."""
+
+REAP_SEC: float = 60.0
+"""As long sandboxes of the dead may keep a worker."""
 
 _log = structlog.get_logger(__name__)
 
@@ -272,7 +276,10 @@ class Worker:
         """From the heart: have the loop remove dead workers' sandboxes, and wait no longer than a lease allows."""
         assert self._loop is not None
         reaped = asyncio.run_coroutine_threadsafe(self._reap_sandboxes(), self._loop)
-        reaped.result(timeout=self._settings.heartbeat_sec)
+        try:
+            reaped.result(timeout=self._settings.heartbeat_sec)
+        except (TimeoutError, ExecChannelError):  # it goes on; what it can't remove must not keep leases
+            _log.warning("sandboxes.reap_is_slow")
 
     def _abandon(self, token: int) -> None:
         """The lease was lost while the attempt ran: it is somebody else's now."""
@@ -297,15 +304,20 @@ class Worker:
     async def _reap(self) -> None:
         """Sandboxes of dead workers go before their cells may run again."""
         dead = await asyncio.to_thread(self._database.as_scheduler, workers.dead_local_workers)
-        await self._reap_sandboxes()
+        try:
+            await self._reap_sandboxes()
+        except (TimeoutError, ExecChannelError) as error:  # of what can't be removed the engine will have to be rid
+            _log.warning("sandboxes.reap_gave_up", error=str(error) or "it took too long")
         await asyncio.to_thread(recover, self._database, dead)
 
     async def _reap_sandboxes(self) -> None:
+        """Raises ``TimeoutError`` where that takes too long: one sandbox must not hold all work up."""
 
         async def never(_labels: object) -> bool:
             return False
 
-        count = await self._parts.backend.reap(never)
+        async with asyncio.timeout(REAP_SEC):
+            count = await self._parts.backend.reap(never)
         if count:
             _log.info("sandboxes.reaped", count=count)
 

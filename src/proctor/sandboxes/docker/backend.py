@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
+from itertools import groupby
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO, Any, TypeVar
@@ -20,11 +21,11 @@ from uuid import uuid4
 from proctor.sandboxes.docker import images
 from proctor.sandboxes.docker.ceilings import ceilings, promised
 from proctor.sandboxes.docker.credentials import Credentials
-from proctor.sandboxes.docker.engine import Engine, EngineError, EngineMissing, connect, connected
+from proctor.sandboxes.docker.engine import SLOW_SEC, Engine, EngineError, EngineMissing, connect, connected
 from proctor.sandboxes.docker.fetching import Fetching
 from proctor.sandboxes.docker.furnishing import furnish
 from proctor.sandboxes.docker.labels import OURS, written
-from proctor.sandboxes.docker.leftovers import leftovers
+from proctor.sandboxes.docker.leftovers import all_removed, leftovers
 from proctor.sandboxes.docker.networks import ContainerNetwork, Ways, engine_network
 from proctor.sandboxes.docker.old_images import KEPT
 from proctor.sandboxes.docker.removing import remove
@@ -206,10 +207,12 @@ class DockerBackend:
             folders = [*_FOLDERS, *_way_to(workdir)]
             body = {**self._body(known, spec, labels, relay), "Entrypoint": ["/bin/sh", "-c", KEEP, "sh", *folders]}
             body["HostConfig"]["NetworkMode"] = await engine_network(engine, spec.reach)
-            made = (await engine.ask("POST", "containers/create", cell.joined(body, spec.place), name=name))["Id"]
+            made = (
+                await engine.ask("POST", "containers/create", cell.joined(body, spec.place), within=SLOW_SEC, name=name)
+            )["Id"]
             await cell.enter(made, spec.place)
             network = ContainerNetwork(engine, made, spec, self._ways(engine))
-            await engine.ask("POST", f"containers/{made}/start")
+            await engine.ask("POST", f"containers/{made}/start", within=SLOW_SEC)
             await network.started()
             users, user = await furnish(engine, made, folders, lambda *accounts: _chosen(spec.user, known, *accounts))
             container = Container(id=made, name=name, user=user, users=users, workdir=workdir, relay=relay, beside=cell)
@@ -274,11 +277,12 @@ class DockerBackend:
         """Remove what's expiry passed or whose owner is dead and not live, and old images; returns how many things."""
         async with connected() as engine:
             found = [one async for one in leftovers(engine, self._mark, is_live, self._images_kept)]
-            for known in [self._open[name] for name in {one.cell for one in found} if name in self._open]:
-                await known.destroy()
-            for one in found:
-                await one.remove(engine, one.id)
-        return len(found)
+            held = [self._open[name] for name in {one.cell for one in found} if name in self._open]
+            await all_removed(known.destroy() for known in held)
+            count = 0
+            for _, group in groupby(found, key=lambda one: one.remove):
+                count += await all_removed(one.remove(engine, one.id) for one in group)
+        return count
 
 
 def mark_of(folder: Path) -> str:

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
-from proctor.sandboxes.docker.engine import Engine
+from proctor.sandboxes.docker.engine import Engine, EngineError
+from proctor.sandboxes.docker.leavings import is_of_its_users
 from proctor.sandboxes.errors import ExecChannelError
 from proctor.sandboxes.interfaces import ExecRequest
 from proctor.sandboxes.output import Kept
 
-__all__ = ["Command"]
+__all__ = ["SIGNALLED", "Command", "code_of"]
+
+SIGNALLED = 128
+"""An engine tells the end by signal n as exit code 128 + n, as shells do: the one can't be told from the other."""
+_NOT_STARTED = 126
 
 
 class Command:
@@ -33,7 +39,16 @@ class Command:
         """The exit code, when everything it said has been taken. Raises ``EngineError``, ``ExecChannelError``."""
         made = await self._engine.ask("POST", f"containers/{self._container}/exec", self._body)
         await self._talk(str(made["Id"]))
-        return await self._code(str(made["Id"]))
+        code = await self._code(str(made["Id"]))
+        if code == _NOT_STARTED and self._head is not None and not self.session.is_set():
+            self._refuse(self.stdout.end())
+        return code
+
+    def _refuse(self, said: bytes) -> None:
+        """An engine that can't tell who a command is to run as says so where its output would be."""
+        error = EngineError(500, said.decode(errors="replace").strip()[:500])
+        if is_of_its_users(error):
+            raise error
 
     async def _talk(self, exec_id: str) -> None:
         import aiohttp
@@ -90,3 +105,10 @@ class Command:
             if not found["Running"] and found["ExitCode"] is not None:
                 return int(found["ExitCode"])
         raise ExecChannelError("the engine closed a command's output and says that it runs")
+
+
+def code_of(reading: asyncio.Task[int]) -> int:
+    """How a command ended that we killed; what went with its container has no end of its own."""
+    if reading.done() and not reading.cancelled() and reading.exception() is None:
+        return reading.result()
+    return SIGNALLED + signal.SIGKILL

@@ -7,6 +7,7 @@ since most commands need no engine.
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -18,10 +19,14 @@ if TYPE_CHECKING:
     import aiohttp
     from aiodocker import Docker
 
-__all__ = ["Engine", "EngineError", "EngineMissing", "connect", "connected"]
+__all__ = ["SLOW_SEC", "Engine", "EngineError", "EngineMissing", "EngineSilent", "connect", "connected"]
 
 _EXTRA = "Install Proctor with it: pip install -e '.[docker]' in its folder."
 _PIECE = 1 << 18
+_ANSWER_SEC: float = 60.0
+"""As long an engine may take for a short answer."""
+SLOW_SEC: float = 300.0
+"""And for one that it has to walk through, make or remove files for."""
 _REMEDY = "Start Docker or Podman, let this user reach its socket, or name another with DOCKER_HOST."
 
 
@@ -34,6 +39,10 @@ class EngineError(SandboxError):
     def __init__(self, status: int, words: str) -> None:
         super().__init__(f"{words} ({status})")
         self.status, self.words = status, words
+
+
+class EngineSilent(ExecChannelError):
+    """The engine took a question and gave no answer to it in time."""
 
 
 class EngineMissing(SandboxStartError):
@@ -73,9 +82,13 @@ class Engine:
         *,
         data: str | IO[bytes] | None = None,
         headers: Mapping[str, str] | None = None,
+        within: float | None = None,
         **params: object,
     ) -> AsyncIterator[aiohttp.ClientResponse]:
-        """A request; ``data`` is JSON or a tar. Raises ``EngineError`` and ``ExecChannelError``."""
+        """A request; ``data`` is JSON or a tar. Raises ``EngineError`` and ``ExecChannelError``.
+
+        ``within``: seconds until all of it has to be there, else ``EngineSilent``; ``None``: whoever asks sees to it.
+        """
         import aiohttp
 
         url = f"{self._docker.docker_host}/{self._docker.api_version}/{to}"
@@ -83,7 +96,7 @@ class Engine:
         body = data if data is None or isinstance(data, str) else _pieces(data)
         kind = {"Content-Type": "application/json" if isinstance(data, str) else "application/x-tar"}
         said = {**(kind if data is not None else {}), **(headers or {})}
-        timeout = aiohttp.ClientTimeout(total=None, sock_connect=10)
+        timeout = aiohttp.ClientTimeout(total=within, sock_connect=10)
         try:
             async with self._docker.session.request(
                 method, url, params=query, data=body, headers=said, timeout=timeout
@@ -91,15 +104,35 @@ class Engine:
                 if response.status >= 400:
                     raise EngineError(response.status, _words(await response.read()))
                 yield response
+        except TimeoutError as error:
+            if within is None:
+                raise
+            raise EngineSilent(f"the container engine does not answer: {method} {to}, {within:.0f} s") from error
         except aiohttp.ClientError as error:
             raise ExecChannelError(f"the container engine broke off: {error}") from error
 
-    async def ask(self, method: str, to: str, body: Mapping[str, Any] | None = None, **params: object) -> Any:
-        """A request and its JSON answer, ``None`` where there is none."""
+    async def ask(
+        self,
+        method: str,
+        to: str,
+        body: Mapping[str, Any] | None = None,
+        *,
+        within: float | None = _ANSWER_SEC,
+        **params: object,
+    ) -> Any:
+        """A request and its JSON answer, ``None`` where there is none. Raises as ``send`` does."""
         data = None if body is None else json.dumps(body)
-        async with self.send(method, to, data=data, headers=None, **params) as response:
+        async with self.send(method, to, data=data, headers=None, within=within, **params) as response:
             answer = await response.read()
         return json.loads(answer) if answer.strip() else None
+
+    async def answers(self, within: float) -> bool:
+        """Whether it answers at all."""
+        try:
+            async with self.send("HEAD", "_ping", within=within):
+                return True
+        except SandboxError:
+            return False
 
 
 async def connect() -> Engine:
@@ -113,7 +146,8 @@ async def connect() -> Engine:
     except (ValueError, AssertionError) as error:  # the library asserts that it found one
         raise EngineMissing(str(error) or "No container engine was found.") from error
     try:
-        is_podman = await _agreed(docker)
+        async with asyncio.timeout(_ANSWER_SEC):
+            is_podman = await _agreed(docker)
     except (aiodocker.DockerError, OSError) as error:
         await docker.close()
         raise EngineMissing(str(error)) from error

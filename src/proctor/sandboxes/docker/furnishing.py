@@ -9,18 +9,23 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from proctor.sandboxes.docker.engine import Engine, EngineError
 from proctor.sandboxes.docker.tars import folders_tar
 from proctor.sandboxes.docker.transfers import ETC_BYTES, Files, etc_file
 from proctor.sandboxes.docker.users import User, read_groups, read_users
+from proctor.sandboxes.errors import SandboxError, UnsupportedByBackend
 
 __all__ = ["furnish"]
 
 _ANSWER_SEC = 30.0
 _END = b"\n:\n"
 """What follows the users, and then the groups: no line of either looks like it."""
+_LOOK_EVERY_SEC: float = 1.0
+_BY_OTHERS: frozenset[int] = frozenset({137, 143})
+"""Killed or told to stop, by the kernel or the engine."""
 _Users = Mapping[str, User]
 _Choose = Callable[[_Users, Mapping[str, int]], User]
 """From an image's users and groups, who its commands run as."""
@@ -46,21 +51,50 @@ async def _asked(engine: Engine, container: str, choose: _Choose) -> tuple[_User
     import aiohttp
     from aiodocker import DockerError
 
+    asked, patience = False, asyncio.timeout(_ANSWER_SEC)
+    watch = asyncio.create_task(_watch(engine, container, patience))
     try:
         async with (
-            asyncio.timeout(_ANSWER_SEC),
+            patience,
             engine.docker.containers.container(container).attach(stdin=True, stdout=True) as stream,
         ):
             await stream.write_in(b"\n")
+            asked = True
             passwd, rest = await _until(stream, _END, b"\n")
             group, _ = await _until(stream, _END, b"\n" + rest)
             users = read_users(passwd)
             user = choose(users, read_groups(group))
             await stream.write_in(f"{user.uid}:{user.gid}\n".encode())
             done, _ = await _until(stream, b"\n")
-    except (TimeoutError, DockerError, aiohttp.ClientError, OSError, AssertionError, EngineError):
+    except (TimeoutError, DockerError, aiohttp.ClientError, OSError, AssertionError, EngineError) as error:
+        await _refuse_no_shell(engine, container, hangs=asked and isinstance(error, TimeoutError))
         return None
+    finally:
+        watch.cancel()
+    await _refuse_no_shell(engine, container, hangs=False, when=not done)
     return (users, user) if done == b"0" else None
+
+
+async def _watch(engine: Engine, container: str, patience: asyncio.Timeout) -> None:
+    """End the waiting for what has ended: an engine keeps the line to it open."""
+    with suppress(SandboxError):
+        while True:
+            await asyncio.sleep(_LOOK_EVERY_SEC)
+            if not (await engine.ask("GET", f"containers/{container}/json"))["State"]["Running"]:
+                patience.reschedule(asyncio.get_running_loop().time())
+                return
+
+
+async def _refuse_no_shell(engine: Engine, container: str, *, hangs: bool, when: bool = True) -> None:
+    """Raise ``UnsupportedByBackend`` where the first process has ended by itself, or was asked and says nothing."""
+    if not when:
+        return
+    state = (await engine.ask("GET", f"containers/{container}/json"))["State"]
+    ended = not state["Running"] and not state.get("OOMKilled") and state["ExitCode"] not in _BY_OTHERS
+    if ended:
+        raise UnsupportedByBackend(f"its /bin/sh is missing or ends at once ({state['ExitCode']})", where="image")
+    if hangs and state["Running"]:
+        raise UnsupportedByBackend(f"its /bin/sh does not answer within {_ANSWER_SEC:.0f} s", where="image")
 
 
 async def _until(stream: Any, end: bytes, text: bytes = b"") -> tuple[bytes, bytes]:

@@ -150,7 +150,7 @@ async def _build(
     held = {"memory": _BUILD_BYTES, "memswap": _BUILD_BYTES}
     options = {"t": tag, "labels": own, "dockerfile": source.dockerfile, "rm": True, "forcerm": True, **held}
     try:
-        async with engine.send("POST", "build", data=context, headers=headers, **options) as answer:
+        async with engine.send("POST", "build", data=context, headers=headers, within=None, **options) as answer:
             async for line in answer.content:
                 told = json.loads(line)
                 words.append(str(told.get("stream", "")).strip())

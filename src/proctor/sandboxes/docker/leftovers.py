@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
+
+import structlog
 
 from proctor.sandboxes.docker.engine import Engine
 from proctor.sandboxes.docker.labels import CELL, OURS, labels_of
 from proctor.sandboxes.docker.old_images import old_images
 from proctor.sandboxes.docker.removing import remove, remove_image, remove_network, remove_volume
+from proctor.sandboxes.errors import SandboxError
 from proctor.sandboxes.interfaces import Labels
 from proctor.sandboxes.owners import owner_is_dead
 
-__all__ = ["Leftover", "leftovers"]
+__all__ = ["Leftover", "all_removed", "leftovers"]
+
+_REMOVE_SEC: float = 20.0
+"""An engine goes on removing what nobody waits for any more."""
+_AT_ONCE: int = 8
+_log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,7 +57,24 @@ async def leftovers(
         yield Leftover(id=image, cell="", remove=remove_image)
 
 
-async def _ours(engine: Engine, mark: str, path: str, **params: object) -> Any:
+async def all_removed(removals: Iterable[Awaitable[None]]) -> int:
+    """How many ended well and in time: one that does not keeps no other from its end."""
+    turns = asyncio.Semaphore(_AT_ONCE)
+    return sum(await asyncio.gather(*(_removed(removal, turns) for removal in removals)))
+
+
+async def _removed(removal: Awaitable[None], turns: asyncio.Semaphore) -> bool:
+    async with turns:
+        try:
+            async with asyncio.timeout(_REMOVE_SEC):
+                await removal
+        except (SandboxError, TimeoutError) as error:
+            _log.warning("sandboxes.not_removed", error=str(error) or "it took too long")
+            return False
+    return True
+
+
+async def _ours(engine: Engine, mark: str, path: str, **params: bool) -> Any:
     return await engine.ask("GET", path, None, filters=json.dumps({"label": [f"{OURS}={mark}"]}), **params)
 
 

@@ -13,7 +13,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from proctor.sandboxes.docker.engine import Engine, EngineError
+from proctor.sandboxes.docker.engine import SLOW_SEC, Engine, EngineError
 from proctor.sandboxes.files.trees import tree_use
 from proctor.sandboxes.files.unlinked import unlinked_bytes
 
@@ -43,7 +43,7 @@ async def disk_use(engine: Engine, container: str, pids: Sequence[int]) -> DiskU
         walked = DiskUse(await _told(engine, {one["Name"] for one in volumes}))
     changed = await asyncio.to_thread(_walk, engine, _upper(found), ())
     if changed is None:
-        found = await engine.ask("GET", f"containers/{container}/json", size=True)
+        found = await engine.ask("GET", f"containers/{container}/json", within=SLOW_SEC, size=True)
         changed = DiskUse(int(found.get("SizeRw") or 0))
     return DiskUse(changed.bytes + walked.bytes, changed.too_deep or walked.too_deep)
 
@@ -79,7 +79,7 @@ async def _told(engine: Engine, names: set[str]) -> int:
     """What the engine says of volumes: it walks all that it has for that, one question at a time."""
     for left in reversed(range(_TRIES)):
         try:
-            answer = await engine.ask("GET", "system/df", None, type="volume")
+            answer = await engine.ask("GET", "system/df", None, within=SLOW_SEC, type="volume")
             break
         except EngineError as error:
             if "already running" not in error.words or not left:

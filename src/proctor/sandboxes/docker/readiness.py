@@ -70,7 +70,9 @@ class Started:
         return await self._failed(f"was not ready within {seconds:.0f} s", ServiceFault.UNHEALTHY)
 
     async def _completes(self) -> None:
-        answer = await self._engine.ask("POST", f"containers/{self._container}/wait", condition="not-running")
+        answer = await self._engine.ask(
+            "POST", f"containers/{self._container}/wait", within=None, condition="not-running"
+        )
         if answer["StatusCode"] != 0:
             raise await self._ended(", and others wait for its success")
 

@@ -12,14 +12,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from proctor.sandboxes.docker.commands import Command
+from proctor.sandboxes.docker.commands import SIGNALLED, Command, code_of
 from proctor.sandboxes.docker.defaults import DEFAULTS
-from proctor.sandboxes.docker.engine import Engine, EngineError
+from proctor.sandboxes.docker.engine import SLOW_SEC, Engine, EngineError, EngineSilent
 from proctor.sandboxes.docker.final_states import FinalState
+from proctor.sandboxes.docker.leavings import is_of_its_users, is_wedged, refuse_odd_users
 from proctor.sandboxes.docker.memory import oom_kills, ran_out_of_memory
 from proctor.sandboxes.docker.meters import WALK_SHARE, DiskUse, disk_use
 from proctor.sandboxes.docker.networks import ContainerNetwork
-from proctor.sandboxes.docker.removing import remove
+from proctor.sandboxes.docker.removing import REMOVE_SEC, remove
 from proctor.sandboxes.docker.scripts import EMPTY, EXEC, KILL_SESSION
 from proctor.sandboxes.docker.transfers import Files
 from proctor.sandboxes.docker.users import User
@@ -46,11 +47,13 @@ from proctor.sandboxes.requests import only_itself, refuse_words
 
 __all__ = ["Beside", "Container", "DockerSandbox"]
 
-_SIGNALLED = 128
-"""An engine tells the end by signal n as exit code 128 + n, as shells do: the one can't be told from the other."""
 _KILL_SECONDS = 15.0
 _END_SECONDS = 5.0
 _STAYS_SECONDS = 0.5
+_START_SECONDS = 60.0
+"""Until a command's first line; then its engine is asked whether it still answers about this container."""
+_WEDGED_SECONDS = 5.0
+"""For the removal of a container that its engine does not answer about; then it is the reaper's."""
 _TICK = 0.3
 """Seconds between two looks at the disk at the least."""
 _GRACE = 10
@@ -116,7 +119,7 @@ class DockerSandbox:
         self._limit = (spec.limits.disk_mb or DEFAULTS.disk_mb or 0) * 1000**2
         self._ceiling = self._limit
         self._watch: asyncio.Task[None] | None = None
-        self._stopped = self._restarted = False
+        self._stopped = self._restarted = self._wedged = False
         self._life = asyncio.Lock()
         """Held while it is stopped or started, so that no command starts in between."""
         self._ending: asyncio.Task[None] | None = None
@@ -162,10 +165,11 @@ class DockerSandbox:
         user = self._user(request.user)
         command = Command(self._engine, self._container.id, request, self._body(request, user))
         try:
+            await self._refuse_odd_users()
             await self._be_running()
             return await self._run(command, request)
         except (EngineError, ExecChannelError) as error:
-            if self._container.runs_itself:
+            if self._container.runs_itself and not isinstance(error, EngineSilent):
                 await self._be_running()  # its program may have ended meanwhile: that is no trouble of the engine's
             await self._refuse_what_is_left(error)
             raise ExecChannelError(str(error), where=self.id) from error
@@ -195,7 +199,7 @@ class DockerSandbox:
         reading = asyncio.create_task(command.run())
         try:
             waits = [reading, asyncio.create_task(command.session.wait())]
-            done, _ = await asyncio.wait(waits, timeout=request.timeout_sec, return_when=asyncio.FIRST_COMPLETED)
+            await self._first_line(waits, request.timeout_sec)
             waits[1].cancel()
             if command.session_id is not None:
                 self._sessions.setdefault(request.session, set()).add(command.session_id)
@@ -204,7 +208,7 @@ class DockerSandbox:
             if not done:
                 self._running[number] = LimitKind.WALL
                 await self._end(reading, command.session_id)
-            code = _code(reading) if self._running[number] is LimitKind.WALL else reading.result()
+            code = code_of(reading) if self._running[number] is LimitKind.WALL else reading.result()
             return await self._result(command, code, self._running[number], start)
         except asyncio.CancelledError:
             with suppress(SandboxError):
@@ -215,6 +219,18 @@ class DockerSandbox:
             with suppress(asyncio.CancelledError, Exception):
                 await reading
             del self._running[number]
+
+    async def _first_line(self, waits: Sequence[asyncio.Task[Any]], timeout: float | None) -> None:
+        """Until a command speaks, ends or has no time left. Raises ``SandboxError`` where it does not even start."""
+        soon = _START_SECONDS if timeout is None else min(timeout, _START_SECONDS)
+        done, _ = await asyncio.wait(waits, timeout=soon, return_when=asyncio.FIRST_COMPLETED)
+        if done or soon == timeout:
+            return
+        await self._state()
+        if timeout is None:
+            kind = LeftBroken if self._number > 1 or self._spec.base is not None else ExecChannelError
+            raise kind(f"a command did not start within {soon:.0f} s", where=self.id)
+        await asyncio.wait(waits, timeout=timeout - soon, return_when=asyncio.FIRST_COMPLETED)
 
     async def _end(self, reading: asyncio.Task[int], session: int | None) -> None:
         """End a command whose time is over, believing nothing that was said from within: who was root there may have
@@ -229,7 +245,7 @@ class DockerSandbox:
             await asyncio.wait([reading], timeout=_END_SECONDS)
 
     async def _result(self, command: Command, code: int, limit: LimitKind | None, start: _Start) -> ExecResult:
-        number = code - _SIGNALLED if _SIGNALLED < code <= _SIGNALLED + signal.NSIG else None
+        number = code - SIGNALLED if SIGNALLED < code <= SIGNALLED + signal.NSIG else None
         if limit is not None:  # by our own hand, whatever the engine makes of a container that went with it
             number = int(signal.SIGKILL)
         oom = False
@@ -262,13 +278,21 @@ class DockerSandbox:
     async def kill_session(self, session: str) -> None:
         """Kill what is left of the execs of that session name. Returns when they are gone."""
         self._refuse_when_gone()
-        for kernel_session in self._sessions.pop(session, set()):
-            await self._kill(kernel_session)
+        try:
+            for kernel_session in self._sessions.pop(session, set()):
+                await self._kill(kernel_session)
+        except EngineSilent as error:
+            await self._refuse_what_is_left(error)
+            raise
 
     async def kill_all(self) -> None:
         """Kill every process. The container is stopped by its engine, and started again for the next command."""
         self._refuse_when_gone()
-        await self._stop()
+        try:
+            await self._stop()
+        except EngineSilent as error:
+            await self._refuse_what_is_left(error)
+            raise
 
     async def _kill(self, session: int | None) -> None:
         """From within; where that does not do, the engine ends the whole container."""
@@ -282,7 +306,9 @@ class DockerSandbox:
         cmd = ["/bin/sh", "-c", KILL_SESSION, "sh", str(session)]
         command = Command(self._engine, self._container.id, ExecRequest(argv=cmd), {**body, "Cmd": cmd}, told=False)
         try:
-            return await asyncio.wait_for(command.run(), _KILL_SECONDS) == 0
+            async with asyncio.timeout(_KILL_SECONDS):
+                await self._refuse_odd_users()
+                return await command.run() == 0
         except (TimeoutError, SandboxError):
             return False
 
@@ -305,12 +331,24 @@ class DockerSandbox:
                 raise ServiceStopped(f"it ended with exit code {state['ExitCode']}", where=self.id)
             if not state["Running"]:
                 self._restarted = self._number > 0
-                await self._engine.ask("POST", f"containers/{self._container.id}/start")
+                await self._engine.ask("POST", f"containers/{self._container.id}/start", within=SLOW_SEC)
                 await self._network.started()
             self._stopped = False
 
+    async def _refuse_odd_users(self) -> None:
+        """Raise ``LeftBroken`` for what would make the engine stumble, once an agent can have left it."""
+        if not self._container.runs_itself and (self._number > 0 or self._spec.base is not None):
+            await refuse_odd_users(self._files, self.id)
+
     async def _refuse_what_is_left(self, error: SandboxError) -> None:
-        """Raise ``LeftBroken`` where the container, started again after commands had run in it, does not stay up."""
+        """Raise ``LeftBroken`` where commands left a container that the engine is stuck with, whose users it can't
+        read, or that does not stay up when it is started again."""
+        if isinstance(error, EngineSilent):
+            self._wedged = await is_wedged(self._engine, self._container.id)
+        if self._wedged or is_of_its_users(error):
+            if self._number > 1 or self._wedged or self._spec.base is not None:
+                raise LeftBroken(str(error), where=self.id) from error
+            return
         if not self._restarted or (await self._state())["Running"]:
             return
         await self._be_running()
@@ -340,7 +378,9 @@ class DockerSandbox:
             await asyncio.wait([self._watch])
         try:
             await self._network.close()
-            await remove(self._engine, self._container.id)
+            with suppress(EngineSilent):  # then it is the reaper's
+                within = _WEDGED_SECONDS if self._wedged else REMOVE_SEC
+                await remove(self._engine, self._container.id, within)
         finally:
             await self._leave()
             self._on_destroyed(self.id)
@@ -453,10 +493,3 @@ class DockerSandbox:
 
 _OWN_PROCESSES = 2
 """The engine's init and the shell that waits."""
-
-
-def _code(reading: asyncio.Task[int]) -> int:
-    """How a command ended that we killed; what went with its container has no end of its own."""
-    if reading.done() and not reading.cancelled() and reading.exception() is None:
-        return reading.result()
-    return _SIGNALLED + signal.SIGKILL

@@ -17,7 +17,7 @@ from proctor.sandboxes.docker import images
 from proctor.sandboxes.docker.ceilings import ceilings, promised
 from proctor.sandboxes.docker.cell_networks import CellNetworks
 from proctor.sandboxes.docker.defaults import DEFAULTS
-from proctor.sandboxes.docker.engine import Engine, EngineError
+from proctor.sandboxes.docker.engine import SLOW_SEC, Engine, EngineError
 from proctor.sandboxes.docker.meters import WALK_SHARE
 from proctor.sandboxes.docker.networks import ContainerNetwork, Ways
 from proctor.sandboxes.docker.readiness import Started
@@ -155,7 +155,7 @@ class Cell:
         image = await images.find(self._engine, service.image)
         name = f"{self._name}-{service.place.name}"
         body = self.joined(self._body(service), service.place)
-        made = str((await self._engine.ask("POST", "containers/create", body, name=name))["Id"])
+        made = str((await self._engine.ask("POST", "containers/create", body, within=SLOW_SEC, name=name))["Id"])
         self._made.append(made)
         users, user = await self._accounts(made, image["Config"].get("User") or "")
         container = Container(
@@ -170,7 +170,7 @@ class Cell:
         sandbox = DockerSandbox(self._engine, container, spec, _STRENGTHS, self._network_of(made, spec), lambda _: None)
         await self.enter(made, service.place)
         try:
-            await self._engine.ask("POST", f"containers/{made}/start")
+            await self._engine.ask("POST", f"containers/{made}/start", within=SLOW_SEC)
         except EngineError as error:
             raise _not_started(service.place.name, error) from error
         return Started(self._engine, made, service, sandbox, image)

@@ -23,6 +23,7 @@ from proctor.sandboxes.interfaces import TransferLimits
 
 __all__ = ["ETC_BYTES", "Files", "etc_file"]
 
+_STAT_SEC: float = 60.0
 _SYMLINK, _FOLDER, _SPECIAL = 1 << 27, 1 << 31, (1 << 26) | (1 << 25) | (1 << 24) | (1 << 21) | (1 << 19)
 """Bits of Go's ``fs.FileMode``, in which an engine describes a path."""
 ETC_BYTES = 1 << 20
@@ -99,7 +100,8 @@ class Files:
 
     async def stat(self, path: str) -> Mapping[str, Any]:
         try:
-            async with self._engine.send("HEAD", f"containers/{self._container}/archive", path=path) as answer:
+            way = f"containers/{self._container}/archive"
+            async with self._engine.send("HEAD", way, within=_STAT_SEC, path=path) as answer:
                 return _described(answer.headers)
         except EngineError as error:
             raise _transfer_error(error, path) from error
