@@ -24,7 +24,7 @@ from tests.acceptance.test_imports import line, results
 from tests.acceptance.test_reclassify import policy
 from tests.acceptance.test_regrade import RUN_SET, task
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.server]
 
 
 @dataclass
@@ -305,11 +305,13 @@ LOCAL: dict[str, tuple[str, ...]] = {
 """Works here, whatever server is named."""
 OF_SERVERS: frozenset[str] = frozenset(
     {
-        *("up", "serve", "setup-link", "login", "logout", "whoami", "audit-log", "tenant create"),
+        *("up", "serve", "setup-link", "login", "logout", "whoami", "audit-log", "tenant create", "events"),
         *("user list", "user create", "user change", "key list", "key create", "key rotate", "key revoke"),
     }
 )
 """test_server.py has them."""
+OF_BACKUPS = {"backup create", "backup verify", "backup restore"}
+"""Of this machine's data folder alone; ``test_backup.py`` has them."""
 REFUSED: dict[str, tuple[str, ...]] = {"suite check": ("tasks",), "database upgrade": ()}
 """What can't be done on a server, or here without one's own database."""
 
@@ -340,4 +342,4 @@ def test_every_command_is_in_a_table() -> None:
     names = set()
     for name, command in get_command(app).commands.items():  # type: ignore[attr-defined]
         names |= {f"{name} {below}" for below in getattr(command, "commands", {})} or {name}
-    assert names == {*READING, *CHANGING, *ALSO, *LOCAL, *OF_SERVERS, *REFUSED}
+    assert names == {*READING, *CHANGING, *ALSO, *LOCAL, *OF_SERVERS, *OF_BACKUPS, *REFUSED}

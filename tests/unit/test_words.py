@@ -18,6 +18,7 @@ from proctor.cli.terminal import calm
 from proctor.engine.reading import Progress
 from proctor.kernel.words import counted
 from proctor.reports.formats import ago
+from proctor.sdk.client import Client
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
 
@@ -47,10 +48,13 @@ def test_the_progress_line_adds_up() -> None:
 
 
 @pytest.mark.parametrize(("newest", "named"), [(True, "nightly"), (False, "00000000-0000-0000-0000-000000000001")])
-def test_an_interrupted_run_says_what_to_type(capsys: pytest.CaptureFixture[str], newest: bool, named: str) -> None:
+def test_an_interrupted_run_says_what_to_type(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, newest: bool, named: str
+) -> None:
     run_set: Any = SimpleNamespace(name="nightly", id=UUID(int=1))
     other: Any = SimpleNamespace(name="nightly", id=UUID(int=2))
-    client: Any = SimpleNamespace(find=lambda _: run_set if newest else other)
+    monkeypatch.setattr(Client, "find", lambda *_: run_set if newest else other)
+    client = Client(cast("Any", None))
     with pytest.raises(typer.Exit) as caught, told_how_to_go_on(client, run_set):
         raise KeyboardInterrupt
     assert caught.value.exit_code == 130
