@@ -115,7 +115,7 @@ async def ask_for_ever(service: Service) -> None:
 async def test_a_service_that_fills_a_disk_is_killed(backend, image, monkeypatch, folder: str) -> None:
     monkeypatch.setattr(services, "DEFAULTS", replace(services.DEFAULTS, disk_mb=32))
     monkeypatch.setattr(services, "_LOOK_SEC", 0.2)
-    fill = ("sh", "-c", FILL.format(folder=folder))
+    fill = ("sh", "-c", f"sleep 2; {FILL.format(folder=folder)}")
     filler = ServiceSpec(place=Place(name="db", volumes=SHARED), image=image, command=fill, probe=Probe())
     quiet = ServiceSpec(place=Place(name="quiet"), image=image, command=("sleep", "60"), probe=Probe())
     box = await backend.create(SandboxSpec(labels=labels(), image=image, services=(filler, quiet)))
