@@ -72,7 +72,7 @@ test-docker: test-docker-sandboxes test-docker-runs ## The docker backend on a r
 
 DOCKER_SANDBOXES := tests/docker/test_contract.py tests/docker/test_images.py tests/docker/test_mirrors.py \
 	tests/docker/test_networks.py tests/docker/test_services.py tests/docker/test_disks.py \
-	tests/docker/test_old_images.py
+	tests/docker/test_old_images.py tests/docker/test_users.py tests/docker/test_leavings.py
 
 .PHONY: test-docker-sandboxes
 test-docker-sandboxes: $(VENV)/dev ## Of these: containers, images, networks, services
