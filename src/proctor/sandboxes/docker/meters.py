@@ -17,10 +17,13 @@ from proctor.sandboxes.docker.engine import SLOW_SEC, Engine, EngineError
 from proctor.sandboxes.files.trees import tree_use
 from proctor.sandboxes.files.unlinked import unlinked_bytes
 
-__all__ = ["WALK_SHARE", "DiskUse", "disk_use"]
+__all__ = ["LATEST_SEC", "WALK_SHARE", "DiskUse", "disk_use"]
 
 WALK_SHARE: float = 20.0
 """A large tree is walked for 5 % of the time at most: the next look is so many times as late as the last one took."""
+
+LATEST_SEC: float = 5.0
+"""And never later than this: who fills a disk makes the looks at it slow."""
 
 
 class DiskUse(NamedTuple):

@@ -18,7 +18,7 @@ from proctor.sandboxes.docker.engine import SLOW_SEC, Engine, EngineError, Engin
 from proctor.sandboxes.docker.final_states import FinalState
 from proctor.sandboxes.docker.leavings import is_of_its_users, is_wedged, refuse_odd_users
 from proctor.sandboxes.docker.memory import oom_kills, ran_out_of_memory
-from proctor.sandboxes.docker.meters import WALK_SHARE, DiskUse, disk_use
+from proctor.sandboxes.docker.meters import LATEST_SEC, WALK_SHARE, DiskUse, disk_use
 from proctor.sandboxes.docker.networks import ContainerNetwork
 from proctor.sandboxes.docker.removing import REMOVE_SEC, remove
 from proctor.sandboxes.docker.scripts import EMPTY, EXEC, KILL_SESSION
@@ -458,7 +458,8 @@ class DockerSandbox:
             if (await self._state())["Running"]:
                 raise error
             return []
-        return [int(row[0]) for row in answer["Processes"] or ()]
+        rows = (answer or {}).get("Processes") or ()  # an engine says nothing of one that is just ending
+        return [int(row[0]) for row in rows if row]
 
     async def _watch_disk(self) -> None:
         """No storage driver that is common limits a container's disk, so it is measured, and killed when it is over."""
@@ -470,7 +471,7 @@ class DockerSandbox:
             with suppress(SandboxError):
                 began = time.monotonic()
                 used = await self.measure()
-                pause = max(_TICK, (time.monotonic() - began) * WALK_SHARE)
+                pause = min(max(_TICK, (time.monotonic() - began) * WALK_SHARE), LATEST_SEC)
                 if stopped:  # it wrote on until it was, which is not the next command's doing
                     stopped, self._ceiling = False, max(self._ceiling, used.bytes) + self._limit // _GRACE
                 elif used.is_over(self._ceiling):
