@@ -20,7 +20,6 @@ import re
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -30,6 +29,7 @@ from uuid import UUID
 
 import psutil
 from sqlalchemy import text
+from tests.api.listening import relaying
 
 from benchmarks.timing import load_average
 from proctor.app import Server, open_server
@@ -40,7 +40,6 @@ from proctor.identity.permissions import ROLES, Role
 from proctor.identity.service import tenant_id
 from proctor.identity.setup import found_tenant
 from proctor.kernel.ids import new_id
-from proctor.serving.relay import Relay
 from proctor.settings import Settings
 
 CLIENTS: int = 2
@@ -87,7 +86,7 @@ def measure_outbox(server: Server, events: int) -> dict[str, Any]:
     """Rates a second, of all events."""
     tenant, database = tenant_id("outbox"), server.database
     bare = _rate(events, lambda: _insert_all(database, tenant, events))
-    with _relaying(server):
+    with relaying(server):
         backlog = _rate(events, lambda: _until_published(database))
         together = _rate(events, lambda: _insert_and_wait(database, tenant, events))
     bare_again = _rate(events, lambda: _insert_all(database, tenant, events))
@@ -125,18 +124,6 @@ def _rate(events: int, work: Callable[[], None]) -> float:
     began = time.monotonic()
     work()
     return events / (time.monotonic() - began)
-
-
-@contextmanager
-def _relaying(server: Server) -> Iterator[None]:
-    relay = Relay(server)
-    thread = threading.Thread(target=relay.run)
-    thread.start()
-    try:
-        yield
-    finally:
-        relay.stop()
-        thread.join()
 
 
 # --- connections ------------------------------------------------------------------------------------------------------

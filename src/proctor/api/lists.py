@@ -1,13 +1,7 @@
-"""Lists: pages with a cursor, and only the fields that were asked for.
-
-A cursor is the place of the last item, as the server wrote it. It is opaque and bound to nothing secret: a made-up one
-leads to another page of what its caller may see anyway, or is refused.
-"""
+"""Lists: pages with a cursor, and only the fields that were asked for."""
 
 from __future__ import annotations
 
-import base64
-import json
 from collections.abc import Callable, Sequence
 from typing import Annotated, Any, Generic, TypeVar
 
@@ -15,6 +9,7 @@ from fastapi import Query
 from pydantic import BaseModel, Field
 
 from proctor.kernel.errors import UsageError
+from proctor.sdk.cursors import CursorInvalid, place_of, written_cursor
 from proctor.sdk.documents import document
 
 __all__ = ["Chosen", "CursorInvalid", "Fields", "Limit", "Page", "PageCursor", "page_of", "place_of"]
@@ -28,13 +23,6 @@ LARGEST_PAGE: int = 1000
 Limit = Annotated[int, Query(ge=1, le=LARGEST_PAGE, description="Items of a page.")]
 PageCursor = Annotated[str | None, Query(max_length=500, description="`next` of the page before.")]
 Fields = Annotated[str | None, Query(max_length=500, description="Fields of each item, commas between; all without.")]
-
-
-class CursorInvalid(UsageError):
-    """The cursor is none of this list's."""
-
-    code = "cursor"
-    remedy = "Send `next` of the page before as it was, or no cursor for the first page."
 
 
 class FieldUnknown(UsageError):
@@ -59,27 +47,9 @@ def page_of(
 ) -> dict[str, Any]:
     """The page of ``items``, which are at most ``limit``. ``place``: what the next page begins after."""
     full = len(items) == limit
-    cursor = _written(place(items[-1])) if full and items else None
+    cursor = written_cursor(place(items[-1])) if full and items else None
     shown = items if fields is None else [_narrowed(document(item), fields) for item in items]
     return {"items": shown, "next": cursor}
-
-
-def place_of(cursor: str | None, *kinds: Callable[[Any], Any]) -> tuple[Any, ...] | None:
-    """Where a cursor stands, each part read by its kind; ``None`` at the beginning. Raises ``CursorInvalid``."""
-    if cursor is None:
-        return None
-    try:
-        parts = json.loads(base64.urlsafe_b64decode(cursor.encode() + b"=="))
-        if not isinstance(parts, list):
-            raise ValueError(cursor)
-        return tuple(kind(part) for kind, part in zip(kinds, parts, strict=True))
-    except (ValueError, TypeError, OverflowError, AttributeError) as error:
-        raise CursorInvalid(where="cursor") from error
-
-
-def _written(place: Sequence[object]) -> str:
-    text = json.dumps([part if isinstance(part, int) else str(part) for part in place], separators=(",", ":"))
-    return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
 
 
 def _narrowed(item: Any, fields: str) -> Any:

@@ -45,10 +45,10 @@ class Files:
 
     def write(self, opened: Client, board: Leaderboard) -> None:
         """Write them. Raises ``ReportUnwritable``."""
-        from proctor.sdk.outputs import append_step_summary, write_junit, write_markdown
+        from proctor.sdk.outputs import append_step_summary, write_html, write_junit, write_markdown
 
         if self.html is not None:
-            opened.write_html(str(board.run_set.id), self.html)
+            write_html(opened, str(board.run_set.id), self.html)
         if self.junit is not None:
             write_junit(board, opened.sides(str(board.run_set.id)), self.junit)
         if self.markdown is not None:

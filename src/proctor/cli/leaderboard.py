@@ -33,7 +33,9 @@ def leaderboard(
         board = opened.leaderboard(run_set)
         print_json(board) if as_json else show(*summary(board))
         if html is not None:
-            opened.write_html(str(board.run_set.id), html)
+            from proctor.sdk.outputs import write_html
+
+            write_html(opened, str(board.run_set.id), html)
 
 
 def history(

@@ -9,13 +9,9 @@ with Client.open() as client:
 
 from __future__ import annotations
 
-import difflib
-import re
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import UUID
@@ -25,19 +21,20 @@ from sqlalchemy import Connection
 from proctor.app import Platform, open_platform
 from proctor.engine import leaderboards, logs, reading
 from proctor.engine.breakers import Kind, Scope
-from proctor.engine.errors import NothingToCompare, SecretMissing, SeriesUnknown, SpecInvalid
-from proctor.engine.gates import GateResult, judge_gate
+from proctor.engine.errors import NothingToCompare, SecretMissing, SeriesUnknown
+from proctor.engine.gates import judge_gate
 from proctor.engine.numbers import Counts
 from proctor.engine.planning import RunSetRow
-from proctor.engine.resolving import Resolved, resolve, resolve_suite
+from proctor.engine.resolving import resolve, resolve_suite
 from proctor.engine.service import OnMoved, Opened, Rehearsal, Selection, task_digests
 from proctor.engine.spec import Gate, RunSetSpec, read_spec
 from proctor.headroom import too_large_words
-from proctor.kernel.errors import UsageError
 from proctor.kernel.paths import writing
 from proctor.objects.store import StoredObject
 from proctor.sandboxes.errors import SandboxError
-from proctor.sandboxes.interfaces import SandboxBackend, Snapshot
+from proctor.sandboxes.interfaces import Snapshot
+from proctor.sdk.answers import Leaderboard, NotBlocked, Prepared, StateMissing
+from proctor.sdk.naming import at_once, list_of, placed, position_of
 from proctor.sdk.requests import spec_of_tasks
 from proctor.settings import Settings, secret_values
 from proctor.suites.loading import load_suite, tasks_further_down
@@ -63,44 +60,6 @@ if TYPE_CHECKING:
 __all__ = ["Client", "Leaderboard", "Prepared"]
 
 T = TypeVar("T")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Prepared:
-    """A run-set file read and resolved, not started."""
-
-    spec: RunSetSpec
-    resolved: Resolved
-    backend: SandboxBackend
-    secrets: Mapping[str, str]
-    missing_secrets: tuple[str, ...]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Leaderboard:
-    """A run set's rows with what stands around them."""
-
-    run_set: RunSetRow
-    rows: tuple[leaderboards.LeaderboardRow, ...]
-    progress: reading.Progress
-    reused: int
-    oldest_reused: datetime | None
-    task_names: Mapping[str, str]
-    gate: GateResult
-
-
-class StateMissing(UsageError):
-    """No final state of this attempt was kept."""
-
-    code = "state-missing"
-    remedy = "`proctor attempt show` lists what was kept of it."
-
-
-class NotBlocked(UsageError):
-    """Nothing of this name is closed or paused."""
-
-    code = "not-blocked"
-    remedy = "`proctor status RUN_SET` tells what its cells wait for: a provider, registry or node, and its name."
 
 
 _SCOPES: tuple[str, ...] = (Kind.PROVIDER, Kind.REGISTRY, Kind.NODE)
@@ -129,16 +88,16 @@ class Client:
     def prepare(self, file: Path, *, concurrency: int | None = None, fresh: bool = False) -> Prepared:
         """Read and resolve a run-set file. Raises what is wrong with it, naming the file and the field."""
         spec, spec_digest = read_spec(file)
-        with _placed(lambda field: f"{file}: {field}"):
-            return self._prepare(_at_once(spec, concurrency), spec_digest, file.resolve().parent, fresh=fresh)
+        with placed(lambda field: f"{file}: {field}"):
+            return self._prepare(at_once(spec, concurrency), spec_digest, file.resolve().parent, fresh=fresh)
 
     def prepare_tasks(
         self, tasks: str, agents: Sequence[str], *, trials: int, concurrency: int | None = None, fresh: bool = False
     ) -> Prepared:
         """A run set without a file: agents that need no settings over a folder or suite."""
         spec, spec_digest = spec_of_tasks(tasks, agents, trials=trials)
-        with _placed(lambda field: "TASKS" if field == "suite" else "--agent"):
-            return self._prepare(_at_once(spec, concurrency), spec_digest, Path.cwd(), fresh=fresh)
+        with placed(lambda field: "TASKS" if field == "suite" else "--agent"):
+            return self._prepare(at_once(spec, concurrency), spec_digest, Path.cwd(), fresh=fresh)
 
     def _prepare(self, spec: RunSetSpec, spec_digest: str, base: Path, *, fresh: bool) -> Prepared:
         backend = self._platform.backend(spec.execution.sandbox)
@@ -286,15 +245,6 @@ class Client:
             gate=judge_gate(gate, rows, partner),
         )
 
-    def write_html(self, reference: str | None, path: Path) -> None:
-        """Write a run set's report as one self-contained HTML file. Raises ``PathUnusable``."""
-        from proctor.reports.html import MATRIX_CELLS, render_html
-
-        board = self.leaderboard(reference)
-        _, page, profiles, tasks = self.cells(reference, limit=MATRIX_CELLS)
-        with writing(path):
-            path.write_text(render_html(board, page.cells, profiles, tasks), encoding="utf-8")
-
     def task_names(self, suite_id: str) -> dict[str, str]:
         """Task names by content digest."""
         return {task.content_digest: task.name for task in self._tasks(suite_id)}
@@ -323,7 +273,7 @@ class Client:
                 tenant,
                 row,
                 outcome_class=outcome,
-                profile=_position(profiles, profile),
+                profile=position_of(profiles, profile),
                 tasks=task_digests(tasks, task) if task else None,
                 after=after,
                 limit=limit,
@@ -375,7 +325,7 @@ class Client:
         rows = self._read(lambda connection: reading.history(connection, tenant, series))
         known = [] if rows else self._read(lambda connection: reading.series_names(connection, tenant))
         if not rows and series not in known:
-            raise SeriesUnknown(f"There is no series {series!r}; {_list_of(known, series)}.")
+            raise SeriesUnknown(f"There is no series {series!r}; {list_of(known, series)}.")
         return rows
 
     def profiles(self, reference: str | None) -> list[Mapping[str, Any]]:
@@ -542,47 +492,5 @@ class Client:
         return self._platform.suites.aliases(self._platform.tenant)
 
 
-@contextmanager
-def _placed(place: Callable[[str], str]) -> Iterator[None]:
-    """An error that names a field of the run set names it as the caller wrote it."""
-    try:
-        yield
-    except UsageError as error:
-        if error.where is not None and _FIELD.match(error.where):
-            error.where = place(error.where)
-        raise
-
-
-_FIELD = re.compile(r"suite\b|execution\.sandbox\b|profiles\[")
-
-
-def _at_once(spec: RunSetSpec, concurrency: int | None) -> RunSetSpec:
-    """The spec with another concurrency: it is routing, so its digest stays."""
-    if concurrency is None:
-        return spec
-    return spec.model_copy(update={"execution": spec.execution.model_copy(update={"concurrency": concurrency})})
-
-
 def _stored(artifact: Mapping[str, Any]) -> StoredObject:
     return StoredObject(key=artifact["key"], sha256=artifact["sha256"], size=artifact["size"])
-
-
-def _list_of(known: Sequence[str], wanted: str) -> str:
-    if not known:
-        return "there is none yet"
-    near = difflib.get_close_matches(wanted, known, n=_SHOWN)
-    more = "" if len(known) <= _SHOWN else f" and {len(known) - _SHOWN} more"
-    return f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(sorted(known)[:_SHOWN])}{more}"
-
-
-_SHOWN: int = 10
-"""Names listed in an error: enough to find one's own, not a page of them."""
-
-
-def _position(profiles: Mapping[int, str], name: str | None) -> int | None:
-    if name is None:
-        return None
-    for position, known in profiles.items():
-        if known == name:
-            return position
-    raise SpecInvalid(f"There is no profile {name!r}; there are {', '.join(profiles.values())}.", where="--profile")

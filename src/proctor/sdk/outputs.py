@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from proctor.kernel.errors import UsageError
+from proctor.kernel.paths import writing
 from proctor.settings import step_summary
 
 if TYPE_CHECKING:
     from proctor.engine.pairs import Side
-    from proctor.sdk.client import Leaderboard
+    from proctor.sdk.client import Client, Leaderboard
 
-__all__ = ["ReportUnwritable", "append_step_summary", "check_writable", "write_junit", "write_markdown"]
+__all__ = ["ReportUnwritable", "append_step_summary", "check_writable", "write_html", "write_junit", "write_markdown"]
 
 
 class ReportUnwritable(UsageError):
@@ -33,6 +34,16 @@ def check_writable(path: Path) -> None:
             path.unlink()
     except OSError as error:
         raise ReportUnwritable(f"It can't be written: {error.strerror}.", where=str(path)) from error
+
+
+def write_html(client: Client, reference: str | None, path: Path) -> None:
+    """Write a run set's report as one self-contained HTML file. Raises ``PathUnusable``."""
+    from proctor.reports.html import MATRIX_CELLS, render_html
+
+    board = client.leaderboard(reference)
+    _, page, profiles, tasks = client.cells(reference, limit=MATRIX_CELLS)
+    with writing(path):
+        path.write_text(render_html(board, page.cells, profiles, tasks), encoding="utf-8")
 
 
 def write_junit(board: Leaderboard, sides: Sequence[Side], path: Path) -> None:

@@ -12,11 +12,10 @@ from proctor.engine.planning import RunSetRow
 from proctor.engine.quotas import refuse_over_budget
 from proctor.engine.resolving import resolve
 from proctor.engine.spec import RunSetSpec, check_spec
-from proctor.kernel.canonical import Json
-from proctor.sdk.client import Prepared
+from proctor.sdk.answers import Prepared
 from proctor.sdk.requests import RunRequest
 
-__all__ = ["Submitted", "prepare", "spec_json", "submit"]
+__all__ = ["Submitted", "prepare", "submit"]
 
 _NO_FOLDER = Path("/nonexistent")
 """Where relative paths begin: a server reads no file that a caller names."""
@@ -79,9 +78,3 @@ def _refuse_files(spec: RunSetSpec, sandbox: str) -> None:
             raise SpecInvalid(what, where=f"spec.profiles[{number}].script", remedy="Use agent = 'command'.")
     if spec.secrets.names:
         raise SecretMissing(f"The server keeps no secret {spec.secrets.names[0]!r}.", where="spec.secrets.names")
-
-
-def spec_json(spec: RunSetSpec) -> Mapping[str, Json]:
-    """A spec as it is sent."""
-    document: Mapping[str, Json] = spec.model_dump(mode="json", exclude_defaults=True)
-    return document

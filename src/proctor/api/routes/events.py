@@ -11,8 +11,9 @@ from typing import Annotated, Any
 
 import structlog
 from fastapi import APIRouter, Header, Query, Request, Response
-from fastapi.responses import JSONResponse, StreamingResponse
+from fastapi.responses import StreamingResponse
 
+from proctor.api.answers import answered
 from proctor.api.asking import Asked, key_of, needs
 from proctor.api.lists import DEFAULT_PAGE, Limit, Page
 from proctor.api.live import BEGINNING, HEARTBEAT_SEC, Live, Standing, id_of, live_of, place_of_id
@@ -94,7 +95,7 @@ async def list_events(request: Request, asked: _Reads, after: After = None, limi
         lambda c: outbox.published_of(c, asked.tenant, place, limit),
     )
     items = [document for document in map(shown, found) if document is not None]
-    return JSONResponse({"items": items, "next": str(found[-1].id) if len(found) == limit else None})
+    return answered({"items": items, "next": str(found[-1].id) if len(found) == limit else None})
 
 
 async def _beginning(first: str, rest: AsyncIterator[str]) -> AsyncIterator[str]:

@@ -21,7 +21,6 @@ from proctor.identity.audit_log import Action
 from proctor.identity.permissions import Permission
 from proctor.kernel.canonical import Json
 from proctor.sdk.client import Leaderboard
-from proctor.sdk.documents import document
 from proctor.sdk.previews import DryRun, dry_run
 from proctor.sdk.requests import RunRequest
 from proctor.sdk.submissions import Submitted, prepare, submit
@@ -183,8 +182,8 @@ def list_sides(asked: _Reads, run_set: RunSetReference) -> Response:
 
 
 def _side(side: Side) -> Any:
-    plain = {name: document(getattr(side, name)) for name in SideDocument.model_fields if name != "tasks"}
-    return {**plain, "tasks": [[list(key), document(cells)] for key, cells in side.tasks.items()]}
+    plain = {name: getattr(side, name) for name in SideDocument.model_fields if name != "tasks"}
+    return {**plain, "tasks": [[key, cells] for key, cells in side.tasks.items()]}
 
 
 @router.get("/run-sets/{run_set}/cells", response_model=CellsOfRunSet)
@@ -205,7 +204,7 @@ def list_cells(
     )
     told = page_of(page.cells, limit=limit, place=_place, fields=fields)
     names = {cell.content_digest: tasks[cell.content_digest] for cell in page.cells}
-    return answered({"run_set": document(row), **told, "profiles": document(profiles), "tasks": names})
+    return answered({"run_set": row, **told, "profiles": profiles, "tasks": names})
 
 
 def _place(cell: CellRow) -> list[object]:

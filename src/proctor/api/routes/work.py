@@ -10,9 +10,9 @@ from uuid import UUID
 
 import anyio.to_thread
 from fastapi import APIRouter, Query, Request, Response
-from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
+from proctor.api.answers import answered
 from proctor.api.asking import Asked, needs
 from proctor.api.idempotency import Repeatable
 from proctor.api.middleware import TooLarge
@@ -25,7 +25,6 @@ from proctor.kernel.ids import new_id
 from proctor.objects.store import StoredObject
 from proctor.operations import service as operations
 from proctor.operations.service import NewOperation, Operation
-from proctor.sdk.documents import document
 from proctor.sdk.work import (
     UPLOAD_BYTES,
     AuditWork,
@@ -132,13 +131,13 @@ def create_export(asked: _Exports, run_set: RunSetReference, body: ExportWanted)
 def show_regrade_plan(asked: _Reads, run_set: RunSetReference, body: RegradeWanted) -> Response:
     """Which attempts a regrade would grade; nothing is graded."""
     plan = plan_regrade(asked.platform, _regrade(asked, run_set, body))
-    return JSONResponse(
+    return answered(
         {
-            "run_set": document(plan.run_set),
+            "run_set": plan.run_set,
             "suite_id": plan.suite_id,
             "cells": [_candidates(cell) for cell in plan.regrade.cells],
             "decided": plan.regrade.decided,
-            "passed_over": document(plan.regrade.passed_over),
+            "passed_over": plan.regrade.passed_over,
         }
     )
 
@@ -227,7 +226,7 @@ def _regrade(asked: Asked, run_set: str, body: RegradeWanted) -> RegradeWork:
 
 def _candidates(cell: Sequence[Candidate]) -> list[Any]:
     names = ("cell", "profile", "trial", "attempt", "before")
-    return [{**{name: document(getattr(one, name)) for name in names}, "task": one.task.name} for one in cell]
+    return [{**{name: getattr(one, name) for name in names}, "task": one.task.name} for one in cell]
 
 
 def _accepted(asked: Asked, kind: WorkKind, work: Work, identity: UUID | None = None) -> Response:
@@ -241,4 +240,4 @@ def _accepted(asked: Asked, kind: WorkKind, work: Work, identity: UUID | None = 
         request_id=asked.request_id,
     )
     made = asked.server.database.as_tenant(asked.tenant, lambda c: operations.create(c, asked.tenant, new))
-    return JSONResponse(document(made), 202, {"Location": f"/api/v1/operations/{made.id}"})
+    return answered(made, 202, {"Location": f"/api/v1/operations/{made.id}"})

@@ -24,7 +24,8 @@ from proctor.engine.service import OnMoved, Selection
 from proctor.engine.spec import Gate, RunSetSpec, read_spec, spec_document
 from proctor.kernel.paths import writing
 from proctor.sandboxes.interfaces import Snapshot
-from proctor.sdk.client import Leaderboard, StateMissing
+from proctor.sdk.answers import Leaderboard, StateMissing
+from proctor.sdk.cursors import written_cursor
 from proctor.sdk.previews import DryRun
 from proctor.sdk.remote.answers import part, read, run_set_path
 from proctor.sdk.remote.errors import NotOnServer, ServerRefused
@@ -101,15 +102,6 @@ class RemoteClient:
         body = {"gate": None if gate is None else gate.model_dump(mode="json"), "must_compare": must_compare}
         return read(Leaderboard, self.transport.post(path, body))
 
-    def write_html(self, reference: str | None, path: Path) -> None:
-        """Write a run set's report as one self-contained HTML file. Raises ``PathUnusable``."""
-        from proctor.reports.html import MATRIX_CELLS, render_html
-
-        board = self.leaderboard(reference)
-        _, page, profiles, tasks = self.cells(reference, limit=MATRIX_CELLS)
-        with writing(path):
-            path.write_text(render_html(board, page.cells, profiles, tasks), encoding="utf-8")
-
     def task_names(self, suite_id: str) -> dict[str, str]:
         """Task names by content digest."""
         return {task.content_digest: task.name for task in self.suite(suite_id).tasks}
@@ -127,7 +119,7 @@ class RemoteClient:
         """A page of cells with the names of their profiles (by position) and tasks (by digest)."""
         asked = {"outcome": outcome, "profile": profile, "task": task}
         cells: list[CellRow] = []
-        cursor = None if after is None else _cursor(after)
+        cursor = None if after is None else written_cursor(after)
         while True:
             size = min(_LARGEST_PAGE, limit - len(cells))
             found = self.transport.get(f"{run_set_path(reference)}/cells", **asked, limit=size, cursor=cursor)
@@ -439,11 +431,3 @@ def _dated(row: Mapping[str, Any]) -> dict[str, Any]:
         name: datetime.fromisoformat(value) if name.endswith("_at") and isinstance(value, str) else value
         for name, value in row.items()
     }
-
-
-def _cursor(place: Sequence[object]) -> str:
-    import base64
-    import json
-
-    text = json.dumps([part if isinstance(part, int) else str(part) for part in place], separators=(",", ":"))
-    return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
