@@ -13,7 +13,11 @@ from sqlalchemy import text
 from proctor.api import create_app
 from proctor.api.middleware import Limits, RateLimiter
 from proctor.app import Server
+from proctor.sdk.client import Client
+from proctor.sdk.remote.client import RemoteClient
 from tests.api.conftest import Asker, Tenant
+from tests.api.test_isolation import RUN_SET
+from tests.bench import Bench, write_tasks
 
 BOB = {"name": "bob@example.org", "role": "viewer"}
 
@@ -194,3 +198,15 @@ def test_what_is_not_json_is_told(acme: Tenant) -> None:
         response = acme.http.post("/api/v1/users", content=body, headers=said)
         assert response.status_code in (400, 422), body[:20]
         assert response.headers["content-type"] == "application/problem+json"
+
+
+def test_the_client_over_a_server_pages_as_the_one_in_this_process(acme: Tenant, server: Server, bench: Bench) -> None:
+    own = Bench(database=server.database, tenant=acme.id, objects=bench.objects, folder=bench.folder, owner=bench.owner)
+    write_tasks(own.folder / "planted-suite", 1)
+    for number in range(3):
+        own.run(RUN_SET.replace("planted-run-set", f"run-{number}"))
+    here = Client(server.platform(acme.id))
+    with RemoteClient.open("", acme.owner_key, http=acme.http) as there:
+        assert [row.name for row in there.run_sets()] == ["run-2", "run-1", "run-0"]
+        newest = there.run_sets()[0].id
+        assert there.run_sets(before=newest) == here.run_sets(before=newest) == here.run_sets()[1:]

@@ -80,8 +80,9 @@ class RemoteClient:
     def run_sets(
         self, *, state: str | None = None, name: str | None = None, before: UUID | None = None, limit: int = 50
     ) -> list[RunSetRow]:
-        """The newest run sets first."""
-        found = self.transport.get("run-sets", state=state, name=name, limit=limit)
+        """The newest run sets first; ``before``: only those made before that one."""
+        cursor = None if before is None else written_cursor([before])
+        found = self.transport.get("run-sets", state=state, name=name, cursor=cursor, limit=limit)
         return read(list[RunSetRow], found["items"])
 
     def find(self, reference: str | None) -> RunSetRow:
