@@ -101,6 +101,9 @@ def test_users_keys_and_roles(cli: Cli, ada: Cli, server: str, tmp_path: Path) -
     ada("user", "change", "bob@example.org", "--role", "member")
     assert "[suite-unknown]" in bob("run", "team.toml", code=2, **as_bob).stderr
 
+    ada("key", "create", "twice")
+    ada("key", "rotate", "twice")
+    assert "Several keys fit 'twice': " in ada("key", "revoke", "twice", code=2).stderr
     fresh = ada("key", "rotate", "laptop", "--overlap-hours", "0").stdout.strip()
     assert "[unauthenticated]" in bob("whoami", code=2, **as_bob).stderr
     assert "member of acme" in bob("whoami", **{**as_bob, "PROCTOR_API_KEY": fresh}).stdout

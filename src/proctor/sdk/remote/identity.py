@@ -113,7 +113,8 @@ def _one(found: Sequence[_Named], reference: str, kind: str) -> _Named:
     hits = hits or [one for one in found if len(reference) >= 4 and str(one.id).startswith(reference)]
     if len(hits) == 1:
         return hits[0]
-    words = f"{len(hits)} {kind}s fit {reference!r}." if hits else f"There is no {kind} {reference!r}."
+    told = ", ".join(getattr(one, "prefix", str(one.id)) for one in hits)
+    words = f"Several {kind}s fit {reference!r}: {told}." if hits else f"There is no {kind} {reference!r}."
     raise ServerRefused(f"{kind}-unknown", words, where=None, remedy=f"`proctor {kind} list` names those there are.")
 
 
