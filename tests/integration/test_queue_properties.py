@@ -20,7 +20,6 @@ from hypothesis.stateful import (
     RuleBasedStateMachine,
     initialize,
     invariant,
-    precondition,
     rule,
     run_state_machine_as_test,
 )
@@ -68,7 +67,11 @@ class Worker:
 
 
 class QueueMachine(RuleBasedStateMachine):
-    """Two workers and a planner on one queue."""
+    """Two workers and a planner on one queue.
+
+    No rule has a precondition: which rows a claim takes among equal ones is PostgreSQL's own business, and what is
+    drawn next must not hang on it. A rule that has nothing to do does nothing.
+    """
 
     def __init__(self, engine: Engine) -> None:
         super().__init__()
@@ -383,11 +386,10 @@ class QueueMachine(RuleBasedStateMachine):
 
         self.act(number, work, leave_open=False)
 
-    @precondition(lambda self: self.model.dead_tokens)
     @rule(number=_worker, how=st.sampled_from(["complete", "back", "wait", "bury"]))
     def write_under_dead_tokens(self, number: int, how: str) -> None:
         """It changes nothing: the invariant compares every row."""
-        if not self.free(number):
+        if not self.model.dead_tokens or not self.free(number):
             return
         pairs = [(key, token) for _, key, token in self.model.dead_tokens]
 
@@ -419,7 +421,6 @@ class QueueMachine(RuleBasedStateMachine):
 
         self.act(number, work, leave_open)
 
-    @precondition(lambda self: any(worker.pending is not None for worker in self.workers))
     @rule(commit=st.sampled_from([True, True, False]))
     def end_open_transaction(self, commit: bool) -> None:
         for worker in self.workers:
