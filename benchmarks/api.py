@@ -40,6 +40,7 @@ from proctor.identity.audit_log import Actor
 from proctor.identity.permissions import Role
 from proctor.identity.principals import permitted
 from proctor.identity.setup import found_tenant
+from proctor.notifications import outbox
 from proctor.telemetry import configure_logs
 
 __all__ = ["measure"]
@@ -47,6 +48,8 @@ __all__ = ["measure"]
 WRITES: float = 0.2
 """A fifth of the requests changes something."""
 CALLERS: int = 8
+TASKS: int = 1000
+"""Of the suite: with ten profiles, a hundred trials of each where there are a million attempts."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +65,8 @@ class Ask:
 def measure(attempts: int, rate: float, seconds: float, idle: float) -> dict[str, Any]:
     """Milliseconds of each kind, and what an idle server takes."""
     with fresh_platform() as (platform, folder):
-        finished(platform, folder, attempts)
+        finished(platform, folder, attempts, TASKS)
+        _publish(platform)
         asks = _asks(platform)
         keys = _keys(platform)
         with _server(platform.settings.home) as (url, process):
@@ -73,6 +77,12 @@ def measure(attempts: int, rate: float, seconds: float, idle: float) -> dict[str
     reads = [one for ask in asks[0] for one in seen[ask.name]]
     writes = [one for ask in asks[1] for one in seen[ask.name]]
     return {"reads": _percentiles(reads), "writes": _percentiles(writes), "kinds": kinds, "idle": quiet}
+
+
+def _publish(platform: Platform) -> None:
+    """Every event of the attempts: a server has done it as they ended."""
+    while platform.database.as_scheduler(lambda c: outbox.publish(c, limit=10_000)):
+        pass
 
 
 def _asks(platform: Platform) -> tuple[list[Ask], list[Ask]]:

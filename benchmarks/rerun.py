@@ -93,11 +93,12 @@ def _told(lines: Iterable[str], started: float, until_told: list[float]) -> Iter
 # --- a finished run set -----------------------------------------------------------------------------------------------
 
 
-def finished(platform: Platform, folder: Path, cells: int) -> Path:
-    write_tasks(folder / "suite", TASKS)
+def finished(platform: Platform, folder: Path, cells: int, tasks: int = TASKS) -> Path:
+    """The file of a run set whose cells are all decided."""
+    write_tasks(folder / "suite", tasks)
     profiles = "".join(PROFILE.format(number=number) for number in range(PROFILES))
     file = folder / "finished.toml"
-    file.write_text(HEAD.format(trials=cells // (TASKS * PROFILES)) + profiles)
+    file.write_text(HEAD.format(trials=cells // (tasks * PROFILES)) + profiles)
     one = Selection(limit=1)
     run_set = platform.engine.open(_resolved(platform, file), on_moved=OnMoved.ASK, fresh=False, selection=one).run_set
     _work(platform, run_set.id)

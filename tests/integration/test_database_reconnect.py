@@ -107,6 +107,7 @@ def test_an_interrupt_while_a_connection_is_looked_at_stays_an_interrupt(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
+        patch.setattr(engines, "RESTED_SEC", 0.0)
         patch.setattr(psycopg.Cursor, "execute", interrupted)
         with pytest.raises(KeyboardInterrupt):
             database.as_tenant(tenant, lambda c: c.execute(text("SELECT 1")))

@@ -10,6 +10,7 @@ import anyio.to_thread
 from fastapi import APIRouter, FastAPI
 
 from proctor.api import problems
+from proctor.api.counting import Counted
 from proctor.api.etags import ETags
 from proctor.api.live import Live
 from proctor.api.metrics import Metrics
@@ -34,6 +35,7 @@ from proctor.api.routes import (
 )
 from proctor.app import Server
 from proctor.database.engine import POOL_OVERFLOW, POOL_SIZE
+from proctor.identity.known import KnownPrincipals
 
 __all__ = ["PREFIX", "ROUTERS", "create_app"]
 
@@ -71,6 +73,7 @@ def create_app(server: Server, limits: Limits | None = None) -> FastAPI:
         lifespan=_lifespan,
     )
     app.state.server, app.state.metrics, app.state.live = server, Metrics(server), Live(server)
+    app.state.counted, app.state.principals = Counted(), KnownPrincipals(server.database, server.secret)
     problems.install(app)
     for prefix, router in ROUTERS:
         app.include_router(router, prefix=prefix, responses=problems.PROBLEMS)

@@ -9,18 +9,20 @@ A WebSocket's key may come with its first message, so that its route declares wi
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 from uuid import UUID
 
+import anyio.to_thread
 from fastapi import Depends, Request
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from starlette.requests import HTTPConnection
 
+from proctor.api.counting import Counted
 from proctor.app import Platform, Server
 from proctor.identity import audit_log
 from proctor.identity.audit_log import Action, Actor
-from proctor.identity.authentication import authenticate
 from proctor.identity.errors import Unauthenticated
+from proctor.identity.known import KnownPrincipals
 from proctor.identity.permissions import Permission
 from proctor.identity.principals import Principal
 from proctor.kernel.canonical import Json
@@ -36,8 +38,19 @@ class Asked:
     """One request of somebody who may make it."""
 
     principal: Principal
-    server: Server
     request_id: str
+    state: Any
+    """What the app's requests share."""
+
+    @property
+    def server(self) -> Server:
+        """The platform for all tenants."""
+        return cast("Server", self.state.server)
+
+    @property
+    def counted(self) -> Counted:
+        """What took long to count."""
+        return cast("Counted", self.state.counted)
 
     @property
     def tenant(self) -> UUID:
@@ -59,6 +72,10 @@ class Asked:
         """Who the audit log says did it."""
         return Actor(user=self.principal.user, key=self.principal.key, request_id=self.request_id)
 
+    def forget_principals(self) -> None:
+        """Keys or users of the tenant are others now."""
+        self.state.principals.forget(self.tenant)
+
     def note(self, action: Action, target: str, **detail: Json) -> None:
         """Write down in the tenant's audit log what was done."""
         self.server.database.as_tenant(
@@ -72,11 +89,13 @@ class _Check:
     def __init__(self, permission: Permission) -> None:
         self.permission = permission
 
-    def __call__(self, request: Request, _: Annotated[HTTPAuthorizationCredentials | None, Depends(_BEARER)]) -> Asked:
+    async def __call__(
+        self, request: Request, _: Annotated[HTTPAuthorizationCredentials | None, Depends(_BEARER)]
+    ) -> Asked:
         """Raises ``Unauthenticated``, ``Forbidden``."""
-        principal = principal_of(request)
+        principal = await principal_of(request)
         principal.require(self.permission)
-        return Asked(principal=principal, server=server_of(request), request_id=request.state.request_id)
+        return Asked(principal=principal, request_id=request.state.request_id, state=request.app.state)
 
 
 def needs(permission: Permission) -> Any:
@@ -111,13 +130,13 @@ def server_of(request: HTTPConnection) -> Server:
     return server
 
 
-def principal_of(request: HTTPConnection) -> Principal:
-    """Whose key the request came with, looked up once. Raises ``Unauthenticated``."""
-    known = getattr(request.state, "principal", None)
-    if isinstance(known, Principal):
-        return known
-    server = server_of(request)
-    principal = authenticate(server.database, server.secret, key_of(request))
+async def principal_of(request: HTTPConnection) -> Principal:
+    """Whose key the request came with. Raises ``Unauthenticated``."""
+    principals, key = request.app.state.principals, key_of(request)
+    assert isinstance(principals, KnownPrincipals)
+    principal = principals.known(key)
+    if principal is None:
+        principal = await anyio.to_thread.run_sync(principals.look, key)
     request.state.principal = principal
     return principal
 

@@ -92,7 +92,7 @@ async def _place_of(request: Request, key: str) -> _Place:
     """Raises ``KeyMalformed``, ``Unauthenticated``."""
     if _KEY.fullmatch(key) is None:
         raise KeyMalformed(where="Idempotency-Key")
-    principal = await anyio.to_thread.run_sync(principal_of, request)
+    principal = await principal_of(request)
     head = f"{request.method} {request.url.path}?{request.url.query}\0".encode()
     return _Place(
         tenant=principal.tenant,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TypeVar
@@ -12,7 +13,9 @@ import structlog
 from psycopg import errors
 from sqlalchemy import Connection, Engine, create_engine, event, text
 from sqlalchemy.engine import URL
-from sqlalchemy.exc import DBAPIError, OperationalError
+from sqlalchemy.engine.interfaces import DBAPIConnection
+from sqlalchemy.exc import DBAPIError, DisconnectionError, OperationalError
+from sqlalchemy.pool import ConnectionPoolEntry, PoolProxiedConnection
 
 from proctor.database.errors import DatabaseFull, DatabaseUnavailable, UnsafeRole
 from proctor.kernel.errors import ProctorError
@@ -21,6 +24,8 @@ __all__ = ["Database"]
 
 RECYCLE_SEC: int = 180
 """A pooled connection's age; below the idle cut-offs of common TLS proxies and load balancers."""
+RESTED_SEC: float = 1.0
+"""A connection that nobody used for so long is tried before it is given out."""
 POOL_SIZE: int = 5
 POOL_OVERFLOW: int = 10
 """Ten more in a burst: a process with more than fifteen busy connections is doing work elsewhere's."""
@@ -142,7 +147,7 @@ def _telling() -> Iterator[None]:
     try:
         yield
     except DBAPIError as error:
-        if _interrupted(error):
+        if _interrupted(error.orig):
             raise KeyboardInterrupt from error
         refused = isinstance(error, OperationalError) and error.statement is None
         if error.connection_invalidated or refused or isinstance(error.orig, errors.AdminShutdown):
@@ -154,9 +159,9 @@ def _telling() -> Iterator[None]:
         raise DatabaseUnavailable(str(error).strip()) from error
 
 
-def _interrupted(error: DBAPIError) -> bool:
+def _interrupted(error: BaseException | None) -> bool:
     """Whether it only hides an interrupt: a ping that was interrupted fails again as its connection is put right."""
-    behind: BaseException | None = error.orig
+    behind = error
     while behind is not None and not isinstance(behind, KeyboardInterrupt):
         behind = behind.__context__
     return behind is not None
@@ -168,7 +173,6 @@ def _engine(url: URL) -> Engine:
         pool_size=POOL_SIZE,
         max_overflow=POOL_OVERFLOW,
         pool_recycle=RECYCLE_SEC,
-        pool_pre_ping=True,
         hide_parameters=True,  # what is written is users' own, and an error of ours goes into the log
         connect_args={
             "connect_timeout": 10,
@@ -176,6 +180,7 @@ def _engine(url: URL) -> Engine:
             f" -c idle_in_transaction_session_timeout={IDLE_IN_TRANSACTION_MS} -c timezone=UTC",
         },
     )
+    _ping_rested(engine)
     checked = False
 
     @event.listens_for(engine, "engine_connect")
@@ -194,3 +199,23 @@ def _engine(url: URL) -> Engine:
         checked = True  # only now: a connection that broke on the way has not been looked at
 
     return engine
+
+
+def _ping_rested(engine: Engine) -> None:
+    """Try a connection before it is given out, unless it worked a moment ago: a ping costs as much as a query."""
+
+    @event.listens_for(engine, "checkin")
+    def rest(_connection: DBAPIConnection | None, record: ConnectionPoolEntry) -> None:
+        record.info["rested_at"] = time.monotonic()
+
+    @event.listens_for(engine, "checkout")
+    def wake(connection: DBAPIConnection, record: ConnectionPoolEntry, _proxy: PoolProxiedConnection) -> None:
+        rested_at = record.info.get("rested_at")
+        if rested_at is None or time.monotonic() - rested_at < RESTED_SEC:
+            return
+        try:
+            engine.dialect.do_ping(connection)
+        except errors.Error as error:
+            if _interrupted(error):
+                raise KeyboardInterrupt from error
+            raise DisconnectionError(str(error)) from error

@@ -264,6 +264,7 @@ result = Table(
     _when("decided_at"),
     _refers(["tenant_id", "cell_id"], "cell", ["tenant_id", "id"]),
     _refers(["tenant_id", "attempt_id"], "attempt", ["tenant_id", "id"]),
+    Index("ix_result_class", "tenant_id", "policy_version", "class", "cell_id"),
 )
 
 leaderboard_entry = Table(

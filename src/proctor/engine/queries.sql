@@ -237,6 +237,10 @@ FROM proctor.run_set_profile p
 JOIN proctor.configuration c ON c.tenant_id = p.tenant_id AND c.hash = p.configuration
 WHERE p.tenant_id = :tenant AND p.run_set_id = :run_set ORDER BY p.position;
 
+-- name: profile_names
+SELECT position, name FROM proctor.run_set_profile
+WHERE tenant_id = :tenant AND run_set_id = :run_set ORDER BY position;
+
 -- name: read_widely
 -- For statements over all of a run set's cells: hashes of a million rows in memory, on two processors.
 SELECT set_config('work_mem', '256MB', true), set_config('max_parallel_workers_per_gather', '2', true);
@@ -438,7 +442,7 @@ ORDER BY a.progressed_at, a.id LIMIT :limit;
 
 -- name: clocks
 -- Waiting and working apart: how long a run set's cells were ready before their attempts began, and how long these ran.
-SELECT coalesce(sum(waited_sec), 0) AS waited_sec,
+SELECT now() AS counted_at, coalesce(sum(waited_sec), 0) AS waited_sec,
        coalesce(extract(epoch FROM sum(coalesce(ended_at, now()) - started_at)), 0)::float AS worked_sec
 FROM proctor.attempt WHERE tenant_id = :tenant AND run_set_id = :run_set;
 

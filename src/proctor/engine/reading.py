@@ -96,6 +96,8 @@ class RunSetStatus:
     run_set: RunSetRow
     progress: Progress
     clocks: Clocks
+    counted_at: datetime
+    """When progress and clocks were counted: a server counts a large run set's not for each who asks."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -232,8 +234,10 @@ def queue_left(connection: Connection, tenant: UUID, run_set_id: UUID) -> int:
 
 def status(connection: Connection, tenant: UUID, row: RunSetRow) -> RunSetStatus:
     """A run set with its progress and its clocks."""
-    clocks = _run(connection, "clocks", tenant=tenant, run_set=row.id).one()
-    return RunSetStatus(run_set=row, progress=progress(connection, tenant, row), clocks=Clocks(**dict(clocks._mapping)))
+    clocks = dict(_run(connection, "clocks", tenant=tenant, run_set=row.id).one()._mapping)
+    counted_at = clocks.pop("counted_at")
+    counts = progress(connection, tenant, row)
+    return RunSetStatus(run_set=row, progress=counts, clocks=Clocks(**clocks), counted_at=counted_at)
 
 
 def cells(
@@ -352,6 +356,12 @@ def profiles_of(connection: Connection, tenant: UUID, run_set_id: UUID) -> list[
     """A run set's profiles with their configuration documents."""
     rows = _run(connection, "run_set_context", tenant=tenant, run_set=run_set_id)
     return [dict(row._mapping) for row in rows]
+
+
+def profile_names(connection: Connection, tenant: UUID, run_set_id: UUID) -> dict[int, str]:
+    """The names of a run set's profiles by their position."""
+    rows = _run(connection, "profile_names", tenant=tenant, run_set=run_set_id)
+    return {row.position: row.name for row in rows}
 
 
 def reused(connection: Connection, tenant: UUID, row: RunSetRow) -> tuple[int, datetime | None]:

@@ -39,7 +39,7 @@ from proctor.sdk.requests import spec_of_tasks
 from proctor.settings import Settings, secret_values
 from proctor.suites.loading import load_suite, tasks_further_down
 from proctor.suites.references import check_label
-from proctor.suites.service import Alias, StoredTask, SuiteDetail, SuiteRow
+from proctor.suites.service import Alias, SuiteDetail, SuiteRow, names_of
 from proctor.telemetry import configure_logs
 
 if TYPE_CHECKING:
@@ -214,8 +214,8 @@ class Client:
 
     def status(self, reference: str | None) -> reading.RunSetStatus:
         """A run set's progress and what its cells wait for."""
-        row = self.find(reference)
-        return self._read(lambda connection: reading.status(connection, self._platform.tenant, row))
+        tenant = self._platform.tenant
+        return self._read(lambda c: reading.status(c, tenant, reading.find_run_set(c, tenant, reference)))
 
     def leaderboard(
         self, reference: str | None, *, gate: Gate | None = None, must_compare: bool = False
@@ -247,10 +247,8 @@ class Client:
 
     def task_names(self, suite_id: str) -> dict[str, str]:
         """Task names by content digest."""
-        return {task.content_digest: task.name for task in self._tasks(suite_id)}
-
-    def _tasks(self, suite_id: str) -> list[StoredTask]:
-        return self._platform.suites.tasks(self._platform.tenant, suite_id)
+        tenant = self._platform.tenant
+        return {one.content_digest: one.name for one in self._read(lambda c: names_of(c, tenant, suite_id))}
 
     def cells(
         self,
@@ -262,24 +260,26 @@ class Client:
         after: tuple[int, str, int, UUID] | None = None,
         limit: int = 200,
     ) -> tuple[RunSetRow, reading.CellPage, Mapping[int, str], Mapping[str, str]]:
-        """A page of cells with the names of their profiles (by position) and tasks (by digest)."""
+        """A page of cells with the names of the profiles (by position) and of its tasks (by digest)."""
         tenant = self._platform.tenant
-        row = self.find(reference)
-        tasks = self._tasks(row.suite_id)
-        profiles = {p["position"]: p["name"] for p in self.profiles(str(row.id))}
-        page = self._read(
-            lambda connection: reading.cells(
-                connection,
+
+        def work(c: Connection) -> tuple[RunSetRow, reading.CellPage, Mapping[int, str], Mapping[str, str]]:
+            row = reading.find_run_set(c, tenant, reference)
+            profiles = reading.profile_names(c, tenant, row.id)
+            page = reading.cells(
+                c,
                 tenant,
                 row,
                 outcome_class=outcome,
                 profile=position_of(profiles, profile),
-                tasks=task_digests(tasks, task) if task else None,
+                tasks=task_digests(names_of(c, tenant, row.suite_id), task) if task else None,
                 after=after,
                 limit=limit,
             )
-        )
-        return row, page, profiles, {one.content_digest: one.name for one in tasks}
+            names = names_of(c, tenant, row.suite_id, {cell.content_digest for cell in page.cells})
+            return row, page, profiles, {one.content_digest: one.name for one in names}
+
+        return self._read(work)
 
     def running(self, row: RunSetRow) -> list[Mapping[str, Any]]:
         """Attempts of a run set that run now."""
@@ -294,8 +294,7 @@ class Client:
     def attempt(self, reference: str) -> reading.AttemptDetail:
         """An attempt by the beginning of its id, or a cell's last one."""
         tenant = self._platform.tenant
-        identity = self._read(lambda connection: reading.find_attempt(connection, tenant, reference))
-        return self._read(lambda connection: reading.attempt_detail(connection, tenant, identity))
+        return self._read(lambda c: reading.attempt_detail(c, tenant, reading.find_attempt(c, tenant, reference)))
 
     def artifact(self, detail: reading.AttemptDetail, artifact: Mapping[str, Any]) -> bytes:
         """An attempt's artifact, as its detail names it. Raises ``ObjectMissing``, ``ObjectDamaged``."""
@@ -330,8 +329,8 @@ class Client:
 
     def profiles(self, reference: str | None) -> list[Mapping[str, Any]]:
         """A run set's profiles with their configuration documents."""
-        tenant, row = self._platform.tenant, self.find(reference)
-        return self._read(lambda connection: reading.profiles_of(connection, tenant, row.id))
+        tenant = self._platform.tenant
+        return self._read(lambda c: reading.profiles_of(c, tenant, reading.find_run_set(c, tenant, reference).id))
 
     def mean_seconds(self, configurations: Sequence[str]) -> float | None:
         """How long an attempt of these configurations took on average, over a sample; ``None`` before the first."""
@@ -467,7 +466,9 @@ class Client:
 
         service = CertificateService(self._platform.database, self._platform.tenant)
         try:
-            ground = ground_for(self._platform.backend("local"), self._tasks(suite_id))
+            ground = ground_for(
+                self._platform.backend("local"), self._platform.suites.tasks(self._platform.tenant, suite_id)
+            )
         except SandboxError:
             return {}
         return {one.content_digest: one for one in service.standings(suite_id, ground)}

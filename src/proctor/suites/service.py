@@ -27,7 +27,7 @@ from proctor.suites.models import suite, suite_task, task
 from proctor.suites.references import check_label, is_prefix, unknown_suite
 from proctor.suites.tasks import Task, TaskProblem
 
-__all__ = ["Alias", "StoredTask", "SuiteDetail", "SuiteRow", "SuiteService", "tasks_of"]
+__all__ = ["Alias", "StoredTask", "SuiteDetail", "SuiteRow", "SuiteService", "TaskName", "names_of", "tasks_of"]
 
 _TASK: TypeAdapter[Task] = TypeAdapter(Task)
 _PROBLEMS: TypeAdapter[tuple[TaskProblem, ...]] = TypeAdapter(tuple[TaskProblem, ...])
@@ -45,6 +45,14 @@ class StoredTask:
     verifier_digest: str
     task: Task | None
     problems: tuple[TaskProblem, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class TaskName:
+    """A task of a suite by name: what a page of cells is read with."""
+
+    name: str
+    content_digest: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -332,6 +340,16 @@ def _suite_row(row: Row[tuple[str, int, str, datetime, int]], names: Mapping[str
 def tasks_of(connection: Connection, tenant: UUID, suite_id: str) -> list[StoredTask]:
     """The tasks of a suite by its full id, in order, in the caller's transaction; none of one that is not there."""
     return [_stored_task(row) for row in connection.execute(_task_rows(tenant, suite_id))]
+
+
+def names_of(
+    connection: Connection, tenant: UUID, suite_id: str, digests: Iterable[str] | None = None
+) -> list[TaskName]:
+    """The names of a suite's tasks by its full id, in order; ``digests``: of those only. The tasks are not read."""
+    rows = _task_rows(tenant, suite_id).with_only_columns(task.c.name, task.c.content_digest)
+    if digests is not None:
+        rows = rows.where(suite_task.c.content_digest.in_(list(digests)))
+    return [TaskName(name=name, content_digest=digest) for name, digest in connection.execute(rows)]
 
 
 def _stored_task(row: Row[tuple[object, ...]]) -> StoredTask:

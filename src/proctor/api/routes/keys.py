@@ -91,7 +91,9 @@ def rotate_key(asked: Annotated[Asked, needs(Permission.SELF)], key: UUID, body:
             connection, asked.tenant, asked.actor, key, secret=asked.server.secret, overlap=overlap
         )
 
-    return asked.server.database.as_tenant(asked.tenant, work)
+    made = asked.server.database.as_tenant(asked.tenant, work)
+    asked.forget_principals()
+    return made
 
 
 @router.delete("/keys/{key}")
@@ -102,7 +104,9 @@ def revoke_key(asked: Annotated[Asked, needs(Permission.SELF)], key: UUID) -> Ap
         _refuse_others(connection, asked, key)
         return api_keys.revoke_key(connection, asked.tenant, asked.actor, key)
 
-    return asked.server.database.as_tenant(asked.tenant, work)
+    ended = asked.server.database.as_tenant(asked.tenant, work)
+    asked.forget_principals()
+    return ended
 
 
 def _keeps_users(asked: Asked) -> bool:

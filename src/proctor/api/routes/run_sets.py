@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated, Any
 from uuid import UUID
 
 from fastapi import APIRouter, Path, Query, Response
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
+from sqlalchemy import Connection
 
 from proctor.api.answers import answered
 from proctor.api.asking import Asked, needs
 from proctor.api.idempotency import Repeatable
 from proctor.api.lists import DEFAULT_PAGE, Chosen, Fields, Limit, Page, PageCursor, page_of, place_of
+from proctor.engine import reading
 from proctor.engine.pairs import Comparison, Side, TaskCells, TaskKey
 from proctor.engine.planning import RunSetRow
 from proctor.engine.quotas import refuse_over_budget
@@ -20,6 +23,7 @@ from proctor.engine.spec import Gate
 from proctor.identity.audit_log import Action
 from proctor.identity.permissions import Permission
 from proctor.kernel.canonical import Json
+from proctor.notifications import outbox
 from proctor.sdk.client import Leaderboard
 from proctor.sdk.previews import DryRun, dry_run
 from proctor.sdk.requests import RunRequest
@@ -158,8 +162,15 @@ def _request(body: RunSetCreation) -> RunRequest:
 
 @router.get("/run-sets/{run_set}")
 def show_run_set(asked: _Reads, run_set: RunSetReference) -> RunSetStatus:
-    """One run set: its progress and what its cells wait for."""
-    return asked.client.status(named(run_set))
+    """One run set: its progress and what its cells wait for, a large one's as counted a short while ago."""
+
+    def work(connection: Connection) -> tuple[RunSetRow, outbox.Newest | None]:
+        row = reading.find_run_set(connection, asked.tenant, named(run_set))
+        return row, outbox.newest_of(connection, asked.tenant)
+
+    row, newest = asked.server.database.as_tenant(asked.tenant, work)
+    counted = asked.counted.of((row.id, row.state), newest, lambda: asked.client.status(str(row.id)))
+    return replace(counted, run_set=row)
 
 
 @router.get("/run-sets/{run_set}/leaderboard", response_model=Leaderboard)
@@ -203,8 +214,7 @@ def list_cells(
         named(run_set), outcome=outcome, profile=profile, task=task, after=after, limit=limit
     )
     told = page_of(page.cells, limit=limit, place=_place, fields=fields)
-    names = {cell.content_digest: tasks[cell.content_digest] for cell in page.cells}
-    return answered({"run_set": row, **told, "profiles": profiles, "tasks": names})
+    return answered({"run_set": row, **told, "profiles": profiles, "tasks": tasks})
 
 
 def _place(cell: CellRow) -> list[object]:

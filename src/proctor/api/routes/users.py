@@ -83,7 +83,7 @@ def change_user(
     if_match: Annotated[str | None, Header(description="The ETag that the change was decided by.")] = None,
 ) -> User:
     """Give a user another role, or no way in any more. One owner always stays."""
-    return asked.server.database.as_tenant(
+    changed = asked.server.database.as_tenant(
         asked.tenant,
         lambda c: users.change_user(
             c,
@@ -96,6 +96,8 @@ def change_user(
             version=_version(if_match),
         ),
     )
+    asked.forget_principals()
+    return changed
 
 
 def _version(tag: str | None) -> int | None:

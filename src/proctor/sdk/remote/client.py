@@ -117,14 +117,16 @@ class RemoteClient:
         after: tuple[int, str, int, UUID] | None = None,
         limit: int = 200,
     ) -> tuple[RunSetRow, CellPage, Mapping[int, str], Mapping[str, str]]:
-        """A page of cells with the names of their profiles (by position) and tasks (by digest)."""
+        """A page of cells with the names of the profiles (by position) and of its tasks (by digest)."""
         asked = {"outcome": outcome, "profile": profile, "task": task}
         cells: list[CellRow] = []
+        names: dict[str, str] = {}
         cursor = None if after is None else written_cursor(after)
         while True:
             size = min(_LARGEST_PAGE, limit - len(cells))
             found = self.transport.get(f"{run_set_path(reference)}/cells", **asked, limit=size, cursor=cursor)
             cells.extend(read(list[CellRow], found["items"]))
+            names.update(read(dict[str, str], found["tasks"]))
             cursor = found["next"]
             if cursor is None or len(cells) >= limit:
                 break
@@ -132,7 +134,7 @@ class RemoteClient:
             None if cursor is None else (cells[-1].profile, cells[-1].content_digest, cells[-1].trial, cells[-1].cell)
         )
         page, row = CellPage(cells=tuple(cells), cursor=last), read(RunSetRow, found["run_set"])
-        return row, page, read(dict[int, str], found["profiles"]), self.task_names(row.suite_id)
+        return row, page, read(dict[int, str], found["profiles"]), names
 
     def running(self, row: RunSetRow) -> list[Mapping[str, Any]]:
         """Attempts of a run set that run now."""
