@@ -86,6 +86,12 @@ READING: dict[str, list[tuple[str, ...]]] = {
     "suite list": [()],
     "suite show": [("gone",)],
     "suite alias": [()],
+    "usage": [
+        ("--since", "2026-01-01", "--until", "2126-01-01"),
+        ("--since", "2026-01-01", "--until", "2126-01-01", "--by", "user"),
+        ("--since", "2126-01-01", "--until", "2026-01-01"),
+        ("--by", "mood"),
+    ],
     "profile list": [(), ("r",)],
     "profile show": [("writer", "--run-set", "r"), ("gone",)],
 }
@@ -266,6 +272,32 @@ def pushes(place: Place) -> None:
     subprocess.run([sys.executable, "-m", "proctor", "down"], cwd=place.desk.folder, env=laptop, check=True)
 
 
+def budgets(place: Place) -> None:
+    """What the tenant may spend, by its owner; what it may use, by the installation's administrator."""
+    assert place.desk("budget").stdout == "No budget.\n"
+    assert place.desk("budget", "250.50").stdout == "250.50 USD a month.\n"
+    assert place.there("budget")[1] == {"budget_month_nano": 250_500_000_000}
+    code, told = place.there("budget", "much")
+    assert (code, told["error"]["where"]) == (2, "AMOUNT")
+    assert place.desk("budget", "none").stdout == "No budget.\n"
+
+    limits = ["--evaluations", "1", "--cost", "20", "--storage-gb", "3", "--sandboxes", "4"]
+    told = place.desk("tenant", "quota", "acme", *limits).stdout
+    assert told == "acme: 1 evaluation a day · 20.00 USD a month · 3,000,000,000 bytes · 4 at once in sandboxes\n"
+    code, told = place.there("quota")
+    assert (code, told["over"], told["quota"]["sandboxes"]) == (0, ["evaluations_per_day"], 4)
+    (line,) = [line for line in place.desk("quota").stdout.splitlines() if "evaluations a day" in line]
+    assert line.split()[-1] == "over"
+    assert place.desk("tenant", "quota", "acme").stdout == "acme: no limits\n"
+    assert place.there("quota")[1]["over"] == []
+    assert place.there("tenant", "quota", "nobody")[1]["error"]["code"] == "tenant-unknown"
+    assert place.here("quota")[1]["error"]["code"] == "login-missing"
+
+    by_user = place.desk("usage", "--by", "user").stdout
+    assert "ada@example.org" in by_user
+    assert place.desk("usage", "--csv").stdout.startswith("key,name,attempts,sandbox_sec,cost_nano,unpriced\n")
+
+
 CHANGING: dict[str, Callable[[Place], None]] = {
     "attempt logs": lambda place: None,  # test_a_suite_and_a_log_are_the_same_from_afar
     "export": exports,
@@ -277,11 +309,12 @@ CHANGING: dict[str, Callable[[Place], None]] = {
     "suite import": suites,
     "task shell": states,
     "push": pushes,
+    "budget": budgets,
     "operation list": receipts,
 }
 """What changes something there, or writes something here, by one of the commands that are asked."""
 ALSO: frozenset[str] = frozenset(
-    {"resume", "cancel", "unblock", "operation show", "operation link", "operation cancel"}
+    {"resume", "cancel", "unblock", "operation show", "operation link", "operation cancel", "quota", "tenant quota"}
 )
 """Asked by one of those above."""
 

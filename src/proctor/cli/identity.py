@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from proctor.cli.output import AsJson, chosen_server, print_json, show, told
+from proctor.cli.output import AsJson, chosen_server, print_json, remote, show, told
 
 if TYPE_CHECKING:
     from proctor.identity.api_keys import IssuedKey
@@ -41,21 +41,10 @@ def register(app: typer.Typer) -> None:
 @contextmanager
 def identity(*, as_json: bool) -> Iterator[IdentityClient]:
     """The identity routes of the server that the command goes to."""
-    with told(as_json=as_json):
-        from proctor.sdk.logins import LoginMissing
-        from proctor.sdk.opening import chosen_login
+    with remote(as_json=as_json) as server:
         from proctor.sdk.remote.identity import IdentityClient
-        from proctor.sdk.remote.transport import Transport
-        from proctor.settings import Settings
 
-        login = chosen_login(Settings(), chosen_server())
-        if login is None:
-            raise LoginMissing("This is a server's business, and no server is named.")
-        transport = Transport(login.server, login.key)
-        try:
-            yield IdentityClient(transport)
-        finally:
-            transport.close()
+        yield IdentityClient(server.transport)
 
 
 def login(

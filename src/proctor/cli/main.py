@@ -34,6 +34,7 @@ from proctor.cli import (
     serve,
     suite,
     task,
+    usage,
 )
 from proctor.cli.output import choose_server
 
@@ -90,6 +91,7 @@ push.register(app)
 operate.register(app)
 serve.register(app)
 identity.register(app)
+usage.register(app)
 app.add_typer(operation.app, name="operation")
 app.add_typer(attempt.app, name="attempt")
 app.add_typer(suite.app, name="suite")

@@ -9,7 +9,7 @@ from uuid import UUID
 
 import typer
 
-from proctor.cli.output import AsJson, ExitCode, chosen_server, counting, print_json, show, told
+from proctor.cli.output import AsJson, ExitCode, counting, print_json, remote, show
 
 if TYPE_CHECKING:
     from proctor.operations.service import Operation, Receipt
@@ -25,17 +25,8 @@ Reference = Annotated[UUID, typer.Argument(metavar="ID", help="An operation's id
 @contextmanager
 def _work(*, as_json: bool) -> Iterator[RemoteWork]:
     """The operations of the server that the command goes to."""
-    with told(as_json=as_json):
-        from proctor.sdk.logins import LoginMissing
-        from proctor.sdk.opening import chosen_login
-        from proctor.sdk.remote.client import RemoteClient
-        from proctor.settings import Settings
-
-        login = chosen_login(Settings(), chosen_server())
-        if login is None:
-            raise LoginMissing("This is a server's business, and no server is named.")
-        with RemoteClient.open(login.server, login.key) as client:
-            yield client.work
+    with remote(as_json=as_json) as server:
+        yield server.work
 
 
 @app.command("list")

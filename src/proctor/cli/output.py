@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from rich.console import Console, RenderableType, RenderHook
 
     from proctor.sdk.client import Client
+    from proctor.sdk.remote.client import RemoteClient
 
 __all__ = [
     "AsJson",
@@ -26,6 +27,7 @@ __all__ = [
     "err",
     "out",
     "print_json",
+    "remote",
     "show",
     "told",
 ]
@@ -147,6 +149,22 @@ def client(*, as_json: bool) -> Iterator[Client]:
         from proctor.sdk.opening import open_client
 
         with open_client(chosen_server()) as opened:
+            yield opened
+
+
+@contextmanager
+def remote(*, as_json: bool) -> Iterator[RemoteClient]:
+    """A client of the server that the command goes to, for what only a server has."""
+    with told(as_json=as_json):
+        from proctor.sdk.logins import LoginMissing
+        from proctor.sdk.opening import chosen_login
+        from proctor.sdk.remote.client import RemoteClient
+        from proctor.settings import Settings
+
+        login = chosen_login(Settings(), chosen_server())
+        if login is None:
+            raise LoginMissing("This is a server's business, and no server is named.")
+        with RemoteClient.open(login.server, login.key) as opened:
             yield opened
 
 

@@ -36,6 +36,7 @@ from proctor.sandboxes.interfaces import Snapshot
 from proctor.sdk.answers import Leaderboard, NotBlocked, Prepared, StateMissing
 from proctor.sdk.naming import at_once, list_of, placed, position_of
 from proctor.sdk.requests import spec_of_tasks
+from proctor.sdk.usage import Usages
 from proctor.settings import Settings, secret_values
 from proctor.suites.loading import load_suite, tasks_further_down
 from proctor.suites.references import check_label
@@ -70,6 +71,7 @@ class Client:
 
     def __init__(self, platform: Platform) -> None:
         self._platform = platform
+        self.usage = Usages(platform)
 
     @classmethod
     @contextmanager

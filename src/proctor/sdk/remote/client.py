@@ -39,6 +39,7 @@ from proctor.sdk.remote.runs import (
     upload_suite,
 )
 from proctor.sdk.remote.transport import Transport
+from proctor.sdk.remote.usage import RemoteUsages
 from proctor.sdk.remote.work import RemoteRegradePlan, RemoteWork
 from proctor.sdk.requests import RunRequest, spec_of_tasks
 from proctor.sdk.submissions import Submitted
@@ -64,6 +65,7 @@ class RemoteClient:
     def __init__(self, transport: Transport) -> None:
         self.transport = transport
         self.work = RemoteWork(transport)
+        self.usage = RemoteUsages(transport)
 
     @classmethod
     @contextmanager

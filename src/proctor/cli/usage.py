@@ -1,0 +1,176 @@
+"""``proctor usage``, ``quota``, ``budget`` and ``tenant quota``: what a tenant used, what it may use."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from proctor.cli.identity import tenants
+from proctor.cli.output import AsJson, client, print_json, remote, show
+
+if TYPE_CHECKING:
+    from proctor.identity.quotas import Quota
+    from proctor.sdk.usage import Allowance, Apart, UsageReport
+
+__all__ = ["register"]
+
+_NONE = "none"
+_HOUR_SEC = 3600
+_GIGABYTE = 1_000_000_000
+Since = Annotated[datetime | None, typer.Option(help="From this time on (UTC); 30 days ago without.")]
+Until = Annotated[datetime | None, typer.Option(help="To before this time (UTC); now without.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.command()(usage)
+    app.command()(quota)
+    app.command()(budget)
+    tenants.command("quota")(tenant_quota)
+
+
+def usage(
+    by: Annotated[str, typer.Option(help="run_set, profile, model, user or tenant.")] = "run_set",
+    since: Since = None,
+    until: Until = None,
+    csv: Annotated[bool, typer.Option("--csv", help="As CSV.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Show attempts, sandbox hours and cost of a time, the dearest first."""
+    with client(as_json=as_json) as opened:
+        from proctor.sdk.usage import as_csv
+
+        report = opened.usage.report(_apart(by), since=_utc(since), until=_utc(until))
+        if as_json:
+            print_json(report)
+        elif csv:
+            typer.echo(as_csv(report.rows), nl=False)
+        else:
+            _tell_usage(report)
+
+
+def _apart(name: str) -> Apart:
+    from proctor.sdk.usage import Apart
+
+    word = name.replace("-", "_")
+    if word not in set(Apart):
+        raise typer.BadParameter(f"there are {', '.join(Apart)}", param_hint="--by")
+    return Apart(word)
+
+
+def _utc(time: datetime | None) -> datetime | None:
+    """A time without a zone is UTC's, as all that Proctor prints."""
+    from datetime import UTC
+
+    return time if time is None or time.tzinfo is not None else time.replace(tzinfo=UTC)
+
+
+def _tell_usage(report: UsageReport) -> None:
+    from proctor.kernel.money import format_usd
+    from proctor.reports.tables import table
+
+    numbers = ("attempts", "sandbox hours", "cost", "cost unknown")
+    name = report.by.value.replace("_", " ")
+    made = table(name, *numbers, right=numbers)
+    for row in report.rows:
+        hours, known = f"{row.sandbox_sec / _HOUR_SEC:,.2f}", format_usd(row.cost_nano)
+        made.add_row(row.name or "all", f"{row.attempts:,}", hours, known, f"{row.unpriced:,}")
+    span = f"{report.since:%Y-%m-%d %H:%M} to {report.until:%Y-%m-%d %H:%M} UTC"
+    show(made if report.rows else "No attempts.", f"Attempts begun from {span}.")
+
+
+def quota(as_json: AsJson = False) -> None:
+    """Show what the tenant may use, and how far it is. Over a quota its work is served after the others'."""
+    with remote(as_json=as_json) as server:
+        allowance = server.usage.allowance()
+        print_json(allowance) if as_json else _tell_allowance(allowance)
+
+
+def _tell_allowance(told: Allowance) -> None:
+    from proctor.kernel.money import format_usd
+    from proctor.reports.tables import table
+
+    most, used = told.quota, told.used
+    stored = "not measured yet" if told.stored_bytes is None else f"{told.stored_bytes:,} bytes"
+    rows = {
+        "evaluations a day": (f"{used.evaluations_today:,}", most.evaluations_per_day, "evaluations_per_day"),
+        "cost a month": (format_usd(used.cost_month_nano), most.cost_month_nano, "cost_month_nano"),
+        "storage, bytes": (stored, most.storage_bytes, "storage_bytes"),
+        "sandboxes at once": (f"{used.sandboxes:,}", most.sandboxes, "sandboxes"),
+        "budget a month": (format_usd(used.cost_month_nano), most.budget_month_nano, "budget_month_nano"),
+    }
+    made = table("quota", "used", "at the most", "", right=("used", "at the most"))
+    for name, (now, limit, field) in rows.items():
+        money = field.endswith("_nano")
+        shown = "no limit" if limit is None else format_usd(limit) if money else f"{limit:,}"
+        made.add_row(name, now, shown, "over" if field in told.over else "")
+    show(made)
+
+
+def budget(
+    amount: Annotated[str | None, typer.Argument(help=f"Dollars a month such as 250; '{_NONE}' takes it away.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show or set what the tenant spends in a month (UTC) at the most. When it is used up, its run sets pause."""
+    with remote(as_json=as_json) as server:
+        from proctor.kernel.money import format_usd
+
+        if amount is None:
+            most = server.usage.allowance().quota.budget_month_nano
+        else:
+            most = server.usage.set_budget(_nano(amount, "AMOUNT")).budget_month_nano
+        if as_json:
+            print_json({"budget_month_nano": most})
+        else:
+            show("No budget." if most is None else f"{format_usd(most)} a month.")
+
+
+def tenant_quota(
+    name: Annotated[str, typer.Argument(help="A tenant.")],
+    evaluations: Annotated[int | None, typer.Option(min=0, help="Attempts a day (UTC).")] = None,
+    cost: Annotated[str | None, typer.Option(help="Dollars a month (UTC).")] = None,
+    storage_gb: Annotated[int | None, typer.Option(min=0, help="Gigabytes of its objects.")] = None,
+    sandboxes: Annotated[int | None, typer.Option(min=0, help="Attempts at once.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Set all quotas of a tenant, as an administrator of the installation; what is left out is unlimited.
+
+    Over a quota a tenant's work is served after everybody else's, and never lost.
+    """
+    with remote(as_json=as_json) as server:
+        from proctor.identity.quotas import Quota
+
+        wanted = Quota(
+            evaluations_per_day=evaluations,
+            cost_month_nano=_nano(cost, "--cost"),
+            storage_bytes=None if storage_gb is None else storage_gb * _GIGABYTE,
+            sandboxes=sandboxes,
+        )
+        made = server.usage.set_quota(name, wanted)
+        print_json(made) if as_json else show(f"{name}: {_words(made)}")
+
+
+def _words(made: Quota) -> str:
+    from proctor.kernel.money import format_usd
+    from proctor.kernel.words import counted
+
+    parts = [
+        None if made.evaluations_per_day is None else f"{counted(made.evaluations_per_day, 'evaluation')} a day",
+        None if made.cost_month_nano is None else f"{format_usd(made.cost_month_nano)} a month",
+        None if made.storage_bytes is None else f"{made.storage_bytes:,} bytes",
+        None if made.sandboxes is None else f"{made.sandboxes:,} at once in sandboxes",
+    ]
+    return " · ".join(filter(None, parts)) or "no limits"
+
+
+def _nano(amount: str | None, where: str) -> int | None:
+    from proctor.kernel.money import parse_usd
+
+    if amount is None or amount == _NONE:
+        return None
+    try:
+        return parse_usd(amount)
+    except ValueError as error:
+        raise typer.BadParameter(str(error), param_hint=where) from error

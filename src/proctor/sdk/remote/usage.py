@@ -1,0 +1,38 @@
+"""What a tenant of a server used, what it may use, and how far it is."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from proctor.identity.quotas import Quota
+from proctor.sdk.remote.answers import part, read
+from proctor.sdk.remote.transport import Transport
+from proctor.sdk.usage import Allowance, Apart, UsageReport
+
+__all__ = ["RemoteUsages"]
+
+
+class RemoteUsages:
+    """What ``proctor.sdk.usage.Usages`` answers, answered by a server; and what only a server keeps."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def report(self, by: Apart, *, since: datetime | None = None, until: datetime | None = None) -> UsageReport:
+        """Attempts, sandbox seconds and cost; of the last 30 days without times."""
+        times = {"since": since and since.isoformat(), "until": until and until.isoformat()}
+        return read(UsageReport, self._transport.get("usage", by=by.value, **times))
+
+    def allowance(self) -> Allowance:
+        """What the tenant may use, and how far it is."""
+        return read(Allowance, self._transport.get("allowance"))
+
+    def set_budget(self, month_nano: int | None) -> Quota:
+        """Set what the tenant spends in a month at the most, in nano-dollars; ``None`` takes it away."""
+        return read(Quota, self._transport.put("budget", {"month_nano": month_nano}))
+
+    def set_quota(self, tenant: str, quota: Quota) -> Quota:
+        """Set what a tenant may use, all but its own budget, as an administrator of the installation."""
+        names = ("evaluations_per_day", "cost_month_nano", "storage_bytes", "sandboxes")
+        body = {name: getattr(quota, name) for name in names}
+        return read(Quota, self._transport.put(f"tenants/{part(tenant)}/quota", body))
