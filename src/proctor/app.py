@@ -44,6 +44,7 @@ __all__ = [
     "local_backend",
     "open_platform",
     "open_server",
+    "open_storage",
     "server_secret",
 ]
 
@@ -173,9 +174,15 @@ class Server:
 def open_server(settings: Settings) -> Iterator[Server]:
     """As ``open_platform``, for every tenant. Raises ``SecretUnusable``."""
     secret = server_secret(settings)
-    with _open_database(settings) as database:
-        objects = ObjectStore(settings.objects_url or settings.home / "objects")
+    with open_storage(settings) as (database, objects):
         yield Server(settings=settings, database=database, objects=objects, secret=secret)
+
+
+@contextmanager
+def open_storage(settings: Settings) -> Iterator[tuple[Database, ObjectStore]]:
+    """What every tenant's rows and objects are kept in."""
+    with _open_database(settings) as database:
+        yield database, _objects(settings)
 
 
 @contextmanager
@@ -185,7 +192,7 @@ def open_platform(settings: Settings) -> Iterator[Platform]:
         raise TenantMissing()
     with _open_database(settings) as database:
         tenant = ensure_tenant(database, settings.tenant or EMBEDDED_TENANT)
-        objects = ObjectStore(settings.objects_url or settings.home / "objects")
+        objects = _objects(settings)
         yield _of_tenant(settings, database, objects, tenant)
 
 
@@ -236,6 +243,10 @@ def _migrate_embedded(settings: Settings, database: Database, connections: Conne
         stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
         embedded_server(settings).dump(_private(settings.home / "dumps") / f"before-upgrade-{stamp}.dump")
     upgrade(connections.owner)
+
+
+def _objects(settings: Settings) -> ObjectStore:
+    return ObjectStore(settings.objects_url or settings.home / "objects")
 
 
 def _of_tenant(settings: Settings, database: Database, objects: ObjectStore, tenant: UUID) -> Platform:

@@ -329,6 +329,7 @@ def test_changing_changes_the_server(place: Place, command: str) -> None:
 LOCAL: dict[str, tuple[str, ...]] = {
     "init": ("tasks", "--file", "new.toml"),
     "doctor": (),
+    "gc": ("--dry-run",),
     "down": (),
     "task new": ("mine",),
     "task try": ("tasks/kept", "--solution", "noop"),

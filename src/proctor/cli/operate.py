@@ -1,14 +1,17 @@
-"""``proctor init``, ``doctor`` and ``down``."""
+"""``proctor init``, ``doctor``, ``gc`` and ``down``."""
 
 from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from proctor.cli.output import AsJson, ExitCode, out, print_json, show, told
+from proctor.cli.output import AsJson, ExitCode, counting, out, print_json, show, told
+
+if TYPE_CHECKING:
+    from proctor.sdk.sweeping import Swept
 
 __all__ = ["register"]
 
@@ -17,6 +20,7 @@ def register(app: typer.Typer) -> None:
     """Add the commands."""
     app.command()(init)
     app.command()(doctor)
+    app.command()(gc)
     app.command()(down)
 
 
@@ -58,6 +62,33 @@ def doctor(as_json: AsJson = False) -> None:
             show(f"limits of the local sandbox here: {limits}")
         if not all(check.ok for check in report.checks):
             raise typer.Exit(ExitCode.OWN_FAULT)
+
+
+def gc(
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be removed.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Remove what nobody will ask for again: old objects that no row names, old answers, left sandboxes.
+
+    Of every tenant of this machine's data folder, or of the database and bucket that are named. Work may go on.
+    """
+    with told(as_json=as_json):
+        from proctor.sdk.sweeping import sweep
+        from proctor.settings import Settings
+
+        swept = sweep(Settings(), dry_run=dry_run, on_more=counting("object", "looked at", quiet=as_json))
+        print_json(swept) if as_json else _tell_swept(swept)
+
+
+def _tell_swept(swept: Swept) -> None:
+    from proctor.reports.tables import table
+
+    made = table("what", "to remove" if swept.dry_run else "removed", "bytes", right=("to remove", "removed", "bytes"))
+    for one in swept.kinds:
+        made.add_row(one.kind, f"{one.count:,}", f"{one.size:,}")
+    show(made)
+    if swept.unknown.count:
+        show(f"Left alone: {swept.unknown.count:,} objects of no known kind, {swept.unknown.size:,} bytes.")
 
 
 def down(as_json: AsJson = False) -> None:

@@ -777,6 +777,15 @@ WHERE p.tenant_id = :tenant AND p.run_set_id = :run_set AND (last.counts->>'expe
     WHERE e.tenant_id = p.tenant_id AND e.run_set_id = p.run_set_id AND e.profile = p.position
       AND e.withdrawn_at IS NULL);
 
+-- name: named_artifacts
+-- Reads every attempt of the tenant: only for a sweep, in large batches.
+SELECT DISTINCT f->>'key' AS key
+FROM proctor.attempt a CROSS JOIN LATERAL jsonb_array_elements(a.artifacts) f
+WHERE a.tenant_id = :tenant AND f->>'key' = ANY(CAST(:keys AS text[]));
+
+-- name: attempts_of_ids
+SELECT id FROM proctor.attempt WHERE tenant_id = :tenant AND id = ANY(CAST(:ids AS uuid[]));
+
 -- name: stored_objects
 -- Every object that a row refers to: attempts' artifacts and tasks' archives.
 SELECT DISTINCT f->>'key' AS key, f->>'sha256' AS sha256, CAST(f->>'size' AS bigint) AS size

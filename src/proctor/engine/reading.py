@@ -393,6 +393,16 @@ def stored_objects(connection: Connection, tenant: UUID) -> list[StoredObject]:
     return [StoredObject(**row._mapping) for row in _run(connection, "stored_objects", tenant=tenant)]
 
 
+def named_artifacts(connection: Connection, tenant: UUID, keys: Sequence[str]) -> set[str]:
+    """Which of these objects an attempt's artifacts name."""
+    return set(_run(connection, "named_artifacts", tenant=tenant, keys=list(keys)).scalars())
+
+
+def attempts_known(connection: Connection, tenant: UUID, identities: Sequence[UUID]) -> set[UUID]:
+    """Which of these attempts there are."""
+    return set(_run(connection, "attempts_of_ids", tenant=tenant, ids=list(identities)).scalars())
+
+
 def mean_seconds(connection: Connection, tenant: UUID, configurations: Sequence[str]) -> float | None:
     """Mean wall seconds of up to a thousand attempts of these configurations that had a verdict."""
     found = _run(connection, "mean_seconds", tenant=tenant, configurations=list(configurations)).scalar_one()

@@ -12,6 +12,7 @@ from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,11 +21,23 @@ from proctor.kernel.errors import OwnFault, UsageError
 if TYPE_CHECKING:
     from obstore.store import ObjectStore as _Backend
 
-__all__ = ["ObjectDamaged", "ObjectMissing", "ObjectStore", "ObjectStoreFull", "StoreUnusable", "StoredObject"]
+__all__ = [
+    "FRESH",
+    "ListedObject",
+    "ObjectDamaged",
+    "ObjectMissing",
+    "ObjectStore",
+    "ObjectStoreFull",
+    "StoreUnusable",
+    "StoredObject",
+]
 
 _CHUNK: int = 1024 * 1024
 _REMEMBERED: int = 4096
 """Digests known to be stored already, so that equal states cost no look-up."""
+FRESH = timedelta(days=1)
+"""An object stored under its digest longer ago is stored again where it is needed again: what nobody names is swept by
+its age, and a row that is about to name one must not find it gone."""
 
 
 class StoreUnusable(UsageError):
@@ -56,6 +69,15 @@ class ObjectDamaged(OwnFault):
 
 
 @dataclass(frozen=True, kw_only=True)
+class ListedObject:
+    """An object as a listing has it."""
+
+    key: str
+    size: int
+    modified: datetime
+
+
+@dataclass(frozen=True, kw_only=True)
 class StoredObject:
     """Where an object is and what it must hash to."""
 
@@ -70,7 +92,7 @@ class ObjectStore:
     def __init__(self, root: str | Path) -> None:
         self._store = _open(root)
         self._local = not (isinstance(root, str) and "://" in root)
-        self._known: OrderedDict[str, None] = OrderedDict()
+        self._known: OrderedDict[str, datetime] = OrderedDict()
 
     def put(self, key: str, data: bytes) -> StoredObject:
         """Store bytes; the same key written twice with the same bytes is harmless. Raises ``ObjectStoreFull``."""
@@ -87,18 +109,19 @@ class ObjectStore:
     async def keep_file(self, prefix: str, path: Path, *, sha256: str, size: int) -> StoredObject:
         """Store a file under its digest, once: states that are the same are one object."""
         key = f"{prefix}/{sha256}{path.suffix}"
-        if key not in self._known:
+        looked = self._known.get(key)
+        if looked is None or not _is_fresh(looked):
             if not self._local or size > _CHUNK:
                 await asyncio.to_thread(self._keep, key, path)
             else:
                 self._keep(key, path)
-            self._known[key] = None
+            self._known[key] = datetime.now(UTC)
             if len(self._known) > _REMEMBERED:
                 self._known.popitem(last=False)
         return StoredObject(key=key, sha256=sha256, size=size)
 
     def _keep(self, key: str, path: Path) -> None:
-        if not self.exists(key):
+        if not self.is_fresh(key):
             with _room_for(key):
                 self._store.put(key, path)
 
@@ -172,10 +195,23 @@ class ObjectStore:
             return False
         return True
 
+    def is_fresh(self, key: str) -> bool:
+        """Whether the key holds an object that was stored less than ``FRESH`` ago."""
+        try:
+            return _is_fresh(self._store.head(key)["last_modified"])
+        except FileNotFoundError:
+            return False
+
     def list(self, prefix: str) -> Iterator[str]:
         """Keys below a prefix, in order."""
         keys = [str(item["path"]) for page in self._store.list(prefix) for item in page]
         yield from sorted(keys)
+
+    def listed(self, prefix: str) -> Iterator[ListedObject]:
+        """Objects below a prefix, in no order, page by page."""
+        for page in self._store.list(prefix):
+            for item in page:
+                yield ListedObject(key=str(item["path"]), size=int(item["size"]), modified=item["last_modified"])
 
     def size(self, prefix: str) -> int:
         """Bytes of all objects below a prefix."""
@@ -187,6 +223,10 @@ class ObjectStore:
             self._store.delete(key)
         except FileNotFoundError:
             return
+
+
+def _is_fresh(since: datetime) -> bool:
+    return datetime.now(UTC) - since < FRESH
 
 
 @contextmanager

@@ -41,6 +41,7 @@ __all__ = [
     "put_back",
     "settle",
     "waiting_tenants",
+    "with_files",
 ]
 
 WAITING: int = 100
@@ -273,6 +274,13 @@ def expired(connection: Connection) -> Sequence[tuple[UUID, UUID]]:
     """Operations whose files are to be removed, by tenant and id, in a scheduler's transaction."""
     found = connection.execute(select(_t.tenant_id, _t.id).where(_t.files_until < func.now()).limit(100))
     return [(row.tenant_id, row.id) for row in found]
+
+
+def with_files(connection: Connection, tenant: UUID, identities: Sequence[UUID]) -> set[UUID]:
+    """Which of these operations there are whose objects are still needed."""
+    mine = (_t.tenant_id == tenant) & _t.id.in_(list(identities))
+    needed = _t.files_until.is_not(None) | _t.ended_at.is_(None)
+    return set(connection.execute(select(_t.id).where(mine, needed)).scalars())
 
 
 def forget_files(connection: Connection, tenant: UUID, identity: UUID) -> None:

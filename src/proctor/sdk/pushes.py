@@ -88,8 +88,8 @@ def _run_set(connection: Connection, plan: Plan, policy: str | None) -> RunSetRo
 
 
 def missing_objects(platform: Platform, digests: Sequence[str]) -> list[str]:
-    """Which are not here yet."""
-    return [one for one in digests if not platform.objects.exists(object_key(platform.tenant, one))]
+    """Which are not here yet, or for so long that they might be swept before an attempt names them."""
+    return [one for one in digests if not platform.objects.is_fresh(object_key(platform.tenant, one))]
 
 
 def object_key(tenant: UUID, sha256: str) -> str:

@@ -8,12 +8,13 @@ from collections.abc import Callable, Sequence
 from uuid import UUID
 
 import structlog
-from sqlalchemy import text
+from sqlalchemy import Connection, text
 
 from proctor.app import Server
 from proctor.engine.overseeing import oversee
 from proctor.engine.quotas import keep_quotas
 from proctor.identity.quotas import note_stored
+from proctor.identity.requests import ANSWERS_AGE, remove_old
 from proctor.identity.service import tenants
 from proctor.kernel.errors import ProctorError
 
@@ -24,7 +25,7 @@ LOOK_SEC: float = 1.0
 QUOTAS_SEC: float = 15.0
 """Between two looks at quotas: what is over one may go on so long."""
 STORAGE_SEC: float = 600.0
-"""Between two measurements of what tenants store: every object is listed for it."""
+"""Between two measurements of what tenants store: every object is listed for it, and old answers are forgotten."""
 _LOCK = 0x70726F63746F72
 """The advisory lock's number: "proctor"."""
 
@@ -61,7 +62,7 @@ class Planner:
             now = time.monotonic()
             if now - self._storage >= STORAGE_SEC:
                 self._storage = now
-                self._each(everyone, self._measure)
+                self._each(everyone, self._keep_house)
             if now - self._quotas >= QUOTAS_SEC:
                 self._quotas = now
                 self._each(everyone, lambda tenant: keep_quotas(self._database, tenant))
@@ -72,6 +73,11 @@ class Planner:
                 return
             look(tenant)
 
-    def _measure(self, tenant: UUID) -> None:
+    def _keep_house(self, tenant: UUID) -> None:
         size = self._objects.size(f"{tenant}/")
-        self._database.as_tenant(tenant, lambda connection: note_stored(connection, tenant, size))
+
+        def work(connection: Connection) -> None:
+            note_stored(connection, tenant, size)
+            remove_old(connection, tenant, ANSWERS_AGE)
+
+        self._database.as_tenant(tenant, work)

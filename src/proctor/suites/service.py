@@ -27,7 +27,17 @@ from proctor.suites.models import suite, suite_task, task
 from proctor.suites.references import check_label, is_prefix, unknown_suite
 from proctor.suites.tasks import Task, TaskProblem
 
-__all__ = ["Alias", "StoredTask", "SuiteDetail", "SuiteRow", "SuiteService", "TaskName", "names_of", "tasks_of"]
+__all__ = [
+    "Alias",
+    "StoredTask",
+    "SuiteDetail",
+    "SuiteRow",
+    "SuiteService",
+    "TaskName",
+    "named_archives",
+    "names_of",
+    "tasks_of",
+]
 
 _TASK: TypeAdapter[Task] = TypeAdapter(Task)
 _PROBLEMS: TypeAdapter[tuple[TaskProblem, ...]] = TypeAdapter(tuple[TaskProblem, ...])
@@ -350,6 +360,12 @@ def names_of(
     if digests is not None:
         rows = rows.where(suite_task.c.content_digest.in_(list(digests)))
     return [TaskName(name=name, content_digest=digest) for name, digest in connection.execute(rows)]
+
+
+def named_archives(connection: Connection, tenant: UUID, keys: Sequence[str]) -> set[str]:
+    """Which of these objects are the archives of tasks."""
+    chosen = (task.c.tenant_id == tenant) & task.c.archive_key.in_(list(keys))
+    return set(connection.execute(select(task.c.archive_key).where(chosen)).scalars())
 
 
 def _stored_task(row: Row[tuple[object, ...]]) -> StoredTask:
