@@ -11,6 +11,7 @@ from sqlalchemy import text
 
 from proctor.app import Server
 from proctor.database.engine import Database
+from proctor.engine.overseeing import oversee
 from proctor.engine.quotas import exceeded, keep_quotas
 from proctor.engine.usage import Used
 from proctor.identity.quotas import Quota
@@ -116,11 +117,36 @@ def test_nothing_starts_over_the_budget_and_nothing_is_lost(server: Server, acme
     assert acme.owner("POST", f"run-sets/{waiting.run_set.id}/resume").json()["queued"] == 12
 
 
-def test_what_is_stored_is_measured(server: Server, acme: Tenant, own: Bench, objects: ObjectStore) -> None:
+def test_a_budget_of_time_counts_anew_when_a_run_set_goes_on(server: Server, acme: Tenant, own: Bench) -> None:
+    row = own.open(RUN_SET + '[budget]\nwall = "1h"\n').run_set
+    hour_ago = text("UPDATE proctor.run_set SET created_at = now() - :age, running_since = now() - :since")
+    with server.database.tenant(acme.id) as connection:
+        connection.execute(hour_ago, {"age": timedelta(days=2), "since": timedelta(minutes=61)})
+    assert oversee(server.database, acme.id) == 1
+    after = acme.owner.get(f"run-sets/{row.id}")["run_set"]
+    assert (after["state"], after["reason"]) == ("paused", "budget.wall of 1h is used up")
+    assert acme.owner("POST", f"run-sets/{row.id}/resume").json()["queued"] == 12
+    assert oversee(server.database, acme.id) == 0
+    assert acme.owner.get(f"run-sets/{row.id}")["run_set"]["state"] == "running"
+
+
+def test_what_is_stored_is_measured_and_old_answers_are_forgotten(
+    server: Server, acme: Tenant, own: Bench, objects: ObjectStore
+) -> None:
     own.run(RUN_SET)
     assert acme.owner.get("allowance")["stored_bytes"] is None
     planner = Planner(server)
-    planner._measure(acme.id)
+    asked = acme.owner("POST", "keys", {"name": "once"}, idempotency_key="a word")
+    with server.database.tenant(acme.id) as connection:
+        connection.execute(text("UPDATE proctor.idempotent_request SET began_at = now() - interval '6 days'"))
+    planner._keep_house(acme.id)
+    again = acme.owner("POST", "keys", {"name": "once"}, idempotency_key="a word")
+    assert again.json()["key"] == asked.json()["key"]
+    with server.database.tenant(acme.id) as connection:
+        connection.execute(text("UPDATE proctor.idempotent_request SET began_at = now() - interval '8 days'"))
+    planner._keep_house(acme.id)
+    with server.database.tenant(acme.id) as connection:
+        assert connection.execute(text("SELECT count(*) FROM proctor.idempotent_request")).scalar_one() == 0
     assert acme.owner.get("allowance")["stored_bytes"] == objects.size(f"{acme.id}/") > 0
 
 

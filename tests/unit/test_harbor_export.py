@@ -378,6 +378,7 @@ def write(folder: Path, cells: Sequence[tuple[CellRow, AttemptFacts | None]], lo
         reuse_sec=None,
         created_at=BEGUN,
         ended_at=None,
+        running_since=BEGUN,
     )
     export = Export(
         run_set=run_set,

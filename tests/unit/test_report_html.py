@@ -139,6 +139,7 @@ def board(rows: Sequence[LeaderboardRow]) -> Board:
         reuse_sec=None,
         created_at=BEGUN,
         ended_at=None,
+        running_since=BEGUN,
     )
     counts = [one.rates.counts for one in rows]
     progress = Progress(

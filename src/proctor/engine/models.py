@@ -84,6 +84,7 @@ run_set = Table(
     Column("trace_id", Text, nullable=False),
     _when("created_at"),
     _when("ended_at", nullable=True),
+    _when("running_since", comment="when it was last told to go on"),
     UniqueConstraint("tenant_id", "name", "spec_digest", "suite_id", "continued"),
     CheckConstraint("state IN ('running', 'complete', 'complete_with_gaps', 'paused', 'cancelled')", name="state"),
     _refers(["tenant_id", "suite_id"], "suite", ["tenant_id", "suite_id"]),

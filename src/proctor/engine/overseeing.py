@@ -49,7 +49,8 @@ def oversee(database: Database, tenant: UUID) -> int:
 def _spent(engine: EngineService, row: RunSetRow) -> str | None:
     """Why a run set may not go on, where it used its budget up."""
     budget: Budget = engine.stored_spec(row.id).budget
-    if budget.wall is not None and (datetime.now(UTC) - row.created_at).total_seconds() > parse_duration(budget.wall):
+    running = (datetime.now(UTC) - row.running_since).total_seconds()
+    if budget.wall is not None and running > parse_duration(budget.wall):
         return f"budget.wall of {budget.wall} is used up"
     if budget.cost is None:
         return None

@@ -15,7 +15,7 @@ from itertools import chain, islice
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from sqlalchemy import Connection, insert, select, update
+from sqlalchemy import Connection, func, insert, select, update
 from sqlalchemy.dialects.postgresql import insert as upsert
 
 from proctor.database.queries import run_query
@@ -110,6 +110,8 @@ class RunSetRow:
     reuse_sec: int | None
     created_at: datetime
     ended_at: datetime | None
+    running_since: datetime
+    """When it was last told to go on: a budget of time counts from then."""
 
 
 class CellKind(NamedTuple):
@@ -399,10 +401,11 @@ def _undecided(connection: Connection, plan: Plan, identity: UUID, *, only_owed:
 def set_state(connection: Connection, tenant: UUID, identity: UUID, state: str, reason: str = "") -> None:
     """Move a run set to another state."""
     ended = None if state in ("running", "paused") else datetime.now().astimezone()
+    since = {"running_since": func.now()} if state == "running" else {}
     connection.execute(
         update(run_set)
         .where(run_set.c.tenant_id == tenant, run_set.c.id == identity)
-        .values(state=state, reason=reason, ended_at=ended)
+        .values(state=state, reason=reason, ended_at=ended, **since)
     )
 
 

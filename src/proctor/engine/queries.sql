@@ -6,7 +6,7 @@ SELECT pg_advisory_xact_lock(hashtextextended('proctor.plan.' || CAST(:tenant AS
 
 -- name: find_run_set
 SELECT id, name, spec_digest, suite_id, continued, policy_version, state, reason, trace_id, reuse_sec, created_at,
-       ended_at
+       ended_at, running_since
 FROM proctor.run_set
 WHERE tenant_id = :tenant AND name = :name AND spec_digest = :spec_digest AND suite_id = :suite_id
 ORDER BY continued DESC LIMIT 1;

@@ -1,4 +1,4 @@
-"""Cells of one class are found by it: few among a million are read as few, not sought among all."""
+"""Cells of a class that few have are found by it; a run set knows since when it runs."""
 
 from pathlib import Path
 
