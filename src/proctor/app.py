@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import shlex
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ from proctor.engine.lanes import Allowed
 from proctor.engine.pulls import SharedTurns
 from proctor.engine.service import EngineService
 from proctor.identity.service import ensure_tenant
+from proctor.identity.vault.interfaces import Keyring
 from proctor.kernel.clock import SystemClock
 from proctor.kernel.errors import UsageError
 from proctor.objects.store import ObjectStore
@@ -41,6 +43,7 @@ __all__ = [
     "TenantMissing",
     "docker_backend",
     "embedded_server",
+    "keyring_of",
     "local_backend",
     "open_platform",
     "open_server",
@@ -49,6 +52,8 @@ __all__ = [
 ]
 
 _SECRET_BYTES = 32
+SECRETS_KEY: str = "secrets.key"
+"""The key file of the data folder, beside ``server.key``."""
 EMBEDDED_TENANT: str = "local"
 """The tenant that a new data folder names; with one's own PostgreSQL nothing is assumed."""
 
@@ -91,6 +96,11 @@ class Platform:
     objects: ObjectStore
     suites: SuiteService
     engine: EngineService
+
+    @property
+    def keyring(self) -> Keyring:
+        """What wraps the keys of secrets that are kept."""
+        return keyring_of(self.settings)
 
     def backend(self, name: str) -> SandboxBackend:
         """A sandbox backend by name. Raises ``BackendUnknown``."""
@@ -172,8 +182,9 @@ class Server:
 
 @contextmanager
 def open_server(settings: Settings) -> Iterator[Server]:
-    """As ``open_platform``, for every tenant. Raises ``SecretUnusable``."""
+    """As ``open_platform``, for every tenant. Raises ``SecretUnusable``, ``SecretsKeyUnusable``."""
     secret = server_secret(settings)
+    keyring_of(settings).check()
     with open_storage(settings) as (database, objects):
         yield Server(settings=settings, database=database, objects=objects, secret=secret)
 
@@ -280,6 +291,23 @@ def server_secret(settings: Settings) -> bytes:
     if len(secret) < _SECRET_BYTES:
         raise SecretUnusable(f"{path} holds fewer than {_SECRET_BYTES} bytes.")
     return secret
+
+
+def keyring_of(settings: Settings) -> Keyring:
+    """What wraps the keys of secrets: a program, a file that is named, else a file of the data folder, made once.
+
+    With a PostgreSQL of one's own, which several machines may share, no file is assumed.
+    """
+    from proctor.identity.vault.key_commands import CommandKeyring
+    from proctor.identity.vault.key_files import FileKeyring, UnsetKeyring
+
+    if settings.secrets_key_command is not None:
+        return CommandKeyring(shlex.split(settings.secrets_key_command))
+    if settings.secrets_key_file is not None:
+        return FileKeyring(settings.secrets_key_file)
+    if settings.database_url is not None:
+        return UnsetKeyring()
+    return FileKeyring(settings.home / "secrets" / SECRETS_KEY, made=True)
 
 
 def _private(folder: Path) -> Path:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 from collections.abc import Iterable
 from ipaddress import ip_network
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, ValidationInfo, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from proctor.kernel.errors import UsageError
@@ -66,6 +67,12 @@ class Settings(BaseSettings):
     server_secret: SecretStr | None = Field(
         default=None, min_length=32, description="What keyed hashes are taken with; embedded: kept in the data folder."
     )
+    secrets_key_file: Path | None = Field(
+        default=None, description="The file of keys that wrap tenants' secrets; embedded: kept in the data folder."
+    )
+    secrets_key_command: str | None = Field(
+        default=None, description="Instead, a program that wraps and unwraps them, such as a KMS's."
+    )
     server_sandbox: Literal["local", "docker"] = Field(
         default="local", description="What a server's workers run attempts in."
     )
@@ -115,6 +122,19 @@ class Settings(BaseSettings):
             return json.loads(limits)
         except json.JSONDecodeError as error:
             raise ValueError(f"It is not JSON: {error}.") from error
+
+    @field_validator("secrets_key_command")
+    @classmethod
+    def _is_a_command(cls, command: str | None, info: ValidationInfo) -> str | None:
+        if command is not None and info.data.get("secrets_key_file") is not None:
+            raise ValueError("Set it or PROCTOR_SECRETS_KEY_FILE, not both.")
+        try:
+            words = shlex.split(command or "")
+        except ValueError as error:
+            raise ValueError(f"It must be a command's words: {error}.") from error
+        if command is not None and not words:
+            raise ValueError("It must be a command's words.")
+        return command
 
     @field_validator("objects_url")
     @classmethod

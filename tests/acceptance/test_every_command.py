@@ -341,9 +341,10 @@ OF_SERVERS: frozenset[str] = frozenset(
     {
         *("up", "serve", "setup-link", "login", "logout", "whoami", "audit-log", "tenant create", "events"),
         *("user list", "user create", "user change", "key list", "key create", "key rotate", "key revoke"),
+        *("secret set", "secret list", "secret remove", "secret rotate"),
     }
 )
-"""test_server.py has them."""
+"""test_server.py and test_secrets.py have them."""
 OF_BACKUPS = {"backup create", "backup verify", "backup restore"}
 """Of this machine's data folder alone; ``test_backup.py`` has them."""
 REFUSED: dict[str, tuple[str, ...]] = {"suite check": ("tasks",), "database upgrade": ()}

@@ -130,17 +130,17 @@ def test_a_budget_of_time_counts_anew_when_a_run_set_goes_on(server: Server, acm
     assert acme.owner.get(f"run-sets/{row.id}")["run_set"]["state"] == "running"
 
 
-def test_what_is_stored_is_measured_and_old_answers_are_forgotten(
+def test_storage_is_measured_and_old_answers_are_forgotten(
     server: Server, acme: Tenant, own: Bench, objects: ObjectStore
 ) -> None:
     own.run(RUN_SET)
     assert acme.owner.get("allowance")["stored_bytes"] is None
     planner = Planner(server)
-    asked = acme.owner("POST", "keys", {"name": "once"}, idempotency_key="a word")
+    asked = acme.owner("POST", "keys", {"name": "once"}, idempotency_key="a-word")
     with server.database.tenant(acme.id) as connection:
         connection.execute(text("UPDATE proctor.idempotent_request SET began_at = now() - interval '6 days'"))
     planner._keep_house(acme.id)
-    again = acme.owner("POST", "keys", {"name": "once"}, idempotency_key="a word")
+    again = acme.owner("POST", "keys", {"name": "once"}, idempotency_key="a-word")
     assert again.json()["key"] == asked.json()["key"]
     with server.database.tenant(acme.id) as connection:
         connection.execute(text("UPDATE proctor.idempotent_request SET began_at = now() - interval '8 days'"))

@@ -32,6 +32,7 @@ FACTS: tuple[str, ...] = (
     *("certificate", "flake", "quarantine"),
 )
 IDENTITY: tuple[str, ...] = ("tenant_quota", "tenant_user", "api_key", "idempotent_request", "security_event")
+SECRETS: tuple[str, ...] = ("tenant_secret",)
 WORK: tuple[str, ...] = ("operation",)
 """Long work: the role that does it sees whose waits, and no more of it."""
 NOBODY_ELSES: tuple[str, ...] = ("event",)
@@ -64,7 +65,7 @@ def tables(engine: Engine) -> list[Row[Any]]:
 
 def test_the_catalog_is_what_this_test_knows(owner: Engine) -> None:
     names = {table.name for table in tables(owner) if not table.partition}
-    assert names >= {*NO_TENANT, *QUEUE, *FACTS, *IDENTITY, *WORK, *NOBODY_ELSES}
+    assert names >= {*NO_TENANT, *QUEUE, *FACTS, *IDENTITY, *SECRETS, *WORK, *NOBODY_ELSES}
 
 
 def test_every_table_has_forced_row_level_security_or_a_reason(owner: Engine) -> None:
@@ -185,7 +186,18 @@ def test_facts_are_only_ever_added_to(owner: Engine, role: str) -> None:
 
 def test_the_audit_log_is_only_ever_added_to(owner: Engine) -> None:
     assert privileges(owner, "proctor_app")["security_event"] == {"SELECT", "INSERT"}
-    assert not [name for name in IDENTITY if name in privileges(owner, "proctor_scheduler")]
+    assert not [name for name in (*IDENTITY, *SECRETS) if name in privileges(owner, "proctor_scheduler")]
+
+
+def test_a_secret_is_never_given_another_place(owner: Engine) -> None:
+    columns = ask(
+        owner,
+        "SELECT column_name FROM information_schema.role_column_grants WHERE table_name = 'tenant_secret'"
+        " AND grantee = 'proctor_app' AND privilege_type = 'UPDATE'",
+    )
+    named = {row.column_name for row in columns}
+    assert named == {"version", "key_id", "wrapped", "sealed", "set_at", "set_by", "last_used_at"}
+    assert privileges(owner, "proctor_app")["tenant_secret"] == {"SELECT", "INSERT", "UPDATE", "DELETE"}
 
 
 def test_the_scheduler_sees_whose_work_waits_and_no_more(owner: Engine) -> None:

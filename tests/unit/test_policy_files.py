@@ -173,7 +173,7 @@ def test_a_range_of_a_field_that_is_a_number_matches() -> None:
 def test_a_rule_has_an_id_of_its_own() -> None:
     assert refused(changed('id = "image"\n', 'id = "pass"\n')).startswith("x.toml: rule 'pass': id")
     assert refused(changed('id = "image"\n', 'id = "a\\u0000"\n')).startswith("x.toml: rule 'a\\x00': id")
-    assert refused(changed('id = "image"\n', "")).startswith("x.toml: rules[16]: id: It is missing.")
+    assert refused(changed('id = "image"\n', "")).startswith("x.toml: rules[17]: id: It is missing.")
 
 
 def test_fields_that_there_are_not_are_refused() -> None:

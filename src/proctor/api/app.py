@@ -25,6 +25,7 @@ from proctor.api.routes import (
     operations,
     pushes,
     run_sets,
+    secrets,
     setup,
     socket,
     suites,
@@ -43,7 +44,7 @@ PREFIX = "/api/v1"
 ROUTERS: tuple[tuple[str, APIRouter], ...] = (
     ("", health.router),
     ("", socket.router),
-    *((PREFIX, part.router) for part in (setup, me, users, keys, tenants, usage, audit_log)),
+    *((PREFIX, part.router) for part in (setup, me, users, keys, secrets, tenants, usage, audit_log)),
     *((PREFIX, part.router) for part in (suites, run_sets, attempts, events, work, pushes, operations)),
     (PREFIX, operations.links),
 )

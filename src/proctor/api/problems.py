@@ -29,7 +29,7 @@ _log = structlog.get_logger(__name__)
 _NOT_FOUND = (
     *("run-set-unknown", "attempt-unknown", "suite-unknown", "series-unknown", "label-unknown", "task-unknown"),
     *("user-unknown", "key-unknown", "state-missing", "artifact-unknown", "not-blocked", "tenant-unknown"),
-    *("event-forgotten", "operation-unknown", "download-unknown"),
+    *("event-forgotten", "operation-unknown", "download-unknown", "secret-unknown"),
 )
 _CONFLICT = (
     *("name-taken", "last-owner", "request-running"),

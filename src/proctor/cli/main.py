@@ -31,6 +31,7 @@ from proctor.cli import (
     reclassify,
     regrade,
     run,
+    secret,
     serve,
     suite,
     task,
@@ -92,6 +93,7 @@ operate.register(app)
 serve.register(app)
 identity.register(app)
 usage.register(app)
+app.add_typer(secret.app, name="secret")
 app.add_typer(operation.app, name="operation")
 app.add_typer(attempt.app, name="attempt")
 app.add_typer(suite.app, name="suite")

@@ -61,8 +61,9 @@ class AttemptRunner:
 
     def __init__(self, assignment: Assignment, parts: RunnerParts) -> None:
         self.assignment = assignment
-        self._parts = parts
-        secrets = list(parts.secrets.values())
+        self._secrets = dict(parts.secrets)
+        self._parts = parts = replace(parts, secrets=self._secrets)  # this attempt's own: it may open more
+        secrets = self._secrets.values()  # as they are when they are looked at
         self._kept = Kept(
             recorder=PhaseRecorder(parts.clock, secrets, parts.remarks),
             log=LogWriter(parts.objects, assignment.tenant, assignment.attempt, secrets, parts.clock),
@@ -121,7 +122,7 @@ class AttemptRunner:
 
     async def _phases(self) -> None:
         phase = self._kept.recorder.phase
-        loaded, task, agent, plans = self._prepare()
+        loaded, task, agent, plans = await self._prepare()
         with phase(Phase.IMAGE) as detail:
             detail.update(await self._kept.sandboxes.bring_images(task, loaded.folder))
         with phase(Phase.START):
@@ -155,7 +156,7 @@ class AttemptRunner:
         if not task.has_solution:
             return "absent"
         policies = digest(self.assignment.configuration["policies"])
-        key = f"{self.assignment.content_digest}/{policies}"
+        key = f"{self.assignment.tenant}/{self.assignment.content_digest}/{policies}"
         if key not in self._parts.references:
             self._parts.references[key] = await self._run_reference()
         return self._parts.references[key]
@@ -167,18 +168,21 @@ class AttemptRunner:
             self.assignment, attempt=new_id(), configuration={**self.assignment.configuration, **oracle}
         )
         with tempfile.TemporaryDirectory(dir=self._parts.scratch) as folder:
-            parts = replace(self._parts, objects=ObjectStore(Path(folder) / "objects"), remarks=dict)
+            objects = ObjectStore(Path(folder) / "objects")
+            parts = replace(self._parts, objects=objects, remarks=dict, opener=None)
             finished = await AttemptRunner(assignment, parts).run()
         verdict = finished.gradings[-1].passed if finished.gradings else None
         return "passed" if verdict else "failed"
 
     # --- phases, in order -----------------------------------------------------------------------------------------
 
-    def _prepare(self) -> tuple[LoadedTask, Task, Agent, tuple[StepPlan, ...]]:
+    async def _prepare(self) -> tuple[LoadedTask, Task, Agent, tuple[StepPlan, ...]]:
         configuration = self.assignment.configuration
         with self._kept.recorder.phase(Phase.PREPARE) as detail:
             loaded = self._parts.library.load(self.assignment.tenant, self.assignment.content_digest)
             detail["task"] = loaded.name
+            if self._parts.opener is not None:
+                self._secrets.update(await asyncio.to_thread(self._parts.opener, self.assignment))
             if loaded.task is None or loaded.folder is None:
                 raise TaskUnsupported(str(loaded.problem), where=loaded.name)
             refuse_unsupported(loaded.task, configuration, self._parts.backend)
@@ -225,7 +229,7 @@ class AttemptRunner:
             trajectory = self._kept.trajectory.gathered(
                 self.assignment.attempt, identity, model if isinstance(model, str) else None
             )
-            document = scrub_document(dump(trajectory), list(self._parts.secrets.values()))
+            document = scrub_document(dump(trajectory), self._secrets.values())
             artifacts["trajectory.json"] = await self._parts.objects.put_soon(self._trajectory_key, document)
         return Finished(
             assignment=self.assignment,

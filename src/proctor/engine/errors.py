@@ -9,6 +9,7 @@ EngineError
 ├── RunSetRuns              attempts of it are running
 ├── RunSetMoved             what the file resolves to has changed since
 ├── SecretMissing           a secret that the file names is not set
+├── SecretsClosed           secrets that are kept can't be opened on this machine
 ├── AttemptUnknown          no such attempt or cell
 ├── LabelUnknown            no run set has that label
 ├── ReferenceInvalid        not a run set, profile or label as compare and gate take them
@@ -37,6 +38,7 @@ __all__ = [
     "RunSetRuns",
     "RunSetUnknown",
     "SecretMissing",
+    "SecretsClosed",
     "SeriesUnknown",
     "SpecInvalid",
 ]
@@ -119,10 +121,17 @@ class NoTaskFits(UsageError):
 
 
 class SecretMissing(UsageError):
-    """A secret that the run-set file names is not in the environment."""
+    """A secret that the run-set file names is not set."""
 
     code = "secret-missing"
     remedy = "Set the variable that is named, or take it out of [secrets]."
+
+
+class SecretsClosed(EngineError):
+    """The secrets of the run set can't be opened on this worker's machine."""
+
+    code = "secrets-closed"
+    remedy = "An administrator of the installation finds the reason in the worker's log."
 
 
 class LabelUnknown(UsageError):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 from codecs import getincrementaldecoder
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator
 from uuid import UUID
 
 from proctor.engine.secrets import Scrubber
@@ -32,7 +32,7 @@ def segment_key(tenant: UUID, attempt: UUID, number: int) -> str:
 class _Stream:
     """One stream of one program: secrets are removed, then bytes become text, both across the borders of pieces."""
 
-    def __init__(self, secrets: Sequence[str]) -> None:
+    def __init__(self, secrets: Collection[str]) -> None:
         self._scrubber = Scrubber(secrets)
         self._decoder = getincrementaldecoder("utf-8")("replace")
 
@@ -46,7 +46,9 @@ class _Stream:
 class LogWriter:
     """Collects an attempt's output and writes its segments; secrets are removed before anything is kept."""
 
-    def __init__(self, objects: ObjectStore, tenant: UUID, attempt: UUID, secrets: Sequence[str], clock: Clock) -> None:
+    def __init__(
+        self, objects: ObjectStore, tenant: UUID, attempt: UUID, secrets: Collection[str], clock: Clock
+    ) -> None:
         self._objects, self._tenant, self._attempt, self._clock = objects, tenant, attempt, clock
         self._secrets = secrets
         self._streams: dict[tuple[str, str], _Stream] = {}

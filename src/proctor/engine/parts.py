@@ -8,7 +8,7 @@ from pathlib import Path
 
 from proctor.agents.catalogue import build_agent
 from proctor.agents.interfaces import Agent
-from proctor.engine.assignments import TaskLibrary
+from proctor.engine.assignments import Assignment, TaskLibrary
 from proctor.engine.service_faults import ServiceFaults
 from proctor.kernel.canonical import Json
 from proctor.kernel.clock import Clock
@@ -33,6 +33,9 @@ class RunnerParts:
     remarks: Callable[[], Mapping[str, Json]] = dict
     """Asked at the end of each phase for what its evidence says besides; no rule looks at it."""
     secrets: Mapping[str, str] = field(default_factory=dict)
+    opener: Callable[[Assignment], Mapping[str, str]] | None = None
+    """Opens the secrets of an attempt's own tenant as it starts; ``None``: ``secrets`` are those of all attempts.
+    Raises ``SecretMissing``, ``SecretsClosed``."""
     images: dict[str, str] = field(default_factory=dict)
     """What images are by digest, as they were resolved before the first attempt."""
     references: dict[str, str] = field(default_factory=dict)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import errno
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 
 from proctor.agents.errors import AgentSetupFailed, ProfileInvalid, ProviderFailed
 from proctor.agents.oracle import SolutionMissing
+from proctor.engine.errors import SecretMissing, SecretsClosed
 from proctor.engine.evidence import STDERR_TAIL, Evidence, Phase
 from proctor.engine.secrets import scrub_detail
 from proctor.kernel.canonical import Json
@@ -51,10 +52,10 @@ class PhaseRecorder:
     """The evidence of one attempt, growing in order."""
 
     def __init__(
-        self, clock: Clock, secrets: Sequence[str] = (), remarks: Callable[[], Mapping[str, Json]] = dict
+        self, clock: Clock, secrets: Collection[str] = (), remarks: Callable[[], Mapping[str, Json]] = dict
     ) -> None:
-        """``secrets``: what must not be in the evidence, whatever a program printed; ``remarks`` is asked at the end of
-        each phase for what its evidence says besides."""
+        """``secrets``: what must not be in the evidence, whatever a program printed, as it is at the end of each phase;
+        ``remarks`` is asked then for what its evidence says besides."""
         self._clock, self._secrets, self._remarks = clock, secrets, remarks
         self.evidence: list[Evidence] = []
         self.current = ""
@@ -112,6 +113,8 @@ def _told(error: Exception) -> dict[str, Json]:
     }
     if isinstance(error, UnsupportedByBackend | SolutionMissing):
         detail["exception"] = "TaskUnsupported"
+    if isinstance(error, SecretMissing):
+        detail["reason"] = "secret_missing"
     if isinstance(error, ImagePullFailed | NodeLost | ProviderFailed | ServiceFailed):
         detail.update(error.facts())
     return detail
@@ -120,6 +123,8 @@ def _told(error: Exception) -> dict[str, Json]:
 def _source(error: Exception) -> str:
     if isinstance(error, TaskUnsupported | UnsupportedByBackend | SolutionMissing | VariableMissing):
         return "task"
+    if isinstance(error, SecretMissing):
+        return "user"
     if isinstance(error, ServiceFailed):
         return "task" if error.is_the_tasks else "sandbox"
     if isinstance(error, ProfileInvalid):
@@ -130,7 +135,7 @@ def _source(error: Exception) -> str:
         return "engine" if error.http_status is None else "registry"
     if isinstance(error, AgentSetupFailed):
         return "agent"
-    if hosts_fault(error):
+    if hosts_fault(error) or isinstance(error, SecretsClosed):
         return "sandbox"
     if isinstance(error, TransferRefused):
         return "agent"

@@ -123,7 +123,7 @@ _WORDS: Mapping[str, frozenset[str]] = {
     "source": frozenset(
         {"task", "profile", "user", "queue", "provider", "engine", "registry", "agent", "sandbox", "harness"}
     ),
-    "reason": frozenset({"cancelled", "budget", "lease_lost"}),
+    "reason": frozenset({"cancelled", "budget", "lease_lost", "secret_missing"}),
     "limit": frozenset(AgentLimit),
     "exec_limit": frozenset(LimitKind),
     "problem": frozenset(VerifierProblem),

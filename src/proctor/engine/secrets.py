@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 from proctor.kernel.canonical import Json
@@ -20,7 +20,7 @@ _CHUNK: int = 1024 * 1024
 class Scrubber:
     """Removes known secret values from a byte stream, across the borders of its pieces."""
 
-    def __init__(self, secrets: Sequence[str]) -> None:
+    def __init__(self, secrets: Collection[str]) -> None:
         self._needles = _needles(secrets)
         self._longest = max((len(needle) for needle in self._needles), default=0)
         self._found = _pattern(self._needles)
@@ -65,12 +65,12 @@ def _pattern(needles: Sequence[bytes]) -> re.Pattern[bytes] | None:
     return re.compile(b"|".join(re.escape(needle) for needle in needles)) if needles else None
 
 
-def scrub_document(document: bytes, secrets: Sequence[str]) -> bytes:
+def scrub_document(document: bytes, secrets: Collection[str]) -> bytes:
     """A JSON document with every secret masked, also where JSON escapes it."""
     return scrub(document, _needles(secrets))
 
 
-def scrub_detail(value: Json, secrets: Sequence[str]) -> Json:
+def scrub_detail(value: Json, secrets: Collection[str]) -> Json:
     """A piece of evidence with every secret masked, in its texts; they may have been cut within one."""
     needles = _needles(secrets)
     return _scrubbed(value, needles) if needles else value
@@ -99,7 +99,7 @@ def _without_halves(text: bytes, needles: Sequence[bytes]) -> bytes:
     return text
 
 
-def holds_secret(path: Path, secrets: Sequence[str]) -> bool:
+def holds_secret(path: Path, secrets: Collection[str]) -> bool:
     """Whether a file holds any of the values, read in pieces that overlap."""
     needles = _needles(secrets)
     if not needles:
@@ -115,7 +115,7 @@ def holds_secret(path: Path, secrets: Sequence[str]) -> bool:
     return False
 
 
-def _needles(secrets: Sequence[str]) -> list[bytes]:
+def _needles(secrets: Collection[str]) -> list[bytes]:
     """Each value as it is and as JSON writes it, longest first, so that no part of a longer one is left."""
     plain = {value.encode() for value in secrets if len(value) >= _SHORTEST}
     escaped = {json.dumps(value)[1:-1].encode() for value in secrets if len(value) >= _SHORTEST}

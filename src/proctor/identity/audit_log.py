@@ -33,6 +33,10 @@ class Action(StrEnum):
     IMPORTED = "data.imported"
     RUN_SET_STARTED = "run-set.started"
     RUN_SET_CONTROLLED = "run-set.controlled"
+    SECRET_SET = "secret.set"  # noqa: S105  what was done with one
+    SECRET_REMOVED = "secret.removed"  # noqa: S105
+    SECRET_REFUSED = "secret.refused"  # noqa: S105
+    SECRETS_REWRAPPED = "secrets.rewrapped"
 
 
 @dataclass(frozen=True, kw_only=True)

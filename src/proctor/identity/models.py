@@ -24,7 +24,16 @@ from sqlalchemy.dialects.postgresql import ARRAY, JSONB
 
 from proctor.database.schema import SCHEMA, metadata
 
-__all__ = ["api_key", "idempotent_request", "platform_setup", "security_event", "tenant", "tenant_quota", "tenant_user"]
+__all__ = [
+    "api_key",
+    "idempotent_request",
+    "platform_setup",
+    "security_event",
+    "tenant",
+    "tenant_quota",
+    "tenant_secret",
+    "tenant_user",
+]
 
 tenant = Table(
     "tenant",
@@ -122,4 +131,21 @@ tenant_quota = Table(
     Column("stored_bytes", BigInteger, comment="what its objects took when they were last measured"),
     Column("measured_at", DateTime(timezone=True)),
     ForeignKeyConstraint(["tenant_id"], [f"{SCHEMA}.tenant.tenant_id"]),
+)
+
+tenant_secret = Table(
+    "tenant_secret",
+    metadata,
+    Column("tenant_id", Uuid, primary_key=True),
+    Column("name", Text, primary_key=True),
+    Column("version", BigInteger, nullable=False, comment="counts how often it was set"),
+    Column("key_id", Text, nullable=False, comment="the installation's key that wrapped its data key"),
+    Column("wrapped", LargeBinary, nullable=False, comment="its data key, wrapped"),
+    Column("sealed", LargeBinary, nullable=False, comment="its value under its data key"),
+    Column("set_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
+    Column("set_by", Uuid, nullable=False),
+    Column("last_used_at", DateTime(timezone=True), comment="to the minute"),
+    CheckConstraint("name ~ '^[A-Za-z_][A-Za-z0-9_]{0,127}$'", name="name"),
+    CheckConstraint("version > 0", name="version"),
+    ForeignKeyConstraint(["tenant_id", "set_by"], [f"{SCHEMA}.tenant_user.tenant_id", f"{SCHEMA}.tenant_user.id"]),
 )

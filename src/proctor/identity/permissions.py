@@ -32,6 +32,10 @@ class Permission(StrEnum):
     USERS_WRITE = "users:write"
     """Users, service accounts and everybody's keys."""
     AUDIT_READ = "audit:read"
+    SECRETS_READ = "secrets:read"
+    """Names of secrets, who set them and when they were used. No permission shows a value."""
+    SECRETS_WRITE = "secrets:write"
+    """To set, replace and remove secrets."""
     TENANT_WRITE = "tenant:write"
     """Quotas and what else holds for the whole tenant."""
     PLATFORM = "platform"
@@ -51,8 +55,8 @@ class Role(StrEnum):
 _P = Permission
 _VIEWER = frozenset({_P.SELF, _P.RUNS_READ, _P.SUITES_READ, _P.EVIDENCE_READ})
 _REVIEWER = _VIEWER | {_P.RESULTS_WRITE}
-_MEMBER = _REVIEWER | {_P.SUITES_WRITE, _P.RUNS_WRITE, _P.USAGE_READ}
-_ADMIN = _MEMBER | {_P.USERS_READ, _P.USERS_WRITE, _P.AUDIT_READ}
+_MEMBER = _REVIEWER | {_P.SUITES_WRITE, _P.RUNS_WRITE, _P.USAGE_READ, _P.SECRETS_READ}
+_ADMIN = _MEMBER | {_P.USERS_READ, _P.USERS_WRITE, _P.AUDIT_READ, _P.SECRETS_WRITE}
 ROLES: Mapping[Role, frozenset[Permission]] = {
     Role.VIEWER: _VIEWER,
     Role.REVIEWER: _REVIEWER,

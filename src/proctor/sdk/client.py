@@ -171,9 +171,7 @@ class Client:
 
         row = self.find(reference)
         spec = self._platform.engine.stored_spec(row.id)
-        secrets, missing = secret_values(spec.secrets.names)
-        if missing:
-            raise SecretMissing(f"{', '.join(missing)} is not set.", where="secrets.names")
+        secrets = _from_environment(spec)
         queued = self._platform.engine.resume(row.id)
         backend = self._platform.backend(spec.execution.sandbox)
         return RunSession(self._platform, self.find(str(row.id)), spec, backend, secrets), queued
@@ -393,7 +391,8 @@ class Client:
         """Grade them. Agents are not run, and verdicts that are there already stay as they are."""
         from proctor.sdk.regrades import run_regrade
 
-        return run_regrade(self._platform, plan, concurrency=concurrency, on_done=on_done)
+        secrets = _from_environment(self._platform.engine.stored_spec(plan.run_set.id))
+        return run_regrade(self._platform, plan, secrets, concurrency=concurrency, on_done=on_done)
 
     def reclassify(
         self, reference: str | None, policy: Path, *, on_page: Callable[[int], None] = lambda _: None
@@ -493,6 +492,14 @@ class Client:
     def aliases(self) -> list[Alias]:
         """Every label with its history."""
         return self._platform.suites.aliases(self._platform.tenant)
+
+
+def _from_environment(spec: RunSetSpec) -> Mapping[str, str]:
+    """The secrets of a run set that is worked on here. Raises ``SecretMissing``."""
+    secrets, missing = secret_values(spec.secrets.names)
+    if missing:
+        raise SecretMissing(f"{', '.join(missing)} is not set.", where="secrets.names")
+    return secrets
 
 
 def _stored(artifact: Mapping[str, Any]) -> StoredObject:

@@ -9,7 +9,7 @@ from pathlib import Path
 from uuid import UUID
 
 from proctor.app import Platform
-from proctor.engine.errors import SecretMissing, SpecInvalid
+from proctor.engine.errors import SpecInvalid
 from proctor.engine.planning import RunSetRow
 from proctor.engine.regrading.candidates import (
     Candidate,
@@ -26,7 +26,6 @@ from proctor.engine.scratch import remove_scratch
 from proctor.engine.service import fitting
 from proctor.kernel.errors import ProctorError
 from proctor.queue.workers import WorkerIdentity
-from proctor.settings import secret_values
 from proctor.suites.service import StoredTask
 
 __all__ = ["RegradePlan", "RegradeReport", "plan_regrade", "run_regrade"]
@@ -92,13 +91,18 @@ def _nothing_changed(otherwise: Mapping[str, StoredTask]) -> str:
 
 
 def run_regrade(
-    platform: Platform, plan: RegradePlan, *, concurrency: int, on_done: Callable[[Regraded | None], None]
+    platform: Platform,
+    plan: RegradePlan,
+    secrets: Mapping[str, str],
+    *,
+    concurrency: int,
+    on_done: Callable[[Regraded | None], None],
 ) -> RegradeReport:
-    """Grade every candidate. ``on_done`` is called after each cell, with ``None`` where it failed."""
+    """Grade every candidate. ``on_done`` is called after each cell, with ``None`` where it failed.
+
+    ``secrets``: values of the names that the run set lists.
+    """
     spec = platform.engine.stored_spec(plan.run_set.id)
-    secrets, missing = secret_values(spec.secrets.names)
-    if missing:
-        raise SecretMissing(f"{', '.join(missing)} is not set.", where="secrets.names")
     backend = platform.backend(spec.execution.sandbox)
     parts = platform.runner_parts(backend, WorkerIdentity.of_this_process().owner, secrets)
     try:

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from proctor.app import Platform
-from proctor.engine.errors import SecretMissing, SpecInvalid
+from proctor.engine.errors import SpecInvalid
 from proctor.engine.planning import RunSetRow
 from proctor.engine.quotas import refuse_over_budget
 from proctor.engine.resolving import resolve
 from proctor.engine.spec import RunSetSpec, check_spec
 from proctor.sdk.answers import Prepared
 from proctor.sdk.requests import RunRequest
+from proctor.sdk.secrets import not_kept, refuse_missing
 
 __all__ = ["Submitted", "prepare", "submit"]
 
@@ -34,9 +35,12 @@ class Submitted:
 
 
 def submit(platform: Platform, document: Mapping[str, object], spec_digest: str, request: RunRequest) -> Submitted:
-    """Find or make the run set of a spec and queue what it owes. Raises ``SpecInvalid`` naming the field."""
+    """Find or make the run set of a spec and queue what it owes. Raises ``SpecInvalid``, ``SecretMissing`` naming the
+    field."""
     refuse_over_budget(platform.database, platform.tenant)
-    resolved = prepare(platform, document, spec_digest, fresh=request.fresh).resolved
+    prepared = prepare(platform, document, spec_digest, fresh=request.fresh)
+    refuse_missing(platform, prepared.spec, where="spec.secrets.names")
+    resolved = prepared.resolved
     opened = platform.engine.open(resolved, on_moved=request.on_moved, fresh=request.fresh, selection=request.selection)
     return Submitted(
         run_set=opened.run_set,
@@ -62,7 +66,8 @@ def prepare(platform: Platform, document: Mapping[str, object], spec_digest: str
         backend=backend,
         fresh=fresh,
     )
-    return Prepared(spec=spec, resolved=resolved, backend=backend, secrets={}, missing_secrets=())
+    missing = tuple(not_kept(platform, spec))
+    return Prepared(spec=spec, resolved=resolved, backend=backend, secrets={}, missing_secrets=missing)
 
 
 def _refuse_files(spec: RunSetSpec, sandbox: str) -> None:
@@ -76,5 +81,3 @@ def _refuse_files(spec: RunSetSpec, sandbox: str) -> None:
         if profile.script is not None:
             what = "A server reads no script file."
             raise SpecInvalid(what, where=f"spec.profiles[{number}].script", remedy="Use agent = 'command'.")
-    if spec.secrets.names:
-        raise SecretMissing(f"The server keeps no secret {spec.secrets.names[0]!r}.", where="spec.secrets.names")

@@ -19,7 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from proctor.app import Platform
 from proctor.engine.auditing import rules_of_stranger
-from proctor.engine.errors import SecretMissing, SpecInvalid
+from proctor.engine.errors import SpecInvalid
 from proctor.engine.imports.records import ATTEMPTS, MANIFEST, ImportInvalid, read_manifest
 from proctor.engine.planning import RunSetRow
 from proctor.kernel.canonical import Json
@@ -31,6 +31,7 @@ from proctor.sandboxes.files.confined import descriptor
 from proctor.sandboxes.interfaces import TransferLimits
 from proctor.sdk.archives import pack
 from proctor.sdk.documents import document
+from proctor.sdk.secrets import kept_secrets, refuse_missing
 from proctor.suites.uploads import UploadInvalid
 
 if TYPE_CHECKING:
@@ -169,7 +170,9 @@ def _regrade(work: RegradeWork, job: Job) -> Made:
     plan = plan_regrade(job.platform, work)
     job.tally.begin("cells graded", len(plan.regrade.cells))
     slots = min(work.concurrency, job.platform.settings.server_slots)
-    report = run_regrade(job.platform, plan, concurrency=slots, on_done=lambda _: job.tally.more())
+    names = job.platform.engine.stored_spec(plan.run_set.id).secrets.names
+    secrets = kept_secrets(job.platform, names)
+    report = run_regrade(job.platform, plan, secrets, concurrency=slots, on_done=lambda _: job.tally.more())
     return Made(result=document(report))
 
 
@@ -179,8 +182,7 @@ def plan_regrade(platform: Platform, work: RegradeWork) -> RegradePlan:
 
     row = _row(platform, work.run_set)
     spec = platform.engine.stored_spec(row.id)
-    if spec.secrets.names:
-        raise SecretMissing(f"The server keeps no secret {spec.secrets.names[0]!r}.", where=row.name)
+    refuse_missing(platform, spec, where=f"{row.name}: secrets.names")
     if spec.execution.sandbox != platform.settings.server_sandbox:
         what = (
             f"It ran in {spec.execution.sandbox!r}; this server's sandboxes are {platform.settings.server_sandbox!r}."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 from uuid import UUID
 
 import structlog
@@ -13,6 +14,7 @@ from proctor.engine.recording import Decided
 from proctor.engine.scratch import remove_scratch
 from proctor.engine.worker import Worker, WorkerSettings
 from proctor.queue.workers import WorkerIdentity
+from proctor.serving.secrets import AttemptSecrets
 
 __all__ = ["ServerWorker"]
 
@@ -29,7 +31,8 @@ class ServerWorker:
         settings, identity = server.settings, WorkerIdentity.of_this_process()
         platform = server.platform(_NOBODY)
         backend = platform.backend(settings.server_sandbox)
-        self._parts = platform.runner_parts(backend, identity.owner, {})
+        parts = platform.runner_parts(backend, identity.owner, {})
+        self._parts = replace(parts, opener=AttemptSecrets(server))
         wanted = WorkerSettings(
             slots=settings.server_slots, scope=None, lease_sec=settings.lease_sec, node=platform.node(backend)
         )

@@ -27,6 +27,7 @@ from proctor.notifications import outbox
 from proctor.sdk.client import Leaderboard
 from proctor.sdk.previews import DryRun, dry_run
 from proctor.sdk.requests import RunRequest
+from proctor.sdk.secrets import refuse_missing
 from proctor.sdk.submissions import Submitted, prepare, submit
 from proctor.suites.service import Alias
 
@@ -259,6 +260,7 @@ def resume_run_set(asked: _Writes, run_set: RunSetReference) -> Resumed:
     """Queue its owed cells again, dead letters too."""
     row = asked.client.find(named(run_set))
     refuse_over_budget(asked.server.database, asked.tenant)
+    refuse_missing(asked.platform, asked.platform.engine.stored_spec(row.id), where="secrets.names")
     queued = asked.platform.engine.resume(row.id)
     after = asked.client.find(str(row.id))
     _note(asked, Action.RUN_SET_CONTROLLED, after, how="resume")

@@ -15,6 +15,8 @@ from proctor.identity.audit_log import AuditEntry
 from proctor.identity.permissions import Permission, Role
 from proctor.identity.setup import Founded
 from proctor.identity.users import User
+from proctor.identity.vault.secrets import TenantSecret
+from proctor.sdk.remote.answers import part
 from proctor.sdk.remote.errors import ServerRefused
 from proctor.sdk.remote.transport import Transport
 
@@ -97,6 +99,18 @@ class IdentityClient:
     def revoke_key(self, key: UUID) -> ApiKey:
         """From now on it opens nothing."""
         return _read(ApiKey, self._transport.delete(f"keys/{key}"))
+
+    def secrets(self) -> list[TenantSecret]:
+        """The tenant's secrets without their values."""
+        return [_read(TenantSecret, one) for one in self._transport.pages("secrets")]
+
+    def set_secret(self, name: str, value: str) -> TenantSecret:
+        """Set or replace one; the next attempt uses the new value."""
+        return _read(TenantSecret, self._transport.put(f"secrets/{part(name)}", {"value": value}))
+
+    def remove_secret(self, name: str) -> TenantSecret:
+        """Forget one."""
+        return _read(TenantSecret, self._transport.delete(f"secrets/{part(name)}"))
 
     def create_tenant(self, name: str, owner: str) -> Founded:
         """Make a tenant, as an administrator of the installation."""

@@ -1,0 +1,13 @@
+"""Secrets of tenants, kept as envelopes."""
+
+from pathlib import Path
+
+from alembic import op
+
+revision = "0013"
+down_revision = "0012"
+
+
+def upgrade() -> None:
+    """Run the frozen SQL beside this file."""
+    op.get_bind().exec_driver_sql(Path(__file__).with_suffix(".sql").read_text(encoding="utf-8"))

@@ -1,0 +1,1 @@
+"""Secrets of tenants: kept as envelopes that only this installation's key opens."""
