@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING, cast
 
 from proctor.sdk.logins import LOCAL, Login, LoginMissing, Logins, checked_url
@@ -11,9 +11,10 @@ from proctor.settings import Settings, stored_logins
 
 if TYPE_CHECKING:
     from proctor.sdk.client import Client
+    from proctor.sdk.remote.aio import AsyncClient
     from proctor.sdk.remote.pushing import PushReport
 
-__all__ = ["chosen_login", "open_client", "push_run_set"]
+__all__ = ["chosen_login", "open_async", "open_client", "push_run_set"]
 
 
 def chosen_login(settings: Settings, server: str | None = None) -> Login | None:
@@ -47,6 +48,18 @@ def open_client(server: str | None = None) -> Iterator[Client]:
 
     with RemoteClient.open(login.server, login.key) as remote:
         yield cast("Client", remote)
+
+
+@asynccontextmanager
+async def open_async(server: str | None = None) -> AsyncIterator[AsyncClient]:
+    """A client of a server for asyncio. Raises ``LoginMissing``."""
+    login = chosen_login(Settings(), server)
+    if login is None:
+        raise LoginMissing("The client for asyncio is a server's, and no server is named.")
+    from proctor.sdk.remote.aio import AsyncClient
+
+    async with AsyncClient.open(login.server, login.key) as client:
+        yield client
 
 
 def push_run_set(reference: str | None, server: str | None, on_more: Callable[[int], None]) -> PushReport:

@@ -13,7 +13,18 @@ from uuid import UUID
 from proctor.sdk.remote.errors import ServerFault, ServerRefused, ServerUnreachable
 from proctor.sdk.remote.transport import Transport
 
-__all__ = ["FROM_THE_BEGINNING", "EventsLost", "LiveEvent", "follow"]
+__all__ = [
+    "FIRST_WAIT_SEC",
+    "FROM_THE_BEGINNING",
+    "LONGEST_WAIT_SEC",
+    "QUIET_SEC",
+    "Blocks",
+    "EventsLost",
+    "LiveEvent",
+    "follow",
+    "passes",
+    "read_block",
+]
 
 FROM_THE_BEGINNING: str = "0"
 """The id before every event that is kept."""
@@ -65,14 +76,19 @@ def follow(
             for block in _blocks(transport, topics, after, wait):
                 pause = FIRST_WAIT_SEC
                 after = block.id or after
-                yield from _read(block)
+                yield from read_block(block)
         except (ServerUnreachable, ServerFault, ServerRefused) as error:
-            if wait is not None or (isinstance(error, ServerRefused) and error.code not in PASSING):
+            if wait is not None or not passes(error):
                 raise
         if wait is not None:
             return
         time.sleep(pause)
         pause = min(2 * pause, LONGEST_WAIT_SEC)
+
+
+def passes(error: ServerUnreachable | ServerFault | ServerRefused) -> bool:
+    """Whether it is waited for: a server that is away, or that has too much to do."""
+    return not isinstance(error, ServerRefused) or error.code in PASSING
 
 
 def _blocks(transport: Transport, topics: Sequence[str], after: str | None, wait: float | None) -> Iterator[_Block]:
@@ -82,17 +98,31 @@ def _blocks(transport: Transport, topics: Sequence[str], after: str | None, wait
 
 
 def _parsed(lines: Iterable[str]) -> Iterator[_Block]:
-    block = _Block()
+    blocks = Blocks()
     for line in lines:
+        block = blocks.feed(line)
+        if block is not None:
+            yield block
+
+
+class Blocks:
+    """Lines of a stream as its blocks."""
+
+    def __init__(self) -> None:
+        self._block = _Block()
+
+    def feed(self, line: str) -> _Block | None:
+        """Take a line; the block that it ends, if it does."""
         name, _, value = line.partition(":")
         if not line:
-            yield block
-            block = _Block()
-        elif name in ("id", "event", "data"):
-            setattr(block, name, value.removeprefix(" "))
+            block, self._block = self._block, _Block()
+            return block
+        if name in ("id", "event", "data"):
+            setattr(self._block, name, value.removeprefix(" "))
+        return None
 
 
-def _read(block: _Block) -> Iterator[LiveEvent | EventsLost]:
+def read_block(block: _Block) -> Iterator[LiveEvent | EventsLost]:
     """Nothing of a heartbeat, nor of words on how the connection ends: it is opened again."""
     if block.event == "gap":
         yield EventsLost(after=json.loads(block.data)["after"])

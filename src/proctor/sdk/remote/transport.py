@@ -17,7 +17,7 @@ from proctor.sdk.remote.errors import ServerFault, ServerRefused, ServerUnreacha
 if TYPE_CHECKING:
     from httpx2 import Client, Response
 
-__all__ = ["Transport"]
+__all__ = ["API", "Transport", "checked", "given", "transport_errors"]
 
 API = "/api/v1"
 TRIES: int = 4
@@ -34,7 +34,7 @@ class Transport:
     def __init__(self, server: str, key: str, *, http: Client | None = None) -> None:
         """``http``: a client of one's own, such as a test's; else one is made."""
         self._http = http or _client(server)
-        self._headers = {"Authorization": f"Bearer {key}"} if key else {}
+        self.headers = {"Authorization": f"Bearer {key}"} if key else {}
         self.server = server
 
     def close(self) -> None:
@@ -91,17 +91,17 @@ class Transport:
                 response = self._http.request(
                     method,
                     f"{API}/{path}",
-                    params=_given(params),
+                    params=given(params),
                     json=body,
                     content=content,
-                    headers={**self._headers, **(headers or {})},
+                    headers={**self.headers, **(headers or {})},
                 )
-            except _errors() as error:
+            except transport_errors() as error:
                 if not left:
                     raise ServerUnreachable(f"{type(error).__name__}: {error}", where=self.server) from error
             else:
                 if response.status_code not in _PASSING or not left:
-                    return _checked(response, self.server)
+                    return checked(response, self.server)
                 wait = max(wait, _seconds(response.headers.get("Retry-After")))
             time.sleep(min(wait, _LONGEST_WAIT_SEC))
             wait *= 2
@@ -112,12 +112,12 @@ class Transport:
         """A GET whose body is read piece by piece. ``quiet_sec``: how long nothing may come."""
         try:
             with self._http.stream(
-                "GET", f"{API}/{path}", params=_given(params), headers=self._headers, timeout=quiet_sec
+                "GET", f"{API}/{path}", params=given(params), headers=self.headers, timeout=quiet_sec
             ) as response:
                 if response.status_code >= 400:
                     response.read()
-                yield _checked(response, self.server)
-        except _errors() as error:
+                yield checked(response, self.server)
+        except transport_errors() as error:
             raise ServerUnreachable(f"{type(error).__name__}: {error}", where=self.server) from error
 
 
@@ -127,13 +127,15 @@ def _client(server: str) -> Client:
     return Client(base_url=server, timeout=_TIMEOUT_SEC, follow_redirects=False)
 
 
-def _errors() -> type[Exception]:
+def transport_errors() -> type[Exception]:
+    """What the HTTP library raises where nothing answered."""
     from httpx2 import TransportError
 
     return TransportError
 
 
-def _given(params: Mapping[str, Any] | None) -> dict[str, Any]:
+def given(params: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Those parameters of a query that say something."""
     return {name: value for name, value in (params or {}).items() if value is not None}
 
 
@@ -141,7 +143,8 @@ def _seconds(header: str | None) -> float:
     return float(header) if header is not None and header.isdigit() else 0.0
 
 
-def _checked(response: Response, server: str) -> Response:
+def checked(response: Response, server: str) -> Response:
+    """An answer that is one. Raises ``ServerRefused``, ``ServerFault``."""
     if response.status_code < 400:
         return response
     try:
