@@ -40,7 +40,7 @@ from proctor.identity.audit_log import Actor
 from proctor.identity.permissions import Role
 from proctor.identity.principals import permitted
 from proctor.identity.setup import found_tenant
-from proctor.telemetry import configure_logs
+from proctor.telemetry.logs import configure_logs
 
 __all__ = ["measure"]
 

@@ -25,6 +25,7 @@ from proctor.identity.permissions import Permission
 from proctor.identity.principals import Principal
 from proctor.kernel.canonical import Json
 from proctor.sdk.client import Client
+from proctor.telemetry.context import note
 
 __all__ = ["Asked", "key_of", "needs", "opens", "permission_of", "principal_of", "server_of"]
 
@@ -119,6 +120,7 @@ def principal_of(request: HTTPConnection) -> Principal:
     server = server_of(request)
     principal = authenticate(server.database, server.secret, key_of(request))
     request.state.principal = principal
+    note(tenant=principal.tenant, user=principal.user, key=principal.key)
     return principal
 
 

@@ -35,6 +35,7 @@ from proctor.kernel.ids import new_id
 from proctor.objects.store import ObjectStore
 from proctor.sandboxes.interfaces import Sandbox
 from proctor.suites.tasks import Task
+from proctor.telemetry.redaction import hide
 
 __all__ = ["AttemptRunner", "RunnerParts", "Standing"]
 
@@ -63,6 +64,7 @@ class AttemptRunner:
         self.assignment = assignment
         self._parts = parts
         secrets = list(parts.secrets.values())
+        hide(secrets)
         self._kept = Kept(
             recorder=PhaseRecorder(parts.clock, secrets, parts.remarks),
             log=LogWriter(parts.objects, assignment.tenant, assignment.attempt, secrets, parts.clock),

@@ -9,7 +9,7 @@ import asyncio
 import errno
 import hashlib
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -176,6 +176,10 @@ class ObjectStore:
         """Keys below a prefix, in order."""
         keys = [str(item["path"]) for page in self._store.list(prefix) for item in page]
         yield from sorted(keys)
+
+    def folders(self, prefix: str) -> Sequence[str]:
+        """What lies directly below a prefix that ends with ``/`` and has more below it, in order, without a ``/``."""
+        return sorted(str(found) for found in self._store.list_with_delimiter(prefix)["common_prefixes"])
 
     def size(self, prefix: str) -> int:
         """Bytes of all objects below a prefix."""

@@ -40,7 +40,8 @@ from proctor.settings import Settings, secret_values
 from proctor.suites.loading import load_suite, tasks_further_down
 from proctor.suites.references import check_label
 from proctor.suites.service import Alias, StoredTask, SuiteDetail, SuiteRow
-from proctor.telemetry import configure_logs
+from proctor.telemetry.process import begin_logs, telling
+from proctor.telemetry.redaction import hide
 
 if TYPE_CHECKING:
     from proctor.engine.certificates.standing import Standing
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
     from proctor.sdk.checking import CheckRequest, CheckSession
     from proctor.sdk.exports import ExportReport
     from proctor.sdk.imports import ImportReport
+    from proctor.sdk.logs import LogPage, LogsWanted
     from proctor.sdk.previews import DryRun
     from proctor.sdk.reclassifications import Reclassification
     from proctor.sdk.regrades import RegradePlan, RegradeReport
@@ -76,8 +78,8 @@ class Client:
     def open(cls, settings: Settings | None = None) -> Iterator[Client]:
         """Connect; the embedded database starts if need be and stops with its last client."""
         settings = settings or Settings()
-        configure_logs(settings.log_level)
-        with open_platform(settings) as platform:
+        begin_logs(settings, level="warning")
+        with open_platform(settings) as platform, telling(settings, platform.objects, tenant=str(platform.tenant)):
             yield cls(platform)
 
     def _read(self, work: Callable[[Connection], T]) -> T:
@@ -102,6 +104,7 @@ class Client:
     def _prepare(self, spec: RunSetSpec, spec_digest: str, base: Path, *, fresh: bool) -> Prepared:
         backend = self._platform.backend(spec.execution.sandbox)
         secrets, missing = secret_values(spec.secrets.names)
+        hide(secrets.values())
         resolved = resolve(
             spec,
             spec_digest,
@@ -318,6 +321,12 @@ class Client:
     def log_segments(self, attempt: UUID, *, after: int = 0) -> Iterator[tuple[int, bytes]]:
         """Log segments of an attempt numbered above ``after``, as far as there are any."""
         return logs.read_segments(self._platform.objects, self._platform.tenant, attempt, after=after)
+
+    def logs(self, wanted: LogsWanted, *, cursor: str | None = None, limit: int = 100) -> LogPage:
+        """A page of log lines, the newest first. Raises ``RunSetUnknown``, ``AttemptUnknown``, ``UserUnknown``."""
+        from proctor.sdk.logs import find_logs
+
+        return find_logs(self._platform, wanted, cursor=cursor, limit=limit)
 
     def history(self, series: str) -> list[Mapping[str, Any]]:
         """Every leaderboard revision of a series, oldest first. Raises ``SeriesUnknown`` naming those there are."""

@@ -27,6 +27,7 @@ from proctor.identity.principals import Principal
 from proctor.kernel.errors import ProctorError, UsageError
 from proctor.notifications.readers import Ended, Overflow, Reader
 from proctor.notifications.topics import MOST_TOPICS, Frame, TopicInvalid, checked_topics
+from proctor.telemetry.context import note
 
 __all__ = ["router"]
 
@@ -95,6 +96,7 @@ async def listen(socket: WebSocket, permission: Annotated[Permission, opens(Perm
     except WebSocketDisconnect:
         return
     socket.state.principal = principal
+    note(tenant=principal.tenant, user=principal.user, key=principal.key)
     await _serve(socket, live, principal, Standing(live, key, permission))
 
 
