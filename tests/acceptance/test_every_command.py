@@ -305,11 +305,11 @@ LOCAL: dict[str, tuple[str, ...]] = {
 """Works here, whatever server is named."""
 OF_SERVERS: frozenset[str] = frozenset(
     {
-        *("up", "serve", "setup-link", "login", "logout", "whoami", "audit-log", "tenant create", "events"),
+        *("up", "serve", "setup-link", "login", "logout", "whoami", "audit-log", "tenant create", "events", "logs"),
         *("user list", "user create", "user change", "key list", "key create", "key rotate", "key revoke"),
     }
 )
-"""test_server.py has them."""
+"""``test_server.py`` has them, and ``test_logs.py``."""
 OF_BACKUPS = {"backup create", "backup verify", "backup restore"}
 """Of this machine's data folder alone; ``test_backup.py`` has them."""
 REFUSED: dict[str, tuple[str, ...]] = {"suite check": ("tasks",), "database upgrade": ()}

@@ -102,17 +102,12 @@ class Client:
             return self._prepare(at_once(spec, concurrency), spec_digest, Path.cwd(), fresh=fresh)
 
     def _prepare(self, spec: RunSetSpec, spec_digest: str, base: Path, *, fresh: bool) -> Prepared:
-        backend = self._platform.backend(spec.execution.sandbox)
+        platform = self._platform
+        backend = platform.backend(spec.execution.sandbox)
         secrets, missing = secret_values(spec.secrets.names)
         hide(secrets.values())
         resolved = resolve(
-            spec,
-            spec_digest,
-            tenant=self._platform.tenant,
-            base=base,
-            suites=self._platform.suites,
-            backend=backend,
-            fresh=fresh,
+            spec, spec_digest, tenant=platform.tenant, base=base, suites=platform.suites, backend=backend, fresh=fresh
         )
         return Prepared(spec=spec, resolved=resolved, backend=backend, secrets=secrets, missing_secrets=tuple(missing))
 

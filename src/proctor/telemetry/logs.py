@@ -10,7 +10,7 @@ import logging
 import sys
 import threading
 from collections.abc import Callable, Iterator, MutableMapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -57,7 +57,9 @@ class _Outlet:
 
     def write(self, level: int, line: Line) -> None:
         if level >= self.level:
-            print(line.text, file=sys.stderr, flush=True)
+            with suppress(OSError, ValueError):  # whoever read it has gone: no reason to end any work
+                sys.stderr.write(f"{line.text}\n")  # in one piece, since threads write beside one another
+                sys.stderr.flush()
         if self.keep is not None and level >= _KEPT_FROM:
             self.keep(line)
 

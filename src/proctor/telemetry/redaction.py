@@ -31,7 +31,7 @@ _SHAPES: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"[^\s@'\"<>(),;:=\[\]{}]{1,64}(?:@|%40)[A-Za-z0-9][A-Za-z0-9.-]{0,190}"), MASK),
     (
         re.compile(
-            r"(?i)\b([a-z_-]*(?:password|passwd|passphrase|pwd|secret|token|api[_-]?key|cookie|credential)s?)"
+            r"(?i)\b([a-z_-]{0,32}(?:password|passwd|passphrase|pwd|secret|token|api[_-]?key|cookie|credential)s?)"
             r"([\"']?\s*[:=]\s*)([\"'][^\"']*[\"']|[^\s\"',;&}\]]+)"
         ),
         rf"\1\2{MASK}",
