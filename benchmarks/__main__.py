@@ -27,6 +27,7 @@ COMMANDS: Mapping[str, Sequence[Sequence[str]]] = {
     "stored": [["--attempts", "100000", "--json"]],
     "live": [["--json"]],
     "startup": [["--json"]],
+    "telling": [["--json"]],
 }
 """What each benchmark is run with; the last line of its output is its report."""
 

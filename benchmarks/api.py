@@ -41,7 +41,7 @@ from proctor.identity.permissions import Role
 from proctor.identity.principals import permitted
 from proctor.identity.setup import found_tenant
 from proctor.notifications import outbox
-from proctor.telemetry import configure_logs
+from proctor.telemetry.logs import configure_logs
 
 __all__ = ["measure"]
 

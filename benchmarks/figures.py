@@ -111,6 +111,18 @@ def _numbers(report: Report) -> Iterator[Figure]:
             yield Figure(what=what, value=f"{value:,.6g}")
 
 
+def _telling(report: Report) -> Iterator[Figure]:
+    for what in ("attempt", "request"):
+        for way in ("lines", "lines and spans"):
+            found = report[what][way]
+            yield Figure(
+                what=f"a null {what} with {way}",
+                value=f"{found['least']:,.0f} µs",
+                ratio=found["ratio"],
+                of="the same, saying nothing",
+            )
+
+
 _BY_NAME: Mapping[str, Callable[[Report], Iterator[Figure]]] = {
     "null_cells": _null_cells,
     "sandbox_start": _sandbox_start,
@@ -121,4 +133,5 @@ _BY_NAME: Mapping[str, Callable[[Report], Iterator[Figure]]] = {
     "live": _live,
     "startup": _startup,
     "stored": _stored,
+    "telling": _telling,
 }

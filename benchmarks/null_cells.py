@@ -40,7 +40,7 @@ from proctor.engine.worker import Worker, WorkerSettings
 from proctor.kernel.canonical import sha256_hex
 from proctor.queue.workers import WorkerIdentity
 from proctor.sandboxes.fake import FakeBackend, rewards
-from proctor.telemetry import configure_logs
+from proctor.telemetry.logs import configure_logs
 
 __all__ = ["compare", "measure", "memory", "peers", "places"]
 

@@ -34,7 +34,7 @@ from proctor.engine.spec import read_spec
 from proctor.engine.worker import Worker, WorkerSettings
 from proctor.queue.workers import WorkerIdentity
 from proctor.sandboxes.fake import FakeBackend, rewards
-from proctor.telemetry import configure_logs
+from proctor.telemetry.logs import configure_logs
 
 __all__ = ["finished", "measure"]
 

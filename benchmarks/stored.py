@@ -25,7 +25,7 @@ from proctor.app import Platform
 from proctor.engine import leaderboards, reading
 from proctor.engine.outcomes import CURRENT_POLICY
 from proctor.engine.planning import RunSetRow
-from proctor.telemetry import configure_logs
+from proctor.telemetry.logs import configure_logs
 
 __all__ = ["measure"]
 

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from ipaddress import ip_network
 from pathlib import Path
 from typing import Annotated, Any, Literal
+from urllib.parse import unquote, urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, ValidationInfo, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
@@ -40,6 +41,8 @@ class SettingInvalid(UsageError):
     remedy = "Correct the variable that is named, or unset it."
 
 
+_COLLECTOR = re.compile(r"https?://[A-Za-z0-9.:\[\]_-]+(/[A-Za-z0-9._~/-]*)?")
+_HEADER = re.compile(r"[A-Za-z0-9-]+=[\x20-\x7e]+")
 _BUCKET = re.compile(r"(s3|gs)://[^/]+")
 
 
@@ -94,12 +97,33 @@ class Settings(BaseSettings):
         default=2.0, ge=0.1, le=100, description="How many times each processor is promised to attempts."
     )
     stall_sec: float = Field(default=600.0, gt=0, description="Without progress for so long, an attempt is named.")
-    log_level: Literal["debug", "info", "warning", "error"] = Field(default="warning", description="What is logged.")
+    log_level: Literal["debug", "info", "warning", "error"] | None = Field(
+        default=None, description="From which level on lines go to standard error; unset: a server info, else warning."
+    )
+    log_days: int = Field(default=30, ge=0, le=3650, description="How long log lines are kept to search; 0: none are.")
+    otlp_endpoint: str | None = Field(default=None, description="The collector that traces go to, by OTLP over HTTP.")
+    otlp_headers: SecretStr | None = Field(default=None, description="Headers for it: name=value, commas between.")
+    otlp_ratio: float = Field(default=1.0, ge=0, le=1, description="The share of traces that is sent.")
 
     @property
     def quiet_sec(self) -> float:
         """``stall_sec``, but never less than two heartbeats: progress is told with them."""
         return max(self.stall_sec, self.lease_sec / 2)
+
+    @property
+    def collector_headers(self) -> dict[str, str]:
+        """``otlp_headers`` by name."""
+        text = "" if self.otlp_headers is None else self.otlp_headers.get_secret_value()
+        pairs = [one.partition("=") for one in text.split(",") if one.strip()]
+        return {name.strip(): value.strip() for name, _, value in pairs}
+
+    @property
+    def secret_texts(self) -> list[str]:
+        """What of them is a secret: no log line may hold it."""
+        fields = (getattr(self, name) for name in type(self).model_fields)
+        plain = [one.get_secret_value() for one in fields if isinstance(one, SecretStr)]
+        passwords = [found for one in plain if (found := urlsplit(one).password if "://" in one else None)]
+        return [*plain, *passwords, *map(unquote, passwords), *self.collector_headers.values()]
 
     def __init__(self, **values: Any) -> None:
         """Raises ``SettingInvalid`` naming the variable."""
@@ -135,6 +159,21 @@ class Settings(BaseSettings):
         if command is not None and not words:
             raise ValueError("It must be a command's words.")
         return command
+
+    @field_validator("otlp_endpoint")
+    @classmethod
+    def _is_http(cls, url: str | None) -> str | None:
+        if url is not None and not _COLLECTOR.fullmatch(url):
+            raise ValueError("It must be http://HOST... or https://HOST..., without a login: that is for headers.")
+        return url
+
+    @field_validator("otlp_headers")
+    @classmethod
+    def _are_headers(cls, headers: SecretStr | None) -> SecretStr | None:
+        text = "" if headers is None else headers.get_secret_value()
+        if any(not _HEADER.fullmatch(one.strip()) for one in text.split(",") if one.strip()):
+            raise ValueError("It must be name=value, with commas between.")
+        return headers
 
     @field_validator("objects_url")
     @classmethod

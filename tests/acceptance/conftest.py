@@ -72,6 +72,10 @@ class Cli:
     def json(self, *arguments: str, code: int = 0) -> Any:
         return json.loads(self(*arguments, "--json", code=code).stdout)
 
+    def json_lines(self, *arguments: str) -> list[Any]:
+        """A command that prints one document a line."""
+        return [json.loads(line) for line in self(*arguments, "--json").stdout.splitlines()]
+
     def write(self, name: str, text: str) -> Path:
         path = self.folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -91,11 +95,13 @@ class Desk(Cli):
 
 
 @contextlib.contextmanager
-def serving(cli: Cli) -> Iterator[str]:
-    """A whole server in a process of its own; what it printed is the one-time link."""
-    command = [sys.executable, "-m", "proctor", "up", "--port", "0", "--json"]
-    with (cli.folder / "server.log").open("wb") as log:
-        process = subprocess.Popen(command, cwd=cli.folder, env=cli.environment(), stdout=subprocess.PIPE, stderr=log)
+def serving(cli: Cli, roles: str = "", **environment: str) -> Iterator[str]:
+    """A whole server, or some of its roles, in a process of its own; what it printed is the one-time link."""
+    what = ["serve", "--roles", roles] if roles else ["up"]
+    command = [sys.executable, "-m", "proctor", *what, "--port", "0", "--json"]
+    told = cli.environment(**environment)
+    with (cli.folder / "server.log").open("ab") as log:
+        process = subprocess.Popen(command, cwd=cli.folder, env=told, stdout=subprocess.PIPE, stderr=log)
     assert process.stdout is not None
     with process.stdout as printed:
         try:

@@ -339,12 +339,12 @@ LOCAL: dict[str, tuple[str, ...]] = {
 """Works here, whatever server is named."""
 OF_SERVERS: frozenset[str] = frozenset(
     {
-        *("up", "serve", "setup-link", "login", "logout", "whoami", "audit-log", "tenant create", "events"),
+        *("up", "serve", "setup-link", "login", "logout", "whoami", "audit-log", "tenant create", "events", "logs"),
         *("user list", "user create", "user change", "key list", "key create", "key rotate", "key revoke"),
         *("secret set", "secret list", "secret remove", "secret rotate"),
     }
 )
-"""test_server.py and test_secrets.py have them."""
+"""``test_server.py``, ``test_secrets.py`` and ``test_logs.py`` have them."""
 OF_BACKUPS = {"backup create", "backup verify", "backup restore"}
 """Of this machine's data folder alone; ``test_backup.py`` has them."""
 REFUSED: dict[str, tuple[str, ...]] = {"suite check": ("tasks",), "database upgrade": ()}

@@ -119,6 +119,7 @@ PROBES: dict[str, Probe] = {
     "PUT /api/v1/labels/run-sets/{label}": Probe({"label": "run_set_label"}, {"run_set": "{run_set}"}),
     "GET /api/v1/events": Probe(query="wait=0&after=0"),
     "GET /api/v1/events/history": Probe(),
+    "GET /api/v1/logs": Probe(query="run_set={run_set}&attempt={attempt}"),
     "GET /api/v1/attempts/{attempt}": Probe(_ATTEMPT),
     "GET /api/v1/attempts/{attempt}/log": Probe(_ATTEMPT),
     "GET /api/v1/attempts/{attempt}/artifacts/{name}": Probe({**_ATTEMPT, "name": "artifact"}),

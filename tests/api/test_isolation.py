@@ -79,10 +79,10 @@ READS = [name for name in PROBES if name.startswith("GET ") and name != "GET /me
 
 def told(response: Any, things: dict[str, str]) -> tuple[Any, ...]:
     """An answer without the ids that were asked for and the request's own."""
-    text = response.text.replace(response.headers["x-request-id"], "")
+    text = response.text.replace(response.headers["x-request-id"], "").replace(response.headers["x-trace-id"], "")
     for name, value in things.items():
         text = text.replace(value, f"<{name}>")
-    ignored = ("x-request-id", "content-length", "date")
+    ignored = ("x-request-id", "x-trace-id", "content-length", "date")
     return response.status_code, text, [pair for pair in response.headers.items() if pair[0] not in ignored]
 
 

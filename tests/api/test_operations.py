@@ -10,6 +10,7 @@ import json
 import tarfile
 import time
 from datetime import UTC, datetime, timedelta
+from functools import reduce
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -261,7 +262,8 @@ def test_every_other_link_is_answered_in_the_same_bytes(
     answers = set()
     for one in texts:
         response = acme.http.get(f"/api/v1/downloads/{one}")
-        body = response.text.replace(response.headers["x-request-id"], "")
+        own = (response.headers[name] for name in ("x-request-id", "x-trace-id"))
+        body = reduce(lambda text, one: text.replace(one, ""), own, response.text)
         answers.add((response.status_code, body, response.headers.get("cache-control")))
     assert len(answers) == 1
     assert answers.pop()[0] == 404

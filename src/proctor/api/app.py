@@ -21,6 +21,7 @@ from proctor.api.routes import (
     events,
     health,
     keys,
+    logs,
     me,
     operations,
     pushes,
@@ -45,7 +46,7 @@ ROUTERS: tuple[tuple[str, APIRouter], ...] = (
     ("", health.router),
     ("", socket.router),
     *((PREFIX, part.router) for part in (setup, me, users, keys, secrets, tenants, usage, audit_log)),
-    *((PREFIX, part.router) for part in (suites, run_sets, attempts, events, work, pushes, operations)),
+    *((PREFIX, part.router) for part in (suites, run_sets, attempts, events, logs, work, pushes, operations)),
     (PREFIX, operations.links),
 )
 """Everything that is served, and below which path."""

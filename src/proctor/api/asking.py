@@ -27,6 +27,7 @@ from proctor.identity.permissions import Permission
 from proctor.identity.principals import Principal
 from proctor.kernel.canonical import Json
 from proctor.sdk.client import Client
+from proctor.telemetry.context import note
 
 __all__ = ["Asked", "key_of", "needs", "opens", "permission_of", "principal_of", "server_of"]
 
@@ -138,6 +139,7 @@ async def principal_of(request: HTTPConnection) -> Principal:
     if principal is None:
         principal = await anyio.to_thread.run_sync(principals.look, key)
     request.state.principal = principal
+    note(tenant=principal.tenant, user=principal.user, key=principal.key)
     return principal
 
 

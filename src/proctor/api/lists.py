@@ -12,7 +12,7 @@ from proctor.kernel.errors import UsageError
 from proctor.sdk.cursors import CursorInvalid, place_of, written_cursor
 from proctor.sdk.documents import document
 
-__all__ = ["Chosen", "CursorInvalid", "Fields", "Limit", "Page", "PageCursor", "page_of", "place_of"]
+__all__ = ["Chosen", "CursorInvalid", "Fields", "Limit", "Page", "PageCursor", "narrowed", "page_of", "place_of"]
 
 T = TypeVar("T")
 
@@ -48,8 +48,12 @@ def page_of(
     """The page of ``items``, which are at most ``limit``. ``place``: what the next page begins after."""
     full = len(items) == limit
     cursor = written_cursor(place(items[-1])) if full and items else None
-    shown = items if fields is None else [_narrowed(document(item), fields) for item in items]
-    return {"items": shown, "next": cursor}
+    return {"items": narrowed(items, fields), "next": cursor}
+
+
+def narrowed(items: Sequence[Any], fields: str | None) -> Sequence[Any]:
+    """Items with the fields that were asked for; ``None``: as they are. Raises ``FieldUnknown``."""
+    return items if fields is None else [_narrowed(document(item), fields) for item in items]
 
 
 def _narrowed(item: Any, fields: str) -> Any:

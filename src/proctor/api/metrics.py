@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from uuid import UUID
 
 from prometheus_client import CollectorRegistry, Histogram, generate_latest
-from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 from sqlalchemy import Connection, text
 
@@ -25,6 +25,8 @@ from proctor.identity.quotas import stored_bytes
 from proctor.identity.service import tenants
 from proctor.queue import service as queue
 from proctor.sdk.leaks import leaks
+from proctor.telemetry.tallies import Tally as Kept
+from proctor.telemetry.tallies import counts
 
 __all__ = ["Metrics"]
 
@@ -47,6 +49,7 @@ class Metrics:
             buckets=_BUCKETS,
         )
         self._registry.register(_Installation(server))
+        self._registry.register(_Telemetry())
 
     def answered(self, method: str, route: str, status: int, seconds: float) -> None:
         """Count one answer. ``route``: its path with the names of its parameters."""
@@ -55,6 +58,25 @@ class Metrics:
     def text(self) -> bytes:
         """All of them, in Prometheus's text format."""
         return generate_latest(self._registry)
+
+
+class _Telemetry(Collector):
+    """What became of this process's own spans and log lines."""
+
+    def describe(self) -> Iterable[Metric]:
+        """Nothing is read when it is registered."""
+        return ()
+
+    def collect(self) -> Iterable[Metric]:
+        """Since the process began."""
+        found = counts()
+        spans = CounterMetricFamily("proctor_trace_spans", "Spans of this process", labels=("state",))
+        spans.add_metric(["sent"], found[Kept.SPANS_SENT])
+        spans.add_metric(["dropped"], found[Kept.SPANS_DROPPED])
+        lines = CounterMetricFamily("proctor_log_lines", "Log lines of this process, to be searched", labels=("state",))
+        lines.add_metric(["stored"], found[Kept.LINES_STORED])
+        lines.add_metric(["lost"], found[Kept.LINES_LOST])
+        return (spans, lines)
 
 
 class _Installation(Collector):

@@ -20,6 +20,9 @@ from starlette.requests import HTTPConnection
 
 from proctor.api import problems
 from proctor.kernel.errors import OwnFault, UsageError
+from proctor.telemetry.context import Parent, bound_here, new_trace_id, note, read_traceparent
+from proctor.telemetry.context import scope as telling
+from proctor.telemetry.spans import Span, span
 
 __all__ = ["Limits", "RateLimiter", "RequestGuard"]
 
@@ -39,7 +42,10 @@ _HEADERS: tuple[tuple[bytes, bytes], ...] = (
 )
 """No browser may take what we answer for anything else, frame it, or let another site read it. There is no
 ``Access-Control-Allow-Origin``: other sites get nothing."""
+_PROBES = frozenset({"/healthz", "/readyz", "/metrics"})
+"""Asked every few seconds by machines: their lines would bury the others'."""
 _BEGINNINGS = ("http.response.start", "websocket.http.response.start", "websocket.accept")
+_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _OWN_ID = re.compile(r"[A-Za-z0-9._-]{8,64}")
 
 
@@ -147,17 +153,23 @@ class RequestGuard:
         if scope["type"] not in ("http", "websocket"):
             await self._app(scope, receive, send)
             return
-        request, seen = HTTPConnection(scope), _Seen()
-        request.state.request_id = _request_id(request)
-        answering = self._answering(send, request.state.request_id, seen)
+        request = HTTPConnection(scope)
+        request_id = request.state.request_id = _request_id(request)
+        with telling(_parent(request), request_id=request_id) as here, span("request", serves=True) as told:
+            request.state.trace_id = here.trace_id
+            await self._answer(request, receive, send, told)
+
+    async def _answer(self, request: HTTPConnection, receive: _Receive, send: _Send, told: Span) -> None:
+        seen, scope = _Seen(), request.scope
+        answering = self._answering(send, request, seen)
         try:
             await self._guarded(request, receive, answering, seen)
         except Exception:  # noqa: BLE001  the last line of defence: a problem instead of a broken connection
-            _log.exception("request.broke", path=request.url.path, request_id=request.state.request_id)
+            _log.exception("request.broke")
             if not seen.status:
                 await problems.fault(request)(scope, receive, answering)
         finally:
-            self._tell(request, seen)
+            self._tell(request, seen, told)
 
     async def _guarded(self, request: HTTPConnection, receive: _Receive, send: _Send, seen: _Seen) -> None:
         refusal = self._refusal(request)
@@ -193,30 +205,28 @@ class RequestGuard:
         lasting = request.scope["type"] == "websocket" or _route(request) in self._exempt.streams
         return None if lasting or self._exempt.is_upload(request) else self._limits.seconds
 
-    def _answering(self, send: _Send, request_id: str, seen: _Seen) -> _Send:
+    def _answering(self, send: _Send, request: HTTPConnection, seen: _Seen) -> _Send:
+        ids = ((b"x-request-id", request.state.request_id.encode()), (b"x-trace-id", request.state.trace_id.encode()))
+
         async def answering(message: _Message) -> None:
             if message["type"] in _BEGINNINGS:
                 seen.status = message.get("status", 101)
-                message["headers"] = [*message.get("headers", ()), *_HEADERS, (b"x-request-id", request_id.encode())]
+                message["headers"] = [*message.get("headers", ()), *_HEADERS, *ids]
             await send(message)
 
         return answering
 
-    def _tell(self, request: HTTPConnection, seen: _Seen) -> None:
-        principal = getattr(request.state, "principal", None)
+    def _tell(self, request: HTTPConnection, seen: _Seen, told: Span) -> None:
+        """The route by its pattern, and never the path: what callers write there may be a name."""
         route = getattr(request.scope.get("route"), "path", "none")
         seconds = time.monotonic() - seen.started
         method = request.scope.get("method", "WEBSOCKET")
         self._answered(method, route, seen.status, seconds)
-        _log.info(
-            "request",
-            method=method,
-            route=route,
-            status=seen.status,
-            ms=round(seconds * 1000, 1),
-            tenant=str(principal.tenant) if principal else None,
-            request_id=request.state.request_id,
-        )
+        note(**_things(request))
+        log = _log.debug if route in _PROBES else _log.info
+        log("request", method=method, route=route, status=seen.status, ms=round(seconds * 1000, 1))
+        told.name, told.failed = f"{method} {route}", seen.status >= 500
+        told.set(method=method, route=route, status=seen.status, **bound_here())
 
 
 class _Body:
@@ -259,6 +269,19 @@ def _request_id(request: HTTPConnection) -> str:
     """A caller's own, where it is a plain word; else a new one."""
     given = request.headers.get("x-request-id", "")
     return given if _OWN_ID.fullmatch(given) else uuid4().hex
+
+
+def _parent(request: HTTPConnection) -> Parent:
+    """The caller's trace, where its header is one; else a new one, of which the request is the beginning."""
+    given = read_traceparent(request.headers.get("traceparent"))
+    return given or Parent(trace_id=new_trace_id(), span_id="")
+
+
+def _things(request: HTTPConnection) -> dict[str, str]:
+    """What a path names by its whole id."""
+    named = request.scope.get("path_params") or {}
+    found = {name: str(named[name]) for name in ("run_set", "attempt", "operation") if name in named}
+    return {name: value for name, value in found.items() if _ID.fullmatch(value)}
 
 
 def _caller(request: HTTPConnection) -> bytes:

@@ -73,6 +73,7 @@ class Problem(BaseModel):
                     "where": None,
                     "remedy": "`proctor status` lists them.",
                     "request_id": "0198c2f0c0de7000a1b2c3d4e5f60718",
+                    "trace_id": "4bf92f3577b34da6a3ce929d0e0e4736",
                     "errors": [],
                 }
             ]
@@ -87,6 +88,7 @@ class Problem(BaseModel):
     where: str | None = Field(default=None, description="The field or file it is about.")
     remedy: str | None = Field(default=None, description="What to do.")
     request_id: str = Field(description="Also in the header X-Request-Id, and in the server's log.")
+    trace_id: str = Field(description="Also in the header X-Trace-Id; `proctor logs --trace` finds its lines.")
     errors: list[dict[str, str]] = Field(default=[], description="Each field that is wrong, where several may be.")
 
 
@@ -112,8 +114,10 @@ def answer(request: HTTPConnection, error: ProctorError) -> Response:
     if isinstance(error, DatabaseUnavailable):
         status = 503
     if status >= 500:
-        _log.error("request.failed", code=error.code, error=str(error), path=request.url.path)
+        _log.error("request.failed", code=error.code, exc_info=error)
         return _problem(request, status, code=error.code, detail=FAULT_WORDS if status == 500 else _BUSY)
+    if status in (401, 403):
+        _log.warning("access.refused", code=error.code)
     return _problem(request, status, code=error.code, detail=error.message, where=error.where, remedy=error.fix or None)
 
 
@@ -139,7 +143,7 @@ def _of_validation(request: Request, error: Exception) -> Response:
 
 def _of_data(request: Request, error: Exception) -> Response:
     """A value that no text of the database can be: with a zero byte, half a character, or out of all range."""
-    _log.warning("request.unstorable", error=type(error).__name__, path=request.url.path)
+    _log.warning("request.unstorable", error=type(error).__name__)
     return _problem(request, 422, code="request-invalid", detail="A value of the request can't be stored.")
 
 
@@ -172,6 +176,7 @@ def _problem(
         where=where,
         remedy=remedy,
         request_id=getattr(request.state, "request_id", ""),
+        trace_id=getattr(request.state, "trace_id", ""),
         errors=list(errors),
     )
     more = {"Retry-After": str(_RETRY_SEC[status])} if status in _RETRY_SEC else {}

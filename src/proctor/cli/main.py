@@ -24,6 +24,7 @@ from proctor.cli import (
     gate,
     identity,
     leaderboard,
+    logs,
     operate,
     operation,
     profile,
@@ -84,6 +85,7 @@ compare.register(app)
 gate.register(app)
 cells.register(app)
 events.register(app)
+logs.register(app)
 regrade.register(app)
 reclassify.register(app)
 audit.register(app)

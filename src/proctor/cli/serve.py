@@ -42,10 +42,10 @@ def serve(
         from proctor.serving.roles import Address
         from proctor.serving.roles import serve as run_roles
         from proctor.settings import Settings
-        from proctor.telemetry import configure_logs
+        from proctor.telemetry.process import begin_logs, telling
 
         settings, chosen = Settings(), _chosen(roles)
-        configure_logs(settings.log_level)
+        begin_logs(settings, level="info")
 
         def ready(url: str) -> None:
             link = _link(new_link(), url) if url else None
@@ -56,7 +56,7 @@ def serve(
             if link is not None:
                 err().print(f"First administrator, once, within 24 h:  proctor login {link}", soft_wrap=True)
 
-        with open_server(settings) as server:
+        with open_server(settings) as server, telling(settings, server.objects):
             from proctor.identity.setup import new_setup_token
 
             def new_link() -> str | None:

@@ -53,6 +53,9 @@ class Assignment:
     provider: str
     trace_id: str
     policy_version: str
+    profile: str = ""
+    """The profile's name in its run set."""
+    worker: UUID | None = None
     node: str = ""
     """The machine that it runs on, as breakers know it."""
 

@@ -19,6 +19,7 @@ from proctor.sandboxes.registries import registry_of
 from proctor.suites.services import Composed, Service
 from proctor.suites.tasks import Environment, Task
 from proctor.suites.variables import resolve_variables
+from proctor.telemetry.spans import span
 
 __all__ = ["AttemptSandboxes"]
 
@@ -142,7 +143,8 @@ class AttemptSandboxes:
                 services=service_specs(self._services, self._folder, self._images, secrets),
                 place=place_of(self._services, main, self._folder),
             )
-        sandbox = await self._made(spec)
+        with span("sandbox.create", {"backend": self._parts.backend.name, "for_verifier": for_verifier}):
+            sandbox = await self._made(spec)
         self._there.append(sandbox)
         return sandbox
 

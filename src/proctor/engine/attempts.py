@@ -35,6 +35,7 @@ from proctor.kernel.ids import new_id
 from proctor.objects.store import ObjectStore
 from proctor.sandboxes.interfaces import Sandbox
 from proctor.suites.tasks import Task
+from proctor.telemetry.redaction import hide
 
 __all__ = ["AttemptRunner", "RunnerParts", "Standing"]
 
@@ -64,6 +65,7 @@ class AttemptRunner:
         self._secrets = dict(parts.secrets)
         self._parts = parts = replace(parts, secrets=self._secrets)  # this attempt's own: it may open more
         secrets = self._secrets.values()  # as they are when they are looked at
+        hide(secrets)
         self._kept = Kept(
             recorder=PhaseRecorder(parts.clock, secrets, parts.remarks),
             log=LogWriter(parts.objects, assignment.tenant, assignment.attempt, secrets, parts.clock),
@@ -183,6 +185,7 @@ class AttemptRunner:
             detail["task"] = loaded.name
             if self._parts.opener is not None:
                 self._secrets.update(await asyncio.to_thread(self._parts.opener, self.assignment))
+                hide(self._secrets.values())
             if loaded.task is None or loaded.folder is None:
                 raise TaskUnsupported(str(loaded.problem), where=loaded.name)
             refuse_unsupported(loaded.task, configuration, self._parts.backend)

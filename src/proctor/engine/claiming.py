@@ -31,6 +31,7 @@ _run = partial(run_query, "proctor.engine")
 
 @dataclass(frozen=True, kw_only=True)
 class _Profile:
+    name: str
     configuration: Mapping[str, Json]
     provider: str
 
@@ -152,6 +153,8 @@ class Claimer:
             provider=profile.provider,
             trace_id=row.trace_id,
             policy_version=row.policy_version,
+            profile=profile.name,
+            worker=self._worker,
             node=self._host,
         )
 
@@ -159,7 +162,7 @@ class Claimer:
         if run_set not in self._profiles:
             rows = _run(connection, "run_set_context", tenant=tenant, run_set=run_set).all()
             self._profiles[run_set] = [
-                _Profile(configuration=row.document, provider=row.routing["provider"]) for row in rows
+                _Profile(name=row.name, configuration=row.document, provider=row.routing["provider"]) for row in rows
             ]
         return self._profiles[run_set][position]
 

@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from uuid import UUID
 
-import structlog
 from sqlalchemy import Connection
 
 from proctor.database.engine import Database
@@ -17,14 +16,14 @@ from proctor.engine import reading
 from proctor.engine.planning import RunSetRow
 from proctor.engine.service import EngineService
 from proctor.engine.spec import Budget, parse_duration
+from proctor.engine.tracing import telling_of_run_set
 from proctor.kernel.money import parse_usd
+from proctor.telemetry.spans import span
 
 __all__ = ["oversee"]
 
 RUN_SETS: int = 1000
 """Of one tenant that run at once and are looked after; the rest waits for its turn."""
-
-_log = structlog.get_logger(__name__)
 
 
 def oversee(database: Database, tenant: UUID) -> int:
@@ -40,8 +39,8 @@ def oversee(database: Database, tenant: UUID) -> int:
         reason = _spent(engine, row) if left else None
         if left and reason is None:
             continue
-        after = engine.finish(row.id, paused_reason=reason)
-        _log.info("run-set.overseen", run_set=str(row.id), tenant=str(tenant), state=after.state)
+        with telling_of_run_set(tenant, row), span("run_set.finish"):
+            engine.finish(row.id, paused_reason=reason)
         done += 1
     return done
 

@@ -25,6 +25,7 @@ from proctor.sandboxes.errors import (
 )
 from proctor.sandboxes.interfaces import ExecResult
 from proctor.suites.errors import VariableMissing
+from proctor.telemetry.spans import span
 
 __all__ = ["HarnessFault", "PhaseFailed", "PhaseRecorder", "TaskUnsupported", "exec_detail", "hosts_fault"]
 
@@ -67,6 +68,15 @@ class PhaseRecorder:
 
         ``step``: which of the task's steps it belongs to; empty for a task without, and for what all steps share.
         """
+        with span(f"phase.{phase.value}") as told:
+            try:
+                with self._timed(phase, step) as detail:
+                    yield detail
+            finally:
+                told.set(**_facts(self.evidence[-1].detail))
+
+    @contextmanager
+    def _timed(self, phase: Phase, step: str) -> Iterator[dict[str, Json]]:
         started, self.current = self._clock.now(), phase.value
         detail: dict[str, Json] = {"step": step} if step else {}
         try:
@@ -83,6 +93,12 @@ class PhaseRecorder:
             kept = {key: scrub_detail(value, self._secrets) for key, value in detail.items()}
             item = Evidence(phase=phase, seq=len(self.evidence) + 1, started_at=started, ended_at=ended, detail=kept)
             self.evidence.append(item)
+
+
+def _facts(detail: Mapping[str, Json]) -> dict[str, str | int]:
+    """What a span says of a phase's end: whose fault and of which kind, never in which words."""
+    found = {name: detail.get(name) for name in ("source", "exception", "exit_code", "exec_limit")}
+    return {name: value for name, value in found.items() if isinstance(value, str | int)}
 
 
 def exec_detail(result: ExecResult) -> dict[str, Json]:

@@ -28,9 +28,9 @@ from proctor.engine.policy_book import recall
 from proctor.engine.recording import KIND
 from proctor.headroom.needs import UNNAMED, Need
 from proctor.kernel.canonical import Json
-from proctor.kernel.ids import new_id
 from proctor.queue import service as queue
 from proctor.queue.service import Band, Item
+from proctor.telemetry.context import trace_id_of_here
 
 __all__ = [
     "Plan",
@@ -194,7 +194,7 @@ def _insert_run_set(connection: Connection, plan: Plan, identity: UUID, continue
             spec=dict(plan.spec),
             policy_version=plan.policy_version,
             reuse_sec=plan.reuse_sec,
-            trace_id=new_id().hex,
+            trace_id=trace_id_of_here(),
         )
     )
 

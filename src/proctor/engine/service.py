@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import json
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -11,6 +12,7 @@ from functools import partial
 from typing import Any, TypeVar
 from uuid import UUID
 
+import structlog
 from sqlalchemy import Connection
 
 from proctor.database.engine import Database
@@ -31,14 +33,18 @@ from proctor.engine.recording import KIND
 from proctor.engine.resolving import Resolved, override_reasons, planned_tasks
 from proctor.engine.spec import RunSetSpec
 from proctor.engine.task_names import matches
+from proctor.engine.tracing import record_opening, telling_of_run_set
+from proctor.kernel.canonical import Json
 from proctor.kernel.ids import new_id
 from proctor.kernel.words import counted
 from proctor.queue import service as queue
 from proctor.suites.service import tasks_of
+from proctor.telemetry.context import note
 
 __all__ = ["EngineService", "OnMoved", "Opened", "Rehearsal", "Selection", "fitting", "task_digests"]
 
 _run = partial(run_query, "proctor.engine")
+_log = structlog.get_logger(__name__)
 
 
 T = TypeVar("T")
@@ -133,9 +139,17 @@ class EngineService:
 
         Raises ``RunSetMoved`` with the differences, and ``NoTaskFits``.
         """
-        return self.read(
+        began = time.time_ns()
+        opened = self.read(
             lambda connection: self._open(connection, resolved, on_moved, fresh=fresh, selection=selection)
         )
+        note(run_set=opened.run_set.id)
+        if opened.created:
+            record_opening(opened.run_set, began)
+        with telling_of_run_set(self.tenant, opened.run_set):
+            event = "run_set.created" if opened.created else "run_set.continued"
+            _log.info(event, queued=opened.queued, profiles=[one.name for one in resolved.plan.profiles])
+        return opened
 
     def _open(
         self, connection: Connection, resolved: Resolved, on_moved: OnMoved, *, fresh: bool, selection: Selection
@@ -218,22 +232,25 @@ class EngineService:
     def finish(self, identity: UUID, *, paused_reason: str | None = None) -> RunSetRow:
         """Say how a run set ended once nothing of it is left to do, and append leaderboard revisions."""
 
-        def work(connection: Connection) -> RunSetRow:
+        def work(connection: Connection) -> tuple[RunSetRow, bool]:
             row = reading.find_run_set(connection, self.tenant, str(identity))
             progress = reading.progress(connection, self.tenant, row)
             state, reason = _ending(row, progress, paused_reason)
             if state == row.state == "complete" and self._published(connection, row):
-                return row  # its revisions were appended with that word, and verdicts are final
+                return row, False  # its revisions were appended with that word, and verdicts are final
             if state == "paused":
                 queue.let_go(connection, self.tenant, KIND, identity, drop=False)
-            if (state, reason) != (row.state, row.reason):
+            changed = (state, reason) != (row.state, row.reason)
+            if changed:
                 planning.set_state(connection, self.tenant, identity, state, reason)
                 self._emit(connection, row, f"run_set.{state}")
             row = reading.find_run_set(connection, self.tenant, str(identity))
             self._publish(connection, row)
-            return row
+            return row, changed
 
-        row = self.read(work)
+        row, changed = self.read(work)
+        if changed:
+            self._tell(row, row.state, reason=row.reason or None)
         if row.state not in ("running", "paused"):
             self._drop_lanes()
         return row
@@ -294,8 +311,7 @@ class EngineService:
         self._leave(identity, "cancelled", reason, drop=True)
 
     def _leave(self, identity: UUID, state: str, reason: str, *, drop: bool) -> None:
-
-        def work(connection: Connection) -> None:
+        def work(connection: Connection) -> RunSetRow:
             row = reading.find_run_set(connection, self.tenant, str(identity))
             if is_imported(self.stored_plan(connection, row).profiles):
                 raise RunSetImported(where=row.name)
@@ -305,15 +321,16 @@ class EngineService:
             queue.let_go(connection, self.tenant, KIND, identity, drop=drop)
             planning.set_state(connection, self.tenant, identity, state, reason)
             self._emit(connection, row, f"run_set.{state}")
+            return row
 
-        self.read(work)
+        self._tell(self.read(work), state, reason=reason)
         if drop:
             self._drop_lanes()
 
     def resume(self, identity: UUID) -> int:
         """Queue every cell without a verdict again, dead letters too; returns how many. A complete one stays so."""
 
-        def work(connection: Connection) -> int:
+        def work(connection: Connection) -> tuple[RunSetRow, int]:
             row = reading.find_run_set(connection, self.tenant, str(identity))
             plan = self.stored_plan(connection, row)
             if is_imported(plan.profiles):
@@ -322,9 +339,11 @@ class EngineService:
             if queued:
                 planning.set_state(connection, self.tenant, identity, "running")
                 self._emit(connection, row, "run_set.resumed")
-            return sum(queued.values())
+            return row, sum(queued.values())
 
-        return self.read(work)
+        row, queued = self.read(work)
+        self._tell(row, "resumed", queued=queued)
+        return queued
 
     def keep_policy(self, source: str, *, where: str) -> OutcomePolicy:
         """Store an outcome policy file. Raises ``PolicyInvalid`` naming the place."""
@@ -409,6 +428,12 @@ class EngineService:
         """Whether anything of a run set is still queued, waiting or running anywhere."""
 
         return lambda: self.read(lambda connection: reading.queue_left(connection, self.tenant, identity)) > 0
+
+    def _tell(self, row: RunSetRow, what: str, **facts: Json) -> None:
+        """In the log, once it is committed."""
+        note(run_set=row.id)
+        with telling_of_run_set(self.tenant, row):
+            _log.info(f"run_set.{what}", **facts)
 
     def _emit(self, connection: Connection, row: RunSetRow, name: str) -> None:
         event = {

@@ -16,6 +16,7 @@ from proctor.database.engine import Database
 from proctor.engine.assignments import Finished
 from proctor.engine.pausing import pause_troubled
 from proctor.engine.recording import Decided, decide, record_batch, recorded_before
+from proctor.engine.tracing import seconds_of, settled_span, telling_of_run_set
 
 __all__ = ["Settler"]
 
@@ -94,7 +95,9 @@ class Settler:
             self._on_settled(written)
             for one in written:
                 _tell(one)
-            pause_troubled(self._database, tenant, written)
+            for row in pause_troubled(self._database, tenant, written):
+                with telling_of_run_set(tenant, row):
+                    _log.warning("run_set.paused", reason="too many attempts failed")
             self._count(tenant, len(written))
             if len(written) < len(decided):
                 _log.warning("attempts.discarded", count=len(decided) - len(written), reason="lease lost")
@@ -122,14 +125,7 @@ class Settler:
 
 
 def _tell(decided: Decided) -> None:
-    assignment, outcome = decided.finished.assignment, decided.outcome
-    _log.info(
-        "attempt.settled",
-        trace_id=assignment.trace_id,
-        tenant=str(assignment.tenant),
-        run_set=str(assignment.run_set),
-        attempt=str(assignment.attempt),
-        outcome=outcome.outcome.value,
-        owner=outcome.owner.value,
-        rule=outcome.rule,
-    )
+    outcome = decided.outcome
+    facts = {"outcome": outcome.outcome.value, "owner": outcome.owner.value, "rule": outcome.rule}
+    with settled_span(decided.finished, **facts):
+        _log.info("attempt.settled", **facts, sec=seconds_of(decided.finished))

@@ -23,6 +23,7 @@ from proctor.engine.claiming import Claimer
 from proctor.engine.faults.injecting import with_faults
 from proctor.engine.recording import KIND, Decided, Moved, record_lost, record_progress
 from proctor.engine.settling import Settler
+from proctor.engine.tracing import attempt_span, telling_of
 from proctor.headroom import HeldBack, Node
 from proctor.queue import service as queue
 from proctor.queue import workers
@@ -226,12 +227,16 @@ class Worker:
         running.task.add_done_callback(_tell_broken_off)
 
     async def _attempt(self, running: _Running) -> None:
-        token = running.runner.assignment.token
+        assignment = running.runner.assignment
+        token = assignment.token
         running.begun = True
         if running.unwanted and running.task is not None:
             running.task.cancel()
         try:
-            self._settler.put(await running.runner.run())
+            with telling_of(assignment), attempt_span(assignment):
+                _log.info("attempt.started", number=assignment.number)
+                finished = await running.runner.run()
+            self._settler.put(finished)
         except BaseException:
             self._held.discard(token)  # nothing will be recorded: the lease is left to end
             raise
@@ -285,7 +290,8 @@ class Worker:
         """The lease was lost while the attempt ran: it is somebody else's now."""
         running = self._running.get(token)
         if running is not None:
-            _log.warning("lease.lost", attempt=str(running.runner.assignment.attempt))
+            with telling_of(running.runner.assignment):
+                _log.warning("lease.lost")
             running.cancel()
 
     def _report(self, running: dict[int, _Running]) -> None:
@@ -326,7 +332,7 @@ def _tell_broken_off(task: asyncio.Task[None]) -> None:
     """An attempt that nothing will be recorded of is at least told about."""
     error = None if task.cancelled() else task.exception()
     if error is not None:
-        _log.warning("attempt.broken_off", error=f"{type(error).__name__}: {error}")
+        _log.warning("attempt.broken_off", exc_info=error)
 
 
 def recover(database: Database, dead: Sequence[UUID]) -> int:

@@ -14,7 +14,7 @@ from sqlalchemy.dialects.postgresql import distinct_on
 from proctor.identity.models import security_event, tenant_user
 from proctor.kernel.canonical import Json
 
-__all__ = ["Action", "Actor", "AuditEntry", "entries", "note", "starters"]
+__all__ = ["Action", "Actor", "AuditEntry", "entries", "note", "started_by", "starters"]
 
 
 class Action(StrEnum):
@@ -77,6 +77,13 @@ def entries(connection: Connection, tenant: UUID, *, after: int = 0, limit: int 
     )
     fields = AuditEntry.__dataclass_fields__
     return [AuditEntry(**{name: getattr(row, name) for name in fields}) for row in found]
+
+
+def started_by(connection: Connection, tenant: UUID, user: UUID) -> frozenset[str]:
+    """The ids of the run sets that a user started through a server."""
+    table = security_event.c
+    query = select(table.target).where(table.tenant_id == tenant, table.actor == user)
+    return frozenset(connection.execute(query.where(table.action == Action.RUN_SET_STARTED.value)).scalars())
 
 
 def starters(connection: Connection, tenant: UUID) -> Mapping[str, str]:

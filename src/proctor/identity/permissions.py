@@ -21,6 +21,8 @@ class Permission(StrEnum):
     """Run sets, leaderboards, cells, attempts and comparisons."""
     EVIDENCE_READ = "evidence:read"
     """Logs, artifacts and kept states: what agents and verifiers wrote, and exports that hold them."""
+    LOGS_READ = "logs:read"
+    """Log lines: who asked for what and when, by ids, and what became of it."""
     SUITES_READ = "suites:read"
     SUITES_WRITE = "suites:write"
     RUNS_WRITE = "runs:write"
@@ -55,7 +57,7 @@ class Role(StrEnum):
 _P = Permission
 _VIEWER = frozenset({_P.SELF, _P.RUNS_READ, _P.SUITES_READ, _P.EVIDENCE_READ})
 _REVIEWER = _VIEWER | {_P.RESULTS_WRITE}
-_MEMBER = _REVIEWER | {_P.SUITES_WRITE, _P.RUNS_WRITE, _P.USAGE_READ, _P.SECRETS_READ}
+_MEMBER = _REVIEWER | {_P.SUITES_WRITE, _P.RUNS_WRITE, _P.USAGE_READ, _P.SECRETS_READ, _P.LOGS_READ}
 _ADMIN = _MEMBER | {_P.USERS_READ, _P.USERS_WRITE, _P.AUDIT_READ, _P.SECRETS_WRITE}
 ROLES: Mapping[Role, frozenset[Permission]] = {
     Role.VIEWER: _VIEWER,

@@ -18,7 +18,7 @@ from proctor.identity.models import tenant_user
 from proctor.identity.permissions import Role, outranks
 from proctor.kernel.ids import new_id
 
-__all__ = ["NewUser", "User", "change_user", "create_user", "find_user", "list_users"]
+__all__ = ["NewUser", "User", "change_user", "create_user", "find_user", "list_users", "user_named"]
 
 Kind = Literal["person", "service"]
 _PERSON = re.compile(r"[^@\s\x00-\x1f]{1,64}@[A-Za-z0-9.-]{1,190}")
@@ -80,6 +80,15 @@ def list_users(connection: Connection, tenant: UUID, *, after: UUID | None = Non
 def find_user(connection: Connection, tenant: UUID, identity: UUID) -> User:
     """Raises ``UserUnknown``."""
     row = connection.execute(select(tenant_user).where(_is(tenant, identity))).one_or_none()
+    if row is None:
+        raise UserUnknown()
+    return _user(row)
+
+
+def user_named(connection: Connection, tenant: UUID, name: str) -> User:
+    """By e-mail address, or a service account's name. Raises ``UserUnknown``."""
+    query = select(tenant_user).where(tenant_user.c.tenant_id == tenant, tenant_user.c.name == name)
+    row = connection.execute(query).one_or_none()
     if row is None:
         raise UserUnknown()
     return _user(row)

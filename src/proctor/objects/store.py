@@ -9,7 +9,7 @@ import asyncio
 import errno
 import hashlib
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -212,6 +212,10 @@ class ObjectStore:
         for page in self._store.list(prefix):
             for item in page:
                 yield ListedObject(key=str(item["path"]), size=int(item["size"]), modified=item["last_modified"])
+
+    def folders(self, prefix: str) -> Sequence[str]:
+        """What lies directly below a prefix that ends with ``/`` and has more below it, in order, without a ``/``."""
+        return sorted(str(found) for found in self._store.list_with_delimiter(prefix)["common_prefixes"])
 
     def size(self, prefix: str) -> int:
         """Bytes of all objects below a prefix."""

@@ -38,6 +38,7 @@ operation = Table(
     Column("actor", Uuid, comment="the user who asked"),
     Column("key_id", Uuid),
     Column("request_id", Text, nullable=False, server_default=""),
+    Column("traceparent", Text, comment="the trace and the span that asked; NULL: none"),
     Column("created_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
     Column("started_at", DateTime(timezone=True)),
     Column("ended_at", DateTime(timezone=True)),

@@ -20,6 +20,7 @@ from proctor.kernel.ids import new_id
 from proctor.objects.store import StoredObject
 from proctor.operations.errors import OperationEnded, OperationLost, OperationsFull, OperationUnknown
 from proctor.operations.models import operation
+from proctor.telemetry.context import traceparent
 
 __all__ = [
     "Beat",
@@ -113,6 +114,7 @@ class Claimed:
     actor: UUID | None
     key: UUID | None
     request_id: str
+    traceparent: str | None
     token: int
 
 
@@ -141,7 +143,8 @@ def create(connection: Connection, tenant: UUID, new: NewOperation) -> Operation
         raise OperationsFull()
     identity = new.id or new_id()
     values = {"kind": new.kind, "request": dict(new.request), "actor": new.actor, "key_id": new.key}
-    connection.execute(insert(operation).values(tenant_id=tenant, id=identity, request_id=new.request_id, **values))
+    asked = {"request_id": new.request_id, "traceparent": traceparent()}
+    connection.execute(insert(operation).values(tenant_id=tenant, id=identity, **asked, **values))
     return find(connection, tenant, identity)
 
 
@@ -213,6 +216,7 @@ def claim(connection: Connection, tenant: UUID, *, lease_sec: float) -> Claimed 
         actor=found.actor,
         key=found.key_id,
         request_id=found.request_id,
+        traceparent=found.traceparent,
         token=found.token,
     )
 

@@ -18,6 +18,7 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
+from itertools import filterfalse
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,7 @@ from proctor.kernel.errors import IntegrityError, ProctorError, UsageError
 from proctor.kernel.paths import writing
 from proctor.objects.store import ObjectStore
 from proctor.settings import Settings
+from proctor.telemetry.places import is_log
 
 __all__ = ["Backup", "BackupBroken", "Verified", "create_backup", "restore_backup", "verify_backup"]
 
@@ -168,11 +170,14 @@ def _restored(server: EmbeddedServer, folder: Path) -> None:
 
 
 def _write_objects(store: ObjectStore, folder: Path, *, copied: bool) -> tuple[int, int]:
-    """List all objects, and copy them where they are this data folder's own; how many, and their bytes."""
+    """List all objects, and copy them where they are this data folder's own; how many, and their bytes.
+
+    Log lines are left out: they are swept at any time, and no row refers to them.
+    """
     count = size = 0
     target = ObjectStore(folder / "objects") if copied else None
     with (folder / OBJECTS).open("w", encoding="utf-8") as lines, tempfile.TemporaryDirectory(dir=folder) as spool:
-        for key in store.list(""):
+        for key in filterfalse(is_log, store.list("")):
             path = Path(spool) / "object"
             store.get_file(key, path)
             stored = path.stat().st_size

@@ -25,38 +25,35 @@ from proctor.engine.errors import NothingToCompare, SecretMissing, SeriesUnknown
 from proctor.engine.gates import judge_gate
 from proctor.engine.numbers import Counts
 from proctor.engine.planning import RunSetRow
-from proctor.engine.resolving import resolve, resolve_suite
+from proctor.engine.resolving import resolve
 from proctor.engine.service import OnMoved, Opened, Rehearsal, Selection, task_digests
 from proctor.engine.spec import Gate, RunSetSpec, read_spec
 from proctor.headroom import too_large_words
 from proctor.kernel.paths import writing
 from proctor.objects.store import StoredObject
-from proctor.sandboxes.errors import SandboxError
 from proctor.sandboxes.interfaces import Snapshot
 from proctor.sdk.answers import Leaderboard, NotBlocked, Prepared, StateMissing
 from proctor.sdk.naming import at_once, list_of, placed, position_of
 from proctor.sdk.requests import spec_of_tasks
+from proctor.sdk.suites import SuiteCalls
 from proctor.sdk.usage import Usages
 from proctor.settings import Settings, secret_values
-from proctor.suites.loading import load_suite, tasks_further_down
-from proctor.suites.references import check_label
-from proctor.suites.service import Alias, SuiteDetail, SuiteRow, names_of
-from proctor.telemetry import configure_logs
+from proctor.suites.service import Alias, names_of
+from proctor.telemetry.process import begin_logs, telling
+from proctor.telemetry.redaction import hide
 
 if TYPE_CHECKING:
-    from proctor.engine.certificates.standing import Standing
     from proctor.engine.pairs import Comparison, Side
     from proctor.engine.regrading.grader import Regraded
     from proctor.sdk.audits import AuditReport, AuditRequest
-    from proctor.sdk.checking import CheckRequest, CheckSession
     from proctor.sdk.exports import ExportReport
     from proctor.sdk.imports import ImportReport
+    from proctor.sdk.logs import LogPage, LogsWanted
     from proctor.sdk.previews import DryRun
     from proctor.sdk.reclassifications import Reclassification
     from proctor.sdk.regrades import RegradePlan, RegradeReport
     from proctor.sdk.requests import RunRequest
     from proctor.sdk.running import RunSession
-    from proctor.suites.datasets import ResolvedDataset
 
 __all__ = ["Client", "Leaderboard", "Prepared"]
 
@@ -66,11 +63,11 @@ T = TypeVar("T")
 _SCOPES: tuple[str, ...] = (Kind.PROVIDER, Kind.REGISTRY, Kind.NODE)
 
 
-class Client:
+class Client(SuiteCalls):
     """One tenant's platform."""
 
     def __init__(self, platform: Platform) -> None:
-        self._platform = platform
+        super().__init__(platform)
         self.usage = Usages(platform)
 
     @classmethod
@@ -78,8 +75,8 @@ class Client:
     def open(cls, settings: Settings | None = None) -> Iterator[Client]:
         """Connect; the embedded database starts if need be and stops with its last client."""
         settings = settings or Settings()
-        configure_logs(settings.log_level)
-        with open_platform(settings) as platform:
+        begin_logs(settings, level="warning")
+        with open_platform(settings) as platform, telling(settings, platform.objects, tenant=str(platform.tenant)):
             yield cls(platform)
 
     def _read(self, work: Callable[[Connection], T]) -> T:
@@ -102,16 +99,12 @@ class Client:
             return self._prepare(at_once(spec, concurrency), spec_digest, Path.cwd(), fresh=fresh)
 
     def _prepare(self, spec: RunSetSpec, spec_digest: str, base: Path, *, fresh: bool) -> Prepared:
-        backend = self._platform.backend(spec.execution.sandbox)
+        platform = self._platform
+        backend = platform.backend(spec.execution.sandbox)
         secrets, missing = secret_values(spec.secrets.names)
+        hide(secrets.values())
         resolved = resolve(
-            spec,
-            spec_digest,
-            tenant=self._platform.tenant,
-            base=base,
-            suites=self._platform.suites,
-            backend=backend,
-            fresh=fresh,
+            spec, spec_digest, tenant=platform.tenant, base=base, suites=platform.suites, backend=backend, fresh=fresh
         )
         return Prepared(spec=spec, resolved=resolved, backend=backend, secrets=secrets, missing_secrets=tuple(missing))
 
@@ -318,6 +311,12 @@ class Client:
         """Log segments of an attempt numbered above ``after``, as far as there are any."""
         return logs.read_segments(self._platform.objects, self._platform.tenant, attempt, after=after)
 
+    def logs(self, wanted: LogsWanted, *, cursor: str | None = None, limit: int = 100) -> LogPage:
+        """A page of log lines, the newest first. Raises ``RunSetUnknown``, ``AttemptUnknown``, ``UserUnknown``."""
+        from proctor.sdk.logs import find_logs
+
+        return find_logs(self._platform, wanted, cursor=cursor, limit=limit)
+
     def history(self, series: str) -> list[Mapping[str, Any]]:
         """Every leaderboard revision of a series, oldest first. Raises ``SeriesUnknown`` naming those there are."""
         tenant = self._platform.tenant
@@ -428,70 +427,6 @@ class Client:
         from proctor.sdk.exports import export_run_set
 
         return export_run_set(self._platform, self.find(reference), folder, on_page=on_page)
-
-    # --- suites -------------------------------------------------------------------------------------------------------
-
-    def import_suite(self, path: Path, *, label: str | None) -> tuple[str, SuiteDetail]:
-        """Import a folder of tasks, with a label if one is given; its id and what is in it."""
-        suite_id = self._platform.suites.import_suite(
-            self._platform.tenant, load_suite(path), source=str(path.resolve())
-        )
-        if label is not None:
-            self.set_alias(label, suite_id)
-        return suite_id, self._platform.suites.show(self._platform.tenant, suite_id)
-
-    def tasks_further_down(self, path: Path) -> str:
-        """What to tell of folders below a suite's that hold tasks and are not read; empty where there is none."""
-        return tasks_further_down(path)
-
-    def import_dataset(self, dataset: ResolvedDataset, *, label: str | None) -> tuple[str, SuiteDetail]:
-        """Import a dataset whose tasks were found (``proctor.suites.datasets``); its suite's id and what is in it."""
-        if label is not None:
-            check_label(label)
-        source = f"{dataset.suite.path.resolve()} ({dataset.label})"
-        suite_id = self._platform.suites.import_suite(self._platform.tenant, dataset.suite, source=source)
-        if label is not None:
-            self.set_alias(label, suite_id)
-        return suite_id, self._platform.suites.show(self._platform.tenant, suite_id)
-
-    def check(self, reference: str, request: CheckRequest) -> CheckSession:
-        """A check of a suite's tasks, or of a folder's, not begun. Raises ``NothingToCheck``, ``SuiteUnknown``."""
-        from proctor.sdk.checking import CheckSession
-
-        suite_id = resolve_suite(reference, self._platform.tenant, Path.cwd(), self._platform.suites)
-        return CheckSession(self._platform, suite_id, request)
-
-    def standings(self, suite_id: str) -> dict[str, Standing]:
-        """What certificates say of a suite's tasks on this machine, by content digest; empty where it can't run it."""
-        from proctor.engine.certificates.service import CertificateService, ground_for
-
-        service = CertificateService(self._platform.database, self._platform.tenant)
-        try:
-            ground = ground_for(
-                self._platform.backend("local"), self._platform.suites.tasks(self._platform.tenant, suite_id)
-            )
-        except SandboxError:
-            return {}
-        return {one.content_digest: one for one in service.standings(suite_id, ground)}
-
-    def suites(self) -> list[SuiteRow]:
-        """Every suite."""
-        return self._platform.suites.list_suites(self._platform.tenant)
-
-    def suite(self, reference: str) -> SuiteDetail:
-        """A suite by id, beginning of one, or label."""
-        tenant = self._platform.tenant
-        return self._platform.suites.show(tenant, self._platform.suites.resolve(tenant, reference))
-
-    def set_alias(self, label: str, reference: str) -> None:
-        """Let a label stand for a suite from now on."""
-        tenant = self._platform.tenant
-        suite_id = self._platform.suites.resolve(tenant, reference)
-        self._platform.suites.set_alias(tenant, label, suite_id, source="cli")
-
-    def aliases(self) -> list[Alias]:
-        """Every label with its history."""
-        return self._platform.suites.aliases(self._platform.tenant)
 
 
 def _from_environment(spec: RunSetSpec) -> Mapping[str, str]:

@@ -7,8 +7,10 @@ what it did; a server that stops puts its work back, and the next one does it ag
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from functools import partial
 from typing import TypeVar
 from uuid import UUID
@@ -19,12 +21,16 @@ from sqlalchemy import Connection
 from proctor.app import Server
 from proctor.engine.scratch import make_scratch, remove_scratch
 from proctor.identity.audit_log import Action, Actor, note
+from proctor.identity.service import tenants
 from proctor.kernel.canonical import Json
 from proctor.kernel.errors import FAULT_WORDS, OwnFault, ProctorError
 from proctor.operations import service as operations
 from proctor.operations.service import Claimed, Ending
 from proctor.operations.tally import Tally
 from proctor.sdk.work import Job, Made, WorkKind, do
+from proctor.telemetry.context import read_traceparent, scope
+from proctor.telemetry.places import OPERATORS, sweep
+from proctor.telemetry.spans import span
 
 __all__ = ["Operator"]
 
@@ -34,6 +40,9 @@ LOOK_SEC: float = 1.0
 """Between looks for work: somebody waits for it at a terminal."""
 HOUSEKEEPING_LOOKS: int = 120
 """Looks between two for files whose time is over: a minute."""
+
+SWEEP_LOOKS: int = 3600
+"""Looks between two for log lines whose days are over: an hour."""
 
 T = TypeVar("T")
 _NOTED = {WorkKind.EXPORT.value: Action.EXPORTED, WorkKind.IMPORT.value: Action.IMPORTED}
@@ -79,6 +88,8 @@ class Operator:
             try:
                 if keep_house and looks % HOUSEKEEPING_LOOKS == 0:
                     remove_expired(self._server)
+                if keep_house and looks % SWEEP_LOOKS == 0:
+                    sweep_logs(self._server)
                 looks += 1
                 if work_once(self._server, self._stopping.is_set):
                     continue
@@ -93,9 +104,19 @@ def work_once(server: Server, stopping: Callable[[], bool] = lambda: False) -> b
         claim = partial(operations.claim, tenant=tenant, lease_sec=server.settings.lease_sec)
         claimed = server.database.as_tenant(tenant, claim)
         if claimed is not None:
-            _Piece(server, claimed, stopping).run()
+            with _telling_of(claimed), span("operation", {"kind": claimed.kind, "operation": str(claimed.id)}):
+                _Piece(server, claimed, stopping).run()
             return True
     return False
+
+
+@contextmanager
+def _telling_of(claimed: Claimed) -> Iterator[None]:
+    """Work under the trace of the request that asked for it."""
+    who = {"tenant": claimed.tenant, "user": claimed.actor, "request_id": claimed.request_id or None}
+    about = {"operation": claimed.id, "run_set": claimed.request.get("run_set")}
+    with scope(read_traceparent(claimed.traceparent), **who, **about):
+        yield
 
 
 def remove_expired(server: Server) -> None:
@@ -104,6 +125,18 @@ def remove_expired(server: Server) -> None:
         for key in list(server.objects.list(f"{prefix_of(tenant, identity)}/")):
             server.objects.delete(key)
         server.database.as_tenant(tenant, partial(operations.forget_files, tenant=tenant, identity=identity))
+
+
+def sweep_logs(server: Server) -> int:
+    """Remove log lines, of every tenant and the operators' own, that are older than the settings say; how many files.
+
+    What is kept from before stays where none are kept now.
+    """
+    days, now = server.settings.log_days, datetime.now(UTC)
+    if days == 0:
+        return 0
+    owners = [OPERATORS, *(str(one.id) for one in server.database.as_scheduler(tenants))]
+    return sum(sweep(server.objects, owner, days=days, now=now) for owner in owners)
 
 
 def prefix_of(tenant: UUID, identity: UUID) -> str:
@@ -130,6 +163,7 @@ class _Piece:
 
     def run(self) -> None:
         """Do it and say how it ended, unless it is somebody else's by then."""
+        _log.info("operation.started", kind=self._claimed.kind)
         beating = threading.Thread(target=self._beat, name="operation-heartbeat")
         beating.start()
         try:
@@ -141,6 +175,7 @@ class _Piece:
             self._as_tenant(lambda c: operations.put_back(c, self._claimed))
         else:
             self._as_tenant(lambda c: self._settle(c, ending))
+            _log.info("operation.ended", kind=self._claimed.kind, state=ending.state)
 
     def _ends(self) -> bool:
         return self._signals.cancelled or self._signals.lost or self._stopping()
@@ -197,7 +232,7 @@ def _failed(claimed: Claimed, error: Exception) -> Ending:
     """What its caller may know: of a fault of ours nothing but that it is one; the log has the rest."""
     if isinstance(error, ProctorError) and not isinstance(error, OwnFault):
         return Ending(state="failed", error=error.as_dict())
-    _log.error("operation.broke", operation=str(claimed.id), kind=claimed.kind, exc_info=error)
+    _log.error("operation.broke", kind=claimed.kind, exc_info=error)
     code = error.code if isinstance(error, ProctorError) else OwnFault.code
     told = OwnFault(FAULT_WORDS).as_dict()
     return Ending(state="failed", error={**told, "code": code})

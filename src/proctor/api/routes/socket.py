@@ -13,6 +13,7 @@ from contextlib import asynccontextmanager, suppress
 from typing import Annotated, Any, TypeVar
 from urllib.parse import urlsplit
 
+import structlog
 from fastapi import APIRouter, WebSocket
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from starlette.websockets import WebSocketDisconnect
@@ -27,9 +28,11 @@ from proctor.identity.principals import Principal
 from proctor.kernel.errors import ProctorError, UsageError
 from proctor.notifications.readers import Ended, Overflow, Reader
 from proctor.notifications.topics import MOST_TOPICS, Frame, TopicInvalid, checked_topics
+from proctor.telemetry.context import note
 
 __all__ = ["router"]
 
+_log = structlog.get_logger(__name__)
 router = APIRouter()
 KEY_SEC: float = 5.0
 """How long a browser may take to send its key: nobody without one keeps a connection."""
@@ -95,6 +98,7 @@ async def listen(socket: WebSocket, permission: Annotated[Permission, opens(Perm
     except WebSocketDisconnect:
         return
     socket.state.principal = principal
+    note(tenant=principal.tenant, user=principal.user, key=principal.key)
     await _serve(socket, live, principal, Standing(live, key, permission))
 
 
@@ -270,6 +274,8 @@ async def _end(socket: WebSocket, code: int, error: ProctorError | None) -> None
             await socket.send_denial_response(problems.answer(socket, error))
             return
         if error is not None:
+            if code in (Close.UNAUTHENTICATED, Close.FORBIDDEN):
+                _log.warning("access.refused", code=error.code)
             told = {"code": error.code, "detail": error.message if isinstance(error, UsageError) else ""}
             await socket.send_text(json.dumps({"error": told}))
         await socket.close(code)

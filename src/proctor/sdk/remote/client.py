@@ -26,6 +26,7 @@ from proctor.kernel.paths import writing
 from proctor.sandboxes.interfaces import Snapshot
 from proctor.sdk.answers import Leaderboard, StateMissing
 from proctor.sdk.cursors import written_cursor
+from proctor.sdk.logs import LogPage, LogsWanted
 from proctor.sdk.previews import DryRun
 from proctor.sdk.remote.answers import part, read, run_set_path
 from proctor.sdk.remote.errors import NotOnServer, ServerRefused
@@ -186,6 +187,12 @@ class RemoteClient:
             last = int(response.headers["X-Last-Segment"])
         if text:
             yield last, text
+
+    def logs(self, wanted: LogsWanted, *, cursor: str | None = None, limit: int = 100) -> LogPage:
+        """A page of log lines, the newest first."""
+        asked = {name: value for name, value in vars(wanted).items() if value is not None}
+        times = {name: value.isoformat() for name, value in asked.items() if isinstance(value, datetime)}
+        return read(LogPage, self.transport.get("logs", **{**asked, **times}, cursor=cursor, limit=limit))
 
     def history(self, series: str) -> list[Mapping[str, Any]]:
         """Every leaderboard revision of a series, oldest first."""

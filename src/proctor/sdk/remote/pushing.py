@@ -21,6 +21,7 @@ from proctor.engine.policy_book import source_of
 from proctor.engine.pushes.reading import Told, pages
 from proctor.kernel.canonical import sha256_hex
 from proctor.kernel.errors import UsageError
+from proctor.kernel.ids import derived_id
 from proctor.objects.store import StoredObject
 from proctor.sdk.remote.answers import read
 from proctor.sdk.remote.client import RemoteClient
@@ -74,7 +75,7 @@ def _manifest(platform: Platform, row: RunSetRow, profiles: Sequence[Mapping[str
     own = None if is_shipped(version) else platform.engine.read(lambda c: source_of(c, platform.tenant, version))
     return {
         "name": row.name,
-        "source": row.trace_id,
+        "source": derived_id("push", row.trace_id, row.id).hex,
         "suite": row.suite_id,
         "policy_version": version,
         "policy": own,
