@@ -36,9 +36,15 @@ def test_only_what_no_row_names_and_is_old_is_removed(cli: Cli) -> None:
     cli("run", str(ROOT / "examples" / "basics"), "--agent", "oracle,noop")
     (tenant,) = (cli.home / "objects").iterdir()
     own = sorted(path for path in tenant.rglob("*") if path.is_file())
-    assert {path.relative_to(tenant).parts[0] for path in own} == {"states", "tasks", "attempts", "trajectories"}
+    assert {path.relative_to(tenant).parts[0] for path in own} == {
+        "states",
+        "tasks",
+        "attempts",
+        "trajectories",
+        "logs",
+    }
     for path in own:
-        aged(path)
+        aged(path)  # of log lines 30 days are kept
     left = [
         aged(tenant / "states" / f"{'0' * 64}.tar"),
         aged(tenant / "tasks" / f"{'1' * 64}.tar"),
@@ -47,11 +53,16 @@ def test_only_what_no_row_names_and_is_old_is_removed(cli: Cli) -> None:
         aged(tenant / "attempts" / STRANGER / "log" / "000001.jsonl"),
         aged(tenant / "operations" / STRANGER / "upload.tar", b"larger"),
     ]
+    old_lines = aged(tenant / "logs" / "2026-01-01" / "10" / "30-0123-000001.jsonl")
+    os.utime(old_lines, (time.time() - 31 * 86_400,) * 2)
+    left.append(old_lines)
     fresh = tenant / "states" / f"{'3' * 64}.tar"
     fresh.write_bytes(b"of an attempt that is not recorded yet")
     unknown = aged(tenant / "somebody" / "elses")
 
-    expected = {f"objects of {kind}": (1, 4) for kind in ("states", "tasks", "pushed", "attempts", "trajectories")}
+    expected = {
+        f"objects of {kind}": (1, 4) for kind in ("states", "tasks", "pushed", "attempts", "trajectories", "logs")
+    }
     expected |= {"objects of operations": (1, 6), "unknown": (1, 4)}
     told = swept(cli, "--dry-run")
     assert {name: told[name] for name in expected} == expected

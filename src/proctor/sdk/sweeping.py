@@ -2,7 +2,7 @@
 
 An object is stored before the row that names it, so one that no row names is removed only when it is a week old; and
 whoever finds an old one that it is about to name stores it again (``objects.store.FRESH``). What is of no known kind is
-told and left alone.
+told and left alone. Log lines go by their age alone (``PROCTOR_LOG_DAYS``).
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from proctor.operations import service as operations
 from proctor.sdk.leaks import leaks, remove_leaks
 from proctor.settings import Settings
 from proctor.suites.service import named_archives
+from proctor.telemetry.places import is_log
 
 __all__ = ["UNNAMED_AGE", "Swept", "SweptKind", "sweep"]
 
@@ -37,7 +38,7 @@ _BATCH: int = 100_000
 """Objects that are looked up at once: some 30 MB, and a tenant's attempts are read once for each."""
 _PARTS: int = 2
 """TENANT/KIND/ and something."""
-_UNKNOWN = ""
+_UNKNOWN, _LOGS = "", "logs"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,10 +62,11 @@ class Swept:
 def sweep(settings: Settings, *, dry_run: bool, on_more: Callable[[int], None] = lambda number: None) -> Swept:
     """Remove what nobody will ask for again, of every tenant. ``on_more`` is told of objects that were looked at."""
     found: dict[str, list[int]] = defaultdict(lambda: [0, 0])
-    answers = 0
-    with open_storage(settings) as (database, objects):
+    answers, ages = 0, {_LOGS: timedelta(days=settings.log_days)}
+    with open_storage(settings) as storage:
+        database, objects = storage
         for tenant in database.as_scheduler(lambda c: [one.id for one in tenants(c)]):
-            for kind, item in _unnamed(database, objects, tenant, on_more):
+            for kind, item in _unnamed(storage, tenant, ages, on_more):
                 if not dry_run and kind in _NAMED:
                     objects.delete(item.key)
                 found[kind][0] += 1
@@ -89,19 +91,20 @@ def _old_answers(tenant: UUID, *, dry_run: bool) -> Callable[[Connection], int]:
 
 
 def _unnamed(
-    database: Database, objects: ObjectStore, tenant: UUID, on_more: Callable[[int], None]
+    storage: tuple[Database, ObjectStore], tenant: UUID, ages: Mapping[str, timedelta], on_more: Callable[[int], None]
 ) -> Iterator[tuple[str, ListedObject]]:
     """Objects of a tenant that are old and that no row names, with their kinds.
 
     The rows are read after the objects are listed: what was named meanwhile is seen.
     """
-    before = datetime.now(UTC) - UNNAMED_AGE
+    (database, objects), now = storage, datetime.now(UTC)
     for batch in _batched(objects.listed(f"{tenant}/")):
         on_more(len(batch))
         kinds: dict[str, list[ListedObject]] = defaultdict(list)
         for item in batch:
-            if item.modified < before:
-                kinds[_kind_of(item.key)].append(item)
+            kind = _kind_of(item.key)
+            if now - item.modified > ages.get(kind, UNNAMED_AGE):
+                kinds[kind].append(item)
         for kind, items in kinds.items():
             named = _NAMED.get(kind)
             known = set() if named is None else database.as_tenant(tenant, partial(named, tenant=tenant, items=items))
@@ -115,6 +118,8 @@ def _batched(items: Iterable[ListedObject]) -> Iterator[list[ListedObject]]:
 
 
 def _kind_of(key: str) -> str:
+    if is_log(key):
+        return _LOGS
     parts = key.split("/")
     return parts[1] if len(parts) > _PARTS and parts[1] in _NAMED else _UNKNOWN
 
@@ -151,6 +156,11 @@ def _by_id(items: Sequence[ListedObject]) -> Mapping[UUID, list[str]]:
     return found
 
 
+def _nothing(connection: Connection, tenant: UUID, items: Sequence[ListedObject]) -> set[str]:
+    """Log lines are kept by their age alone."""
+    return set()
+
+
 _NAMED: Mapping[str, Callable[..., set[str]]] = {
     "states": _artifacts,
     "pushed": _artifacts,
@@ -158,5 +168,6 @@ _NAMED: Mapping[str, Callable[..., set[str]]] = {
     "tasks": _archives,
     "attempts": _attempts,
     "operations": _operations,
+    _LOGS: _nothing,
 }
 """By kind: which of the objects a row names."""

@@ -57,6 +57,7 @@ class AsyncClient:
         self.artifact = soon(client.artifact)
         self.save_artifact = soon(client.save_artifact)
         self.final_state = soon(client.final_state)
+        self.logs = soon(client.logs)
         self.history = soon(client.history)
         self.profiles = soon(client.profiles)
         self.compare = soon(client.compare)
