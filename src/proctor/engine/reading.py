@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -137,6 +138,9 @@ class AttemptDetail:
     outcomes: tuple[Mapping[str, Any], ...]
 
 
+_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_ROW = [run_set.c[name] for name in RunSetRow.__dataclass_fields__]
+"""Of a run set what is told of it: its spec may be large."""
 MIN_REFERENCE: int = 4
 """Characters of an id that must be given; fewer are a typing mistake."""
 _FIRST: tuple[int, str, int, UUID] = (-1, "", 0, UUID(int=0))
@@ -152,7 +156,7 @@ def run_sets(
     limit: int = 50,
 ) -> list[RunSetRow]:
     """The newest run sets first, of a state and of a name; ``before``: only those made before that one."""
-    query = select(run_set).where(run_set.c.tenant_id == tenant)
+    query = select(*_ROW).where(run_set.c.tenant_id == tenant)
     if state is not None:
         query = query.where(run_set.c.state == state)
     if name is not None:
@@ -171,6 +175,9 @@ def find_run_set(connection: Connection, tenant: UUID, reference: str | None) ->
         if newest:
             return newest[0]
         raise RunSetUnknown("There is no run set yet.", remedy="Start one with `proctor run`.")
+    whole = _begun(connection, tenant, reference) if _is_whole(reference) else []
+    if whole:
+        return whole[0]
     named = run_sets(connection, tenant, name=reference, limit=1)
     if named:
         return named[0]
@@ -183,19 +190,23 @@ def find_run_set(connection: Connection, tenant: UUID, reference: str | None) ->
     raise RunSetUnknown(what)
 
 
+def _is_whole(reference: str) -> bool:
+    """Whether it is an id as we write one: no name is looked for then where there is such a run set."""
+    return _ID.fullmatch(reference) is not None
+
+
 def _begun(connection: Connection, tenant: UUID, reference: str) -> list[RunSetRow]:
     """The first two run sets whose ids begin so."""
     try:
         low, high = _id_range(reference)
     except ValueError:
         return []
-    query = select(run_set).where(run_set.c.tenant_id == tenant, run_set.c.id.between(low, high)).limit(2)
+    query = select(*_ROW).where(run_set.c.tenant_id == tenant, run_set.c.id.between(low, high)).limit(2)
     return [_run_set_row(row) for row in connection.execute(query)]
 
 
 def _run_set_row(row: Any) -> RunSetRow:
-    fields = {name: getattr(row, name) for name in RunSetRow.__dataclass_fields__}
-    return RunSetRow(**fields)
+    return RunSetRow(**row._mapping)
 
 
 def progress(connection: Connection, tenant: UUID, row: RunSetRow, counts: Counts | None = None) -> Progress:
