@@ -113,7 +113,7 @@ async def test_many_calls_at_once_and_events_that_end_with_their_reader(desk: De
 
 def test_every_call_of_the_client_can_be_awaited() -> None:
     calls = {name for name, _ in inspect.getmembers(RemoteClient, inspect.isfunction) if not name.startswith("_")}
-    of_the_command_line = {"how_to_go_on", "tasks_further_down", "session"}
+    of_the_command_line = {"how_to_go_on", "tasks_further_down", "session", "check"}
     source = inspect.getsource(AsyncClient)
     awaited = {name for name in calls if f"self.{name} = soon(client.{name})" in source or hasattr(AsyncClient, name)}
     assert calls - awaited == of_the_command_line

@@ -102,6 +102,7 @@ PROBES: dict[str, Probe] = {
     "POST /api/v1/run-sets/{run_set}/regrades": Probe(_RUN_SET, {"recheck": True}),
     "POST /api/v1/run-sets/{run_set}/reclassifications": Probe(_RUN_SET, {"policy": "x"}),
     "POST /api/v1/audits": Probe(body={"run_set": "{run_set}"}),
+    "POST /api/v1/suites/{suite}/checks": Probe({"suite": "suite"}, {}),
     "POST /api/v1/imports": Probe(query="suite={suite}"),
     "POST /api/v1/pushes": Probe(body=PUSH),
     "POST /api/v1/pushes/objects": Probe(body={"sha256": ["0" * 64]}),

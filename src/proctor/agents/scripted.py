@@ -14,7 +14,7 @@ from proctor.agents.interfaces import AgentContext, AgentIdentity, AgentRun, Usa
 from proctor.agents.shell import command_step, limit_of
 from proctor.sandboxes.interfaces import ExecRequest, ExecResult
 
-__all__ = ["Scripted", "TaskScript", "parse_script", "read_script", "script_document"]
+__all__ = ["Scripted", "TaskScript", "parse_script", "read_script", "script_document", "script_text"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,15 +52,25 @@ class _Script(BaseModel):
 _DOCUMENT: TypeAdapter[dict[str, list[str] | _TaskEntry]] = TypeAdapter(dict[str, list[str] | _TaskEntry])
 
 
-def read_script(path: Path) -> dict[str, TaskScript]:
-    """Commands by task from ``[tasks."NAME"]`` and ``[tasks."NAME".steps."STEP"]``. Raises ``ProfileInvalid``."""
+def script_text(path: Path) -> str:
+    """A script file's text. Raises ``ProfileInvalid``."""
     try:
-        document = tomllib.loads(path.read_text(encoding="utf-8"))
-        script = _Script.model_validate(document)
+        return path.read_text(encoding="utf-8")
     except OSError as error:
         raise ProfileInvalid(f"The script can't be read: {error.strerror}.", where=str(path)) from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except UnicodeDecodeError as error:
         raise ProfileInvalid(f"The script is not TOML: {error}.", where=str(path)) from error
+
+
+def read_script(text: str, path: str) -> dict[str, TaskScript]:
+    """Commands by task from ``[tasks."NAME"]`` and ``[tasks."NAME".steps."STEP"]``. Raises ``ProfileInvalid``.
+
+    ``path``: where the text is from, for a reader.
+    """
+    try:
+        script = _Script.model_validate(tomllib.loads(text))
+    except tomllib.TOMLDecodeError as error:
+        raise ProfileInvalid(f"The script is not TOML: {error}.", where=path) from error
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         place = ".".join(str(part) for part in first["loc"])

@@ -53,7 +53,10 @@ ROUTERS: tuple[tuple[str, APIRouter], ...] = (
 EXEMPT = Exempt(
     streams=frozenset({f"GET {PREFIX}/events"}),
     uploads=(f"POST {PREFIX}/suites", f"POST {PREFIX}/imports", f"PUT {PREFIX}/pushes/objects/"),
-    pages=(f"POST {PREFIX}/pushes", f"POST {PREFIX}/pushes/"),
+    pages=(
+        *(f"POST {PREFIX}/pushes", f"POST {PREFIX}/pushes/"),
+        *(f"POST {PREFIX}/run-sets", f"POST {PREFIX}/run-sets/rehearsal"),  # with script files
+    ),
 )
 _DESCRIPTION = """Evaluates AI coding agents: every cell accounted for, every failure with a cause.
 

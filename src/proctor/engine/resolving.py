@@ -13,7 +13,7 @@ from uuid import UUID
 
 from proctor.agents.catalogue import build_agent
 from proctor.agents.errors import ProfileInvalid
-from proctor.agents.scripted import TaskScript, read_script, script_document
+from proctor.agents.scripted import TaskScript, read_script, script_document, script_text
 from proctor.engine.errors import SpecInvalid
 from proctor.engine.faults.plan import profile_plan
 from proctor.engine.identity import ConfigurationParts, configuration_document
@@ -41,6 +41,14 @@ declares them, so that results carry over to a suite without one of its tasks un
 
 
 @dataclass(frozen=True, kw_only=True)
+class _ScriptFile:
+    """A script file of a profile: where it is from, for a reader, and what it says."""
+
+    path: str
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class Resolved:
     """A plan, and what a person should know before it is started."""
 
@@ -64,10 +72,12 @@ def resolve(
     suites: SuiteService,
     backend: SandboxBackend,
     fresh: bool = False,
+    scripts: Mapping[str, str] | None = None,
 ) -> Resolved:
     """Resolve a file against a tenant's suites and this machine.
 
-    ``base``: where its relative paths begin; ``fresh``: every trial is new, whatever the file says of ``reuse``.
+    ``base``: where its relative paths begin; ``fresh``: every trial is new, whatever the file says of ``reuse``;
+    ``scripts``: texts of script files by the paths in the file, where no file is to be read.
     """
     suite_id = resolve_suite(spec.suite, tenant, base, suites)
     tasks = suites.tasks(tenant, suite_id)
@@ -75,7 +85,9 @@ def resolve(
     environment = backend.environment_identity(_tools(tasks))
     in_images = not backend.capabilities().host
     profiles = [
-        _profile(spec, profile, base, tasks, backend.name, environment, in_images=in_images)
+        _profile(
+            spec, profile, _script_of(profile, base, scripts), tasks, backend.name, environment, in_images=in_images
+        )
         for profile in spec.profiles
     ]
     plan = Plan(
@@ -104,6 +116,15 @@ def resolve(
             *_scripts_of_other_tasks(profiles, tasks),
         ),
     )
+
+
+def _script_of(profile: Profile, base: Path, scripts: Mapping[str, str] | None) -> _ScriptFile | None:
+    """A profile's script, if it names one."""
+    if profile.script is None:
+        return None
+    if scripts is None:
+        return _ScriptFile(path=str(base / profile.script), text=script_text(base / profile.script))
+    return _ScriptFile(path=profile.script, text=scripts[profile.script])
 
 
 def _folder_over_label(reference: str, tenant: UUID, base: Path, suites: SuiteService) -> list[str]:
@@ -157,7 +178,7 @@ def _tools(tasks: Sequence[StoredTask]) -> list[str]:
 def _profile(
     spec: RunSetSpec,
     profile: Profile,
-    base: Path,
+    script: _ScriptFile | None,
     tasks: Sequence[StoredTask],
     backend: str,
     environment: Mapping[str, str],
@@ -165,7 +186,7 @@ def _profile(
     in_images: bool,
 ) -> PlannedProfile:
     try:
-        options = _options(profile, base, tasks)
+        options = _options(profile, script, tasks)
         agent = build_agent(profile.agent, options)
     except ProfileInvalid as error:
         place = f"profiles[{spec.profiles.index(profile)}]"
@@ -198,14 +219,14 @@ def _profile(
     )
 
 
-def _options(profile: Profile, base: Path, tasks: Sequence[StoredTask]) -> dict[str, Json]:
+def _options(profile: Profile, file: _ScriptFile | None, tasks: Sequence[StoredTask]) -> dict[str, Json]:
     """The agent's own settings by content: a script's commands, not its path."""
     options: dict[str, Json] = {}
     if profile.command is not None:
         options["command"] = profile.command
-    if profile.script is not None:
-        script = read_script(base / profile.script)
-        _refuse_unknown_steps(script, tasks, where=profile.script)
+    if file is not None:
+        script = read_script(file.text, file.path)
+        _refuse_unknown_steps(script, tasks, where=profile.script or file.path)
         options["script"] = script_document(script)
     if profile.env:
         options["env"] = dict(profile.env)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from proctor.engine.certificates.certificate import Certificate
     from proctor.engine.certificates.runs import CheckRun
 
-__all__ = ["CheckReport", "CheckRequest", "CheckSession"]
+__all__ = ["CheckReport", "CheckRequest", "CheckSession", "tasks_to_check"]
 
 BACKEND: str = "local"
 """Where checks are made; the only backend of this release."""
@@ -63,6 +63,15 @@ class CheckReport:
         return sum(1 for task in self.tasks if task.verdict is verdict)
 
 
+def tasks_to_check(platform: Platform, suite_id: str, glob: str | None) -> list[StoredTask]:
+    """A suite's tasks whose name fits; all without a pattern. Raises ``NothingToCheck``."""
+    tasks = platform.suites.tasks(platform.tenant, suite_id)
+    found = [one for one in tasks if glob is None or matches(one.name, glob)]
+    if not found:
+        raise NothingToCheck(where=glob)
+    return found
+
+
 class CheckSession:
     """One check of one suite. Ctrl-C ends it; what is complete is kept."""
 
@@ -71,14 +80,12 @@ class CheckSession:
         self._platform, self._request = platform, request
         self._backend: SandboxBackend = platform.backend(BACKEND)
         self._service = CertificateService(platform.database, platform.tenant)
-        tasks = platform.suites.tasks(platform.tenant, suite_id)
-        self.tasks = [one for one in tasks if request.task is None or matches(one.name, request.task)]
-        if not self.tasks:
-            raise NothingToCheck(where=request.task)
+        self.tasks = tasks_to_check(platform, suite_id, request.task)
         self._done: dict[str, CheckedTask] = {}
         self._work: list[tuple[StoredTask, Ground]] = []
         self._seen: dict[tuple[tuple[str, str], ...], Mapping[str, Standing]] = {}
         self._interrupted = False
+        self._stop: Callable[[], None] = lambda: None
         self._look()
 
     @property
@@ -102,6 +109,11 @@ class CheckSession:
             tasks=tuple(self._done.get(digest, left[digest]) for digest in names),
             interrupted=self._interrupted,
         )
+
+    def stop(self) -> None:
+        """End it, from within a callback: what is complete is kept."""
+        self._interrupted = True
+        self._stop()
 
     def _look(self) -> None:
         """Sort the tasks into those that have their answer and those to be run."""
@@ -174,7 +186,8 @@ class CheckSession:
             on_certificate=keep,
         )
         checker = Checker(parts, settings)
-        self._stop_on_signals(checker.stop)
+        self._stop = checker.stop
+        self._stop_on_signals()
         try:
             load = parts.library.load
             tasks = [
@@ -185,14 +198,10 @@ class CheckSession:
         finally:
             remove_scratch(parts.scratch)
 
-    def _stop_on_signals(self, stop: Callable[[], None]) -> None:
-        def press() -> None:
-            self._interrupted = True
-            stop()
-
+    def _stop_on_signals(self) -> None:
         if threading.current_thread() is threading.main_thread():
             for number in (signal.SIGINT, signal.SIGTERM):
-                asyncio.get_running_loop().add_signal_handler(number, press)
+                asyncio.get_running_loop().add_signal_handler(number, self.stop)
 
 
 def _checked(name: str, made: Certificate) -> CheckedTask:

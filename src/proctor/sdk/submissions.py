@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from proctor.app import Platform
@@ -16,7 +16,7 @@ from proctor.sdk.answers import Prepared
 from proctor.sdk.requests import RunRequest
 from proctor.sdk.secrets import not_kept, refuse_missing
 
-__all__ = ["Submitted", "prepare", "submit"]
+__all__ = ["Sent", "Submitted", "prepare", "submit"]
 
 _NO_FOLDER = Path("/nonexistent")
 """Where relative paths begin: a server reads no file that a caller names."""
@@ -34,11 +34,20 @@ class Submitted:
     malformed: tuple[str, ...]
 
 
-def submit(platform: Platform, document: Mapping[str, object], spec_digest: str, request: RunRequest) -> Submitted:
+@dataclass(frozen=True, kw_only=True)
+class Sent:
+    """A run-set file as it is sent. ``scripts``: texts of its script files, by the paths in it."""
+
+    document: Mapping[str, object]
+    digest: str
+    scripts: Mapping[str, str] = field(default_factory=dict)
+
+
+def submit(platform: Platform, sent: Sent, request: RunRequest) -> Submitted:
     """Find or make the run set of a spec and queue what it owes. Raises ``SpecInvalid``, ``SecretMissing`` naming the
     field."""
     refuse_over_budget(platform.database, platform.tenant)
-    prepared = prepare(platform, document, spec_digest, fresh=request.fresh)
+    prepared = prepare(platform, sent, fresh=request.fresh)
     refuse_missing(platform, prepared.spec, where="spec.secrets.names")
     resolved = prepared.resolved
     opened = platform.engine.open(resolved, on_moved=request.on_moved, fresh=request.fresh, selection=request.selection)
@@ -52,25 +61,26 @@ def submit(platform: Platform, document: Mapping[str, object], spec_digest: str,
     )
 
 
-def prepare(platform: Platform, document: Mapping[str, object], spec_digest: str, *, fresh: bool) -> Prepared:
+def prepare(platform: Platform, sent: Sent, *, fresh: bool) -> Prepared:
     """A submitted spec, resolved and not started. Raises ``SpecInvalid`` naming the field."""
-    spec = check_spec(document, where="spec")
-    _refuse_files(spec, platform.settings.server_sandbox)
+    spec = check_spec(sent.document, where="spec")
+    _refuse_files(spec, platform.settings.server_sandbox, sent.scripts)
     backend = platform.backend(spec.execution.sandbox)
     resolved = resolve(
         spec,
-        spec_digest,
+        sent.digest,
         tenant=platform.tenant,
         base=_NO_FOLDER,
         suites=platform.suites,
         backend=backend,
         fresh=fresh,
+        scripts=sent.scripts,
     )
     missing = tuple(not_kept(platform, spec))
     return Prepared(spec=spec, resolved=resolved, backend=backend, secrets={}, missing_secrets=missing)
 
 
-def _refuse_files(spec: RunSetSpec, sandbox: str) -> None:
+def _refuse_files(spec: RunSetSpec, sandbox: str, scripts: Mapping[str, str]) -> None:
     """Raises ``SpecInvalid`` for what a server can't have or would have to read from its own disk."""
     if spec.suite.startswith(("/", "~", ".")) or ".." in spec.suite.split("/"):
         raise SpecInvalid("A server knows suites by label or id.", where="spec.suite", remedy="Import it there first.")
@@ -78,6 +88,6 @@ def _refuse_files(spec: RunSetSpec, sandbox: str) -> None:
         what = f"This server's sandboxes are {sandbox!r}."
         raise SpecInvalid(what, where="spec.execution.sandbox", remedy=f"Set it to {sandbox!r}.")
     for number, profile in enumerate(spec.profiles):
-        if profile.script is not None:
-            what = "A server reads no script file."
-            raise SpecInvalid(what, where=f"spec.profiles[{number}].script", remedy="Use agent = 'command'.")
+        if profile.script is not None and profile.script not in scripts:
+            what, remedy = "A server reads no file of its own.", "Send the script's text in `scripts`, by this path."
+            raise SpecInvalid(what, where=f"spec.profiles[{number}].script", remedy=remedy)

@@ -24,7 +24,7 @@ from proctor.engine.imports.records import ATTEMPTS, MANIFEST, ImportInvalid, re
 from proctor.engine.planning import RunSetRow
 from proctor.kernel.canonical import Json
 from proctor.objects.store import StoredObject
-from proctor.operations.tally import Tally
+from proctor.operations.tally import Stopped, Tally
 from proctor.sandboxes.errors import TransferRefused
 from proctor.sandboxes.files.archives import safe_name, unpack
 from proctor.sandboxes.files.confined import descriptor
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 __all__ = [
     "UPLOAD_BYTES",
     "AuditWork",
+    "CheckWork",
     "ExportWork",
     "ImportWork",
     "Job",
@@ -66,6 +67,7 @@ class WorkKind(StrEnum):
     RECLASSIFY = "reclassify"
     AUDIT = "audit"
     IMPORT = "import-results"
+    CHECK = "check"
 
 
 class Work(BaseModel):
@@ -125,6 +127,16 @@ class ImportWork(Work):
 
     upload: Upload
     suite: str | None = None
+
+
+class CheckWork(Work):
+    """Certificates for the tasks of a suite, by its whole id."""
+
+    suite: str
+    task: str | None = None
+    concurrency: int = 4
+    oracle_runs: int = 5
+    again: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -235,6 +247,30 @@ def _import(work: ImportWork, job: Job) -> Made:
     return Made(result=document(report))
 
 
+def _check(work: CheckWork, job: Job) -> Made:
+    from proctor.sdk.checking import CheckRequest, CheckSession
+
+    slots = min(work.concurrency, job.platform.settings.server_slots)
+    asked = CheckRequest(task=work.task, concurrency=slots, oracle_runs=work.oracle_runs, again=work.again)
+    session = CheckSession(job.platform, work.suite, asked)
+    job.tally.begin("tasks checked", session.todo)
+
+    def told(count: Callable[[], None]) -> Callable[..., None]:
+        """What is counted in the midst of a check ends it in good order: what is complete is kept."""
+
+        def tell(*_: object) -> None:
+            try:
+                count()
+            except Stopped:
+                session.stop()
+
+        return tell
+
+    report = session.run(on_run=told(job.tally.go_on), on_task=told(job.tally.more))
+    job.tally.go_on()
+    return Made(result=document(report))
+
+
 def _unpacked(upload: Upload, folder: Path, job: Job) -> None:
     """The two files of results, out of a tar that somebody sent; nothing else in it is looked at."""
     tar = job.scratch / "upload.tar"
@@ -280,5 +316,6 @@ _KINDS: Mapping[WorkKind, tuple[type[Work], Callable[[Any, Job], Made]]] = {
     WorkKind.REGRADE: (RegradeWork, _regrade),
     WorkKind.RECLASSIFY: (ReclassifyWork, _reclassify),
     WorkKind.AUDIT: (AuditWork, _audit),
+    WorkKind.CHECK: (CheckWork, _check),
     WorkKind.IMPORT: (ImportWork, _import),
 }

@@ -28,7 +28,7 @@ from proctor.sdk.client import Leaderboard
 from proctor.sdk.previews import DryRun, dry_run
 from proctor.sdk.requests import RunRequest
 from proctor.sdk.secrets import refuse_missing
-from proctor.sdk.submissions import Submitted, prepare, submit
+from proctor.sdk.submissions import Sent, Submitted, prepare, submit
 from proctor.suites.service import Alias
 
 __all__ = ["router"]
@@ -87,6 +87,9 @@ class RunSetCreation(BaseModel):
 
     spec: dict[str, JsonValue] = Field(description="As docs/reference/run-set-file.md says.")
     spec_digest: str = Field(pattern="^[0-9a-f]{64}$", description="sha256 of the file: the same file goes on.")
+    scripts: dict[str, str] = Field(
+        default_factory=dict, max_length=100, description="Texts of the spec's script files, by the paths in it."
+    )
     fresh: bool = Field(default=False, description="A new run set of new trials, nothing reused.")
     go_on: bool = Field(default=False, description="Go on as resolved then, if it has moved.")
     new: bool = Field(default=False, description="A new run set, if what it resolves to has moved.")
@@ -143,7 +146,7 @@ def list_run_sets(
 @router.post("/run-sets", status_code=202)
 def create_run_set(asked: _Writes, body: RunSetCreation) -> Submitted:
     """Find or make the run set of a file, and queue what it owes. Safe to repeat: what is decided is not run again."""
-    done = submit(asked.platform, body.spec, body.spec_digest, _request(body))
+    done = submit(asked.platform, _sent(body), _request(body))
     _note(asked, Action.RUN_SET_STARTED, done.run_set, queued=done.queued)
     return done
 
@@ -151,8 +154,12 @@ def create_run_set(asked: _Writes, body: RunSetCreation) -> Submitted:
 @router.post("/run-sets/rehearsal")
 def rehearse_run_set(asked: _Reads, body: RunSetCreation) -> DryRun:
     """What starting it would take: cells, time, money, and what makes it not comparable. Nothing is started."""
-    prepared = prepare(asked.platform, body.spec, body.spec_digest, fresh=body.fresh)
+    prepared = prepare(asked.platform, _sent(body), fresh=body.fresh)
     return dry_run(asked.client, prepared, _request(body))
+
+
+def _sent(body: RunSetCreation) -> Sent:
+    return Sent(document=body.spec, digest=body.spec_digest, scripts=body.scripts)
 
 
 def _request(body: RunSetCreation) -> RunRequest:

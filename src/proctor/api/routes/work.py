@@ -17,6 +17,7 @@ from proctor.api.asking import Asked, needs
 from proctor.api.idempotency import Repeatable
 from proctor.api.middleware import TooLarge
 from proctor.api.routes.run_sets import RunSetReference, named
+from proctor.api.routes.suites import SuiteReference
 from proctor.engine.auditing import rules_of_stranger
 from proctor.engine.planning import RunSetRow
 from proctor.engine.regrading.candidates import Candidate, PassedOver
@@ -25,9 +26,11 @@ from proctor.kernel.ids import new_id
 from proctor.objects.store import StoredObject
 from proctor.operations import service as operations
 from proctor.operations.service import NewOperation, Operation
+from proctor.sdk.checking import tasks_to_check
 from proctor.sdk.work import (
     UPLOAD_BYTES,
     AuditWork,
+    CheckWork,
     ExportWork,
     ImportWork,
     ReclassifyWork,
@@ -100,6 +103,17 @@ class AuditWanted(_Body):
     checksums: bool = Field(default=False, description="Also read and hash every object.")
 
 
+class CheckWanted(_Body):
+    """Which tasks of a suite are to be certified, on the server's machine."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"task": "sort-*", "oracle_runs": 5}]})
+
+    task: str | None = Field(default=None, max_length=200, description="Only tasks whose name fits.")
+    concurrency: int = Field(default=4, ge=1, le=1024, description="Attempts at once; the server has a limit too.")
+    oracle_runs: int = Field(default=5, ge=5, le=1000, description="How often the solution is run.")
+    again: bool = Field(default=False, description="Also where a certificate is there already.")
+
+
 class CandidateDocument(BaseModel):
     """An attempt that qualifies."""
 
@@ -161,6 +175,16 @@ def create_audit(asked: _Writes, body: AuditWanted) -> Response:
     rules_of_stranger(body.rules, where=body.rules_file)
     run_set = None if body.run_set is None else _id(asked, body.run_set)
     return _accepted(asked, WorkKind.AUDIT, AuditWork(**{**body.model_dump(), "run_set": run_set}))
+
+
+@router.post("/suites/{suite}/checks", status_code=202, responses=_ACCEPTED, response_model=Operation)
+def create_check(
+    asked: Annotated[Asked, needs(Permission.SUITES_WRITE)], suite: SuiteReference, body: CheckWanted
+) -> Response:
+    """Certify a suite's tasks: the solution passes every time; nothing, a wrong solution and forgeries never do."""
+    suite_id = _suite(asked, suite)
+    tasks_to_check(asked.platform, suite_id, body.task)
+    return _accepted(asked, WorkKind.CHECK, CheckWork(suite=suite_id, **body.model_dump()))
 
 
 @router.post(

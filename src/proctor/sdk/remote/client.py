@@ -25,17 +25,19 @@ from proctor.engine.spec import Gate, RunSetSpec, read_spec, spec_document
 from proctor.kernel.paths import writing
 from proctor.sandboxes.interfaces import Snapshot
 from proctor.sdk.answers import Leaderboard, StateMissing
+from proctor.sdk.checking import CheckRequest
 from proctor.sdk.cursors import written_cursor
 from proctor.sdk.logs import LogPage, LogsWanted
 from proctor.sdk.previews import DryRun
 from proctor.sdk.remote.answers import part, read, run_set_path
+from proctor.sdk.remote.checks import RemoteCheck
 from proctor.sdk.remote.errors import NotOnServer, ServerRefused
 from proctor.sdk.remote.events import EventsLost, LiveEvent, follow
 from proctor.sdk.remote.runs import (
     MalformedTask,
     RemotePrepared,
     RemoteSession,
-    refuse_files,
+    scripts_of,
     upload_dataset,
     upload_suite,
 )
@@ -269,11 +271,11 @@ class RemoteClient:
         return self._prepared(spec, spec_digest, Path.cwd())
 
     def _prepared(self, spec: RunSetSpec, spec_digest: str, base: Path) -> RemotePrepared:
-        refuse_files(spec)
+        scripts = scripts_of(spec, base)
         folder = (base / spec.suite).expanduser()
         suite = upload_suite(self, folder) if folder.is_dir() else spec.suite
         document = {**spec_document(spec), "suite": suite}
-        return RemotePrepared(spec=spec, spec_digest=spec_digest, document=document)
+        return RemotePrepared(spec=spec, spec_digest=spec_digest, document=document, scripts=scripts)
 
     def dry_run(self, prepared: RemotePrepared, request: RunRequest) -> DryRun:
         """What starting it would take on the server."""
@@ -378,6 +380,12 @@ class RemoteClient:
         suite_id = upload_dataset(self, dataset, label=label)
         return suite_id, self.suite(suite_id)
 
+    def check(self, reference: str, request: CheckRequest) -> RemoteCheck:
+        """A check of a suite's tasks, or of a folder's, which is sent, on the server's machine; not begun."""
+        folder = Path(reference).expanduser()
+        suite = self.suite(upload_suite(self, folder) if folder.is_dir() else reference)
+        return RemoteCheck(self.work, suite, request)
+
     def knows_suite(self, suite_id: str) -> bool:
         """Whether a suite is there."""
         try:
@@ -419,6 +427,7 @@ def _submission(prepared: RemotePrepared, on_moved: OnMoved, chosen: Selection, 
     return {
         "spec": prepared.document,
         "spec_digest": prepared.spec_digest,
+        "scripts": prepared.scripts,
         "fresh": fresh,
         "go_on": on_moved is OnMoved.CONTINUE,
         "new": on_moved is OnMoved.NEW,

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from proctor.agents.scripted import script_text
 from proctor.engine.planning import RunSetRow
 from proctor.engine.reading import Progress, Stall
 from proctor.engine.spec import RunSetSpec
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from proctor.sdk.remote.client import RemoteClient
     from proctor.suites.datasets import ResolvedDataset
 
-__all__ = ["RemotePrepared", "RemoteSession", "refuse_files", "upload_dataset", "upload_suite"]
+__all__ = ["RemotePrepared", "RemoteSession", "scripts_of", "upload_dataset", "upload_suite"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,6 +48,7 @@ class RemotePrepared:
     spec: RunSetSpec
     spec_digest: str
     document: Mapping[str, Json]
+    scripts: Mapping[str, str]
     resolved: Told = field(default_factory=Told)
     missing_secrets: tuple[str, ...] = ()
 
@@ -97,11 +99,9 @@ class RemoteSession:
         return self._client.find(str(self.run_set.id))
 
 
-def refuse_files(spec: RunSetSpec) -> None:
-    """Raises ``NotOnServer`` for what a run-set file takes from this machine's disk beside its suite."""
-    for number, profile in enumerate(spec.profiles):
-        if profile.script is not None:
-            raise NotOnServer("A script file can't be sent to a server.", where=f"profiles[{number}].script")
+def scripts_of(spec: RunSetSpec, base: Path) -> dict[str, str]:
+    """The texts of a run-set file's script files, by the paths in it. Raises ``ProfileInvalid``."""
+    return {one.script: script_text(base / one.script) for one in spec.profiles if one.script is not None}
 
 
 def upload_suite(client: RemoteClient, folder: Path, *, label: str | None = None) -> str:

@@ -8,7 +8,7 @@ import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import IO, Any
 from uuid import UUID
@@ -21,6 +21,7 @@ from proctor.kernel.paths import new_folder
 from proctor.operations.service import Operation, Receipt
 from proctor.sdk.archives import unpack_download
 from proctor.sdk.audits import AuditReport, AuditRequest, mend_list, read_profile_list
+from proctor.sdk.checking import CheckReport, CheckRequest
 from proctor.sdk.exports import ExportReport
 from proctor.sdk.imports import ImportReport
 from proctor.sdk.reclassifications import Reclassification, read_policy_file
@@ -208,6 +209,10 @@ class RemoteWork:
         if path is not None and request.apply and not all(one.agrees for one in report.denominators):
             mend_list(path, names())
         return report
+
+    def check(self, suite_id: str, request: CheckRequest, on_done: Told = lambda _: None) -> CheckReport:
+        """Have a suite's tasks certified on the server's machine."""
+        return read(CheckReport, self._done(f"suites/{suite_id}/checks", asdict(request), on_done).result)
 
     def import_results(self, folder: Path, *, suite: str | None, on_page: Told = lambda _: None) -> ImportReport:
         """Send results that others made, and have them imported. ``suite``: the id of the one that they name."""
