@@ -8,6 +8,7 @@ import os
 import pty
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -94,11 +95,18 @@ class Desk(Cli):
         return plain
 
 
+def free_port() -> int:
+    """One that nothing listens on."""
+    with contextlib.closing(socket.socket()) as found:
+        found.bind(("127.0.0.1", 0))
+        return int(found.getsockname()[1])
+
+
 @contextlib.contextmanager
-def serving(cli: Cli, roles: str = "", **environment: str) -> Iterator[str]:
+def serving(cli: Cli, roles: str = "", port: int = 0, **environment: str) -> Iterator[str]:
     """A whole server, or some of its roles, in a process of its own; what it printed is the one-time link."""
     what = ["serve", "--roles", roles] if roles else ["up"]
-    command = [sys.executable, "-m", "proctor", *what, "--port", "0", "--json"]
+    command = [sys.executable, "-m", "proctor", *what, "--port", str(port), "--json"]
     told = cli.environment(**environment)
     with (cli.folder / "server.log").open("ab") as log:
         process = subprocess.Popen(command, cwd=cli.folder, env=told, stdout=subprocess.PIPE, stderr=log)

@@ -271,6 +271,7 @@ def pushes(place: Place) -> None:
     assert place.there("export", "own.pushed", "--to", "pushed-job")[1]["trials"] == 4
     assert place.there("audit", "own.pushed", "--checksums")[1]["findings"] == 0
     assert place.here("push", "own")[1]["error"]["code"] == "login-missing"
+    assert "--server local" in place.there("push", "nosuch")[1]["error"]["remedy"]
     subprocess.run([sys.executable, "-m", "proctor", "down"], cwd=place.desk.folder, env=laptop, check=True)
 
 

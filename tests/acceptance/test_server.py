@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.acceptance.conftest import ROOT, Cli, Desk, serving
+from tests.acceptance.conftest import ROOT, Cli, Desk, free_port, serving
 
 pytestmark = [pytest.mark.slow, pytest.mark.server]
 
@@ -147,6 +147,33 @@ def test_a_run_that_one_looks_away_from_goes_on(cli: Cli, ada: Cli) -> None:
         assert time.monotonic() < deadline
         time.sleep(1)
     assert ada.json("leaderboard", "team")["progress"]["decided"] == 32
+
+
+def test_the_key_of_the_environment_goes_before_the_stored_one(ada: Cli) -> None:
+    ada("user", "create", "ci", "--service", "--role", "viewer")
+    key = ada("key", "create", "nightly", "--user", "ci").stdout.strip()
+    assert ada("whoami", PROCTOR_API_KEY=key).stdout.startswith("ci · viewer of acme")
+    assert "[unauthenticated]" in ada("status", code=2, PROCTOR_API_KEY="proctor_bogus").stderr
+
+
+def test_a_followed_run_waits_for_a_server_that_restarts(cli: Cli, tmp_path: Path) -> None:
+    """And whoever starts a second server beside the first is told before anything of it works."""
+    port = free_port()
+    desk = Desk(folder=tmp_path / "desk")
+    desk.folder.mkdir()
+    with serving(cli, port=port) as link:
+        desk("login", link, "--tenant", "acme", "--owner", "ada@example.org")
+        second = cli("serve", "--roles", "api,worker", "--port", str(port), code=2)
+        assert "[address]" in second.stderr
+        (desk.folder / "tasks").symlink_to(ROOT / "examples" / "basics")
+        desk.write("team.toml", RUN_SET)
+        command = [sys.executable, "-m", "proctor", "run", "team.toml"]
+        run = subprocess.Popen(command, cwd=desk.folder, env=desk.environment(), stderr=subprocess.PIPE, stdout=-3)
+        assert run.stderr is not None
+        assert b"queued" in run.stderr.readline()
+    time.sleep(8)  # longer than the client tries a request
+    with run.stderr, serving(cli, port=port):
+        assert run.wait(timeout=100) == 0, run.stderr.read().decode()
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from websockets.sync.client import ClientConnection, connect
 from proctor.app import Server
 from proctor.database.engine import Database
 from proctor.kernel.ids import new_id
-from proctor.serving.http import serve_http
+from proctor.serving.http import listen, serve_http
 from proctor.serving.relay import Relay
 from proctor.serving.roles import Address
 
@@ -172,7 +172,7 @@ def serving(server: Server, port: int = 0) -> Iterator[Live]:
         urls.append(url)
         started.set()
 
-    thread = threading.Thread(target=serve_http, args=(server, Address(port=port), ready, told))
+    thread = threading.Thread(target=serve_http, args=(server, listen(Address(port=port)), ready, told))
     thread.start()
     assert started.wait(PATIENCE_SEC)
     try:

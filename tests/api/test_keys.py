@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -61,9 +62,60 @@ def test_a_key_says_its_tenant_and_prefix() -> None:
 
 
 def test_an_expired_key_opens_nothing(acme: Tenant) -> None:
-    soon = (datetime.now(UTC) - timedelta(seconds=1)).isoformat()
-    made = acme.owner.post("keys", {"name": "short", "expires_at": soon})
+    soon = datetime.now(UTC) + timedelta(seconds=1)
+    made = acme.owner.post("keys", {"name": "short", "expires_at": soon.isoformat()})
+    while datetime.now(UTC) < soon + timedelta(seconds=0.1):
+        time.sleep(0.1)
     Asker(acme.http, made["secret"]).get("me", 401)
+    past = {"name": "over", "expires_at": (soon - timedelta(days=1)).isoformat()}
+    refused = acme.owner.post("keys", past, 422)
+    assert (refused["code"], refused["where"]) == ("key-refused", "expires_at")
+
+
+def test_a_narrowed_key_gives_nothing_that_it_may_not(server: Server, acme: Tenant) -> None:
+    narrow = Asker(acme.http, acme.owner.post("keys", {"name": "ci", "scopes": ["runs:read"]})["secret"])
+    wide = [key["id"] for key in acme.owner.get("keys")["items"] if key["scopes"] is None]
+    assert wide
+    for identity in wide:
+        assert narrow.post(f"keys/{identity}/rotate", {}, 403)["code"] == "forbidden"
+    fresh = narrow.post("keys", {"name": "more"})
+    assert Asker(acme.http, fresh["secret"]).get("me")["permissions"] == ["runs:read", "self"]
+    keeper = acme.owner.post("keys", {"name": "keeper", "scopes": ["users:read", "users:write"]})
+    keeping = Asker(acme.http, keeper["secret"])
+    member = acme.as_role(Role.MEMBER).get("me")["user"]
+    assert keeping.post("users", {"name": "new@example.org", "role": "owner"}, 403)["code"] == "forbidden"
+    assert keeping("PATCH", f"users/{member}", {"role": "admin"}).status_code == 403
+    for key in acme.owner.get(f"keys?user={member}")["items"]:
+        keeping.post(f"keys/{key['id']}/rotate", {}, 403)
+    made = keeping.post("keys", {"name": "of another", "user": member})
+    assert Asker(acme.http, made["secret"]).get("me")["permissions"] == ["self"]
+
+
+def test_an_admin_gets_no_more_by_a_key_of_an_administrator(server: Server, acme: Tenant) -> None:
+    """The installation's administrator may be anybody's equal by role."""
+    admin = acme.as_role(Role.ADMIN)
+    boss = acme.as_role(Role.ADMIN)
+    identity = boss.get("me")["user"]
+    with server.database.tenant(acme.id) as connection:
+        connection.execute(text("UPDATE proctor.tenant_user SET administrator = true WHERE id = :id"), {"id": identity})
+    made = admin.post("keys", {"name": "borrowed", "user": identity})
+    assert "platform" not in Asker(acme.http, made["secret"]).get("me")["permissions"]
+    (own,) = admin.get(f"keys?user={identity}")["items"][:1]
+    admin.post(f"keys/{own['id']}/rotate", {}, 403)
+
+
+def test_a_key_of_nobody_who_may_come_in_is_not_made(acme: Tenant) -> None:
+    user = acme.as_role(Role.MEMBER).get("me")["user"]
+    acme.owner("PATCH", f"users/{user}", {"disabled": True})
+    refused = acme.owner.post("keys", {"name": "x", "user": user}, 422)
+    assert (refused["code"], refused["where"]) == ("key-refused", "user")
+
+
+def test_an_address_is_one_whatever_its_letters(acme: Tenant) -> None:
+    made = acme.owner.post("users", {"name": "Bob@Example.org", "role": "viewer"})
+    assert made["name"] == "bob@example.org"
+    assert acme.owner.post("users", {"name": "BOB@example.org", "role": "viewer"}, 409)["code"] == "name-taken"
+    assert acme.owner.post("users", {"name": "😀\u202e@example.org", "role": "viewer"}, 422)["code"] == "user-name"
 
 
 def test_a_revoked_key_opens_nothing_at_once(acme: Tenant) -> None:

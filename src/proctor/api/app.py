@@ -75,6 +75,7 @@ def create_app(server: Server, limits: Limits | None = None) -> FastAPI:
         openapi_url=f"{PREFIX}/openapi.json",
         docs_url=None,
         redoc_url=None,
+        redirect_slashes=False,  # a redirect would be made of what the caller says the host is
         lifespan=_lifespan,
     )
     app.state.server, app.state.metrics, app.state.live = server, Metrics(server), Live(server)

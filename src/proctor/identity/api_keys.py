@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
 from sqlalchemy import Connection, func, insert, select, update
 
 from proctor.identity.audit_log import Action, Actor, note
-from proctor.identity.errors import KeyUnknown, ScopeInvalid
+from proctor.identity.errors import KeyRefused, KeyUnknown, ScopeInvalid
 from proctor.identity.keys import hash_of, new_key
 from proctor.identity.models import api_key
 from proctor.identity.permissions import Permission
@@ -61,7 +61,9 @@ class IssuedKey:
 def issue_key(
     connection: Connection, tenant: UUID, actor: Actor, new: NewKey, *, may: frozenset[Permission], secret: bytes
 ) -> IssuedKey:
-    """Make a key. ``may``: what both its user and whoever makes it may. Raises ``ScopeInvalid``."""
+    """Make a key. ``may``: what both its user and whoever makes it may. Raises ``ScopeInvalid``, ``KeyRefused``."""
+    if new.expires_at is not None and new.expires_at <= datetime.now(UTC):
+        raise KeyRefused("That time is over.", where="expires_at")
     beyond = sorted(set(new.scopes or ()) - may)
     if beyond:
         raise ScopeInvalid(f"Not both may {', '.join(beyond)}.", where="scopes")

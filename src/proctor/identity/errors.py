@@ -14,6 +14,7 @@ from proctor.kernel.errors import UsageError
 
 __all__ = [
     "Forbidden",
+    "KeyRefused",
     "KeyUnknown",
     "LastOwner",
     "LinkInvalid",
@@ -32,6 +33,13 @@ class Unauthenticated(UsageError):
 
     code = "unauthenticated"
     remedy = "Send `Authorization: Bearer KEY`; `proctor login` stores a key, `proctor key create` makes one."
+
+
+class KeyRefused(UsageError):
+    """Such a key would open nothing."""
+
+    code = "key-refused"
+    remedy = "Give it a time to come, and a user who is not disabled; or leave them out."
 
 
 class Forbidden(UsageError):

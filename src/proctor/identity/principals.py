@@ -30,6 +30,12 @@ class Principal:
         if permission not in self.permissions:
             raise Forbidden(f"The permission {permission.value!r} is needed.")
 
+    def require_all(self, permissions: frozenset[Permission]) -> None:
+        """Nobody hands on what they may not do themselves. Raises ``Forbidden``."""
+        beyond = sorted(permissions - self.permissions)
+        if beyond:
+            raise Forbidden(f"It would give {', '.join(beyond)}, which this key may not do itself.")
+
 
 def permitted(role: Role, scopes: Sequence[str] | None, *, administrator: bool) -> frozenset[Permission]:
     """What a key may do: what its user may, as far as it is not narrowed."""

@@ -23,7 +23,7 @@ class TenantNameInvalid(UsageError):
     """A tenant's name is lower-case letters, digits and hyphens, 63 at most."""
 
     code = "tenant-name"
-    remedy = "Correct PROCTOR_TENANT."
+    remedy = "Correct it where it is given: in PROCTOR_TENANT, after --tenant, or in the request."
 
 
 class TenantUnknown(UsageError):
@@ -44,7 +44,7 @@ def ensure_tenant(database: Database, name: str) -> UUID:
 def tenant_id(name: str) -> UUID:
     """The id of the tenant of that name, whether there is one or not. Raises ``TenantNameInvalid``."""
     if _NAME.fullmatch(name) is None:
-        raise TenantNameInvalid(where=repr(name))
+        raise TenantNameInvalid(f"It is {name!r}.", where="tenant")
     return derived_id("tenant", name)
 
 

@@ -21,7 +21,7 @@ from proctor.kernel.ids import new_id
 __all__ = ["NewUser", "User", "change_user", "create_user", "find_user", "list_users", "user_named"]
 
 Kind = Literal["person", "service"]
-_PERSON = re.compile(r"[^@\s\x00-\x1f]{1,64}@[A-Za-z0-9.-]{1,190}")
+_PERSON = re.compile(r"[a-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[a-z0-9.-]{1,190}")
 _SERVICE = re.compile(r"[a-z0-9][a-z0-9._-]{0,62}")
 
 
@@ -35,7 +35,9 @@ class NewUser:
     administrator: bool = False
 
     def __post_init__(self) -> None:
-        """Raises ``UserNameInvalid``."""
+        """An address is kept in small letters: nobody is there twice. Raises ``UserNameInvalid``."""
+        if self.kind == "person":
+            object.__setattr__(self, "name", self.name.lower())
         form = _PERSON if self.kind == "person" else _SERVICE
         if form.fullmatch(self.name) is None:
             raise UserNameInvalid(where="name")
@@ -87,7 +89,7 @@ def find_user(connection: Connection, tenant: UUID, identity: UUID) -> User:
 
 def user_named(connection: Connection, tenant: UUID, name: str) -> User:
     """By e-mail address, or a service account's name. Raises ``UserUnknown``."""
-    query = select(tenant_user).where(tenant_user.c.tenant_id == tenant, tenant_user.c.name == name)
+    query = select(tenant_user).where(tenant_user.c.tenant_id == tenant, func.lower(tenant_user.c.name) == name.lower())
     row = connection.execute(query).one_or_none()
     if row is None:
         raise UserUnknown()

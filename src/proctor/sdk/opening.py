@@ -23,7 +23,10 @@ def chosen_login(settings: Settings, server: str | None = None) -> Login | None:
     if named == LOCAL:
         return None
     if named is None:
-        return stored.default()
+        default = stored.default()
+        if default is None or settings.api_key is None:
+            return default
+        named = default.server
     url = checked_url(named)
     if settings.api_key is not None:
         return Login(server=url, key=settings.api_key.get_secret_value())
@@ -66,6 +69,7 @@ def push_run_set(reference: str | None, server: str | None, on_more: Callable[[i
     """Send a run set of this machine's own to the server that the command goes to. Raises ``LoginMissing``."""
     from proctor.app import open_platform
     from proctor.engine import reading
+    from proctor.engine.errors import RunSetUnknown
     from proctor.sdk.remote.client import RemoteClient
     from proctor.sdk.remote.pushing import push
 
@@ -74,5 +78,9 @@ def push_run_set(reference: str | None, server: str | None, on_more: Callable[[i
     if login is None:
         raise LoginMissing("A run set is pushed to a server, and no server is named.")
     with open_platform(settings) as platform, RemoteClient.open(login.server, login.key) as remote:
-        row = platform.engine.read(lambda c: reading.find_run_set(c, platform.tenant, reference))
+        try:
+            row = platform.engine.read(lambda c: reading.find_run_set(c, platform.tenant, reference))
+        except RunSetUnknown as error:
+            error.fix = "A run set of this machine's own is pushed: `proctor status --server local` lists them."
+            raise
         return push(platform, row, remote, on_more)

@@ -7,7 +7,7 @@ import socket
 import sys
 import threading
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from proctor.app import Server
 from proctor.kernel.errors import UsageError
@@ -15,7 +15,7 @@ from proctor.kernel.errors import UsageError
 if TYPE_CHECKING:
     from proctor.serving.roles import Address
 
-__all__ = ["ServerExtraMissing", "serve_http"]
+__all__ = ["ServerExtraMissing", "listen", "serve_http"]
 
 _GRACE_SEC = 10
 """How long answers that are under way may take when the server stops."""
@@ -37,8 +37,8 @@ class ServerExtraMissing(UsageError):
     remedy = "Install Proctor with it: pip install -e '.[server]' in its folder."
 
 
-def serve_http(server: Server, address: Address, ready: Callable[[str], None], told: threading.Event) -> None:
-    """Answer requests until ``told``. Raises ``AddressInUse``, ``ServerExtraMissing``."""
+def serve_http(server: Server, listener: socket.socket, ready: Callable[[str], None], told: threading.Event) -> None:
+    """Answer requests on a socket of ``listen`` until ``told``. Raises ``ServerExtraMissing``."""
     try:
         import uvicorn
 
@@ -47,11 +47,11 @@ def serve_http(server: Server, address: Address, ready: Callable[[str], None], t
         from proctor.api.routes.socket import MESSAGE_BYTES
     except ModuleNotFoundError as error:
         raise ServerExtraMissing() from error
-    listener = _listener(address)
     sys.setswitchinterval(_SWITCH_SEC)
     app = create_app(server)
     config = uvicorn.Config(
         app,
+        http=_protocol(),
         log_config=None,
         access_log=False,
         server_header=False,
@@ -80,8 +80,18 @@ def serve_http(server: Server, address: Address, ready: Callable[[str], None], t
         thread.join()
 
 
-def _listener(address: Address) -> socket.socket:
-    """Of the protocol by its number: asyncio turns small delays off for such sockets alone."""
+def _protocol() -> Any:
+    """Ours; without httptools uvicorn's own, whose parser bounds heads by itself."""
+    try:
+        from proctor.serving.protocol import BoundedProtocol
+    except ModuleNotFoundError:
+        return "auto"
+    return BoundedProtocol
+
+
+def listen(address: Address) -> socket.socket:
+    """A socket that listens. Raises ``AddressInUse``."""
+    # Of the protocol by its number: asyncio turns small delays off for such sockets alone.
     from proctor.serving.roles import AddressInUse
 
     _many_files()

@@ -57,17 +57,21 @@ class _Runs(Protocol):
 
 
 def serve(server: Server, roles: Sequence[Role], address: Address, ready: Callable[[str], None]) -> None:
-    """Run roles until a signal. ``ready`` is told the API's URL, or nothing without it. Raises ``AddressInUse``."""
+    """Run roles until a signal. ``ready`` is told the API's URL, or nothing without it. Raises ``AddressInUse``: before
+    any role works, since whoever starts a server twice wants one."""
+    listener = None
+    if Role.API in roles:
+        from proctor.serving.http import listen, serve_http
+
+        listener = listen(address)
     others = [_other(server, role) for role in roles if role is not Role.API]
     threads = [threading.Thread(target=_running, args=(one,), name=type(one).__name__) for one in others]
     with _signals(others) as told:
         for thread in threads:
             thread.start()
         try:
-            if Role.API in roles:
-                from proctor.serving.http import serve_http
-
-                serve_http(server, address, ready, told)
+            if listener is not None:
+                serve_http(server, listener, ready, told)
             else:
                 ready("")
                 told.wait()

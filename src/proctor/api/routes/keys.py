@@ -16,10 +16,10 @@ from proctor.api.idempotency import Repeatable
 from proctor.api.lists import DEFAULT_PAGE, Fields, Limit, Page, PageCursor, page_of, place_of
 from proctor.identity import api_keys
 from proctor.identity.api_keys import LONGEST_OVERLAP, OVERLAP, ApiKey, IssuedKey, NewKey
-from proctor.identity.errors import KeyUnknown
+from proctor.identity.errors import KeyRefused, KeyUnknown
 from proctor.identity.permissions import Permission, outranks
 from proctor.identity.principals import permitted
-from proctor.identity.users import find_user
+from proctor.identity.users import User, find_user
 
 __all__ = ["router"]
 
@@ -68,12 +68,14 @@ def list_keys(
 
 @router.post("/keys", status_code=201)
 def create_key(asked: Annotated[Asked, needs(Permission.SELF)], body: KeyCreation) -> IssuedKey:
-    """Make a key. Its text, `secret`, is told this once."""
+    """Make a key, as wide as its user's role and as the key that asks. Its text, `secret`, is told this once."""
     new = NewKey(user=body.user or asked.principal.user, name=body.name, scopes=body.scopes, expires_at=body.expires_at)
 
     def work(connection: Connection) -> IssuedKey:
-        may = _may(connection, asked, new.user)
-        scopes = _narrowed(asked, new)
+        user = _user(connection, asked, new.user)
+        whole = permitted(user.role, None, administrator=user.administrator)
+        may = whole & asked.principal.permissions
+        scopes = sorted(may) if new.scopes is None and whole != may else new.scopes
         narrowed = NewKey(user=new.user, name=new.name, scopes=scopes, expires_at=new.expires_at)
         return api_keys.issue_key(connection, asked.tenant, asked.actor, narrowed, may=may, secret=asked.server.secret)
 
@@ -85,7 +87,7 @@ def rotate_key(asked: Annotated[Asked, needs(Permission.SELF)], key: UUID, body:
     """A new key in its place; the old one works for a while longer."""
 
     def work(connection: Connection) -> IssuedKey:
-        _refuse_others(connection, asked, key)
+        _refuse_wider(connection, asked, _refuse_others(connection, asked, key))
         overlap = timedelta(seconds=body.overlap_sec)
         return api_keys.rotate_key(
             connection, asked.tenant, asked.actor, key, secret=asked.server.secret, overlap=overlap
@@ -113,30 +115,30 @@ def _keeps_users(asked: Asked) -> bool:
     return Permission.USERS_WRITE in asked.principal.permissions
 
 
-def _refuse_others(connection: Connection, asked: Asked, key: UUID) -> None:
-    """Raises ``KeyUnknown`` for a key of somebody that one may not keep keys of."""
+def _refuse_others(connection: Connection, asked: Asked, key: UUID) -> ApiKey:
+    """The key. Raises ``KeyUnknown`` for one of somebody that one may not keep keys of."""
     found = api_keys.find_key(connection, asked.tenant, key)
     if found.user_id == asked.principal.user:
-        return
+        return found
     owner = find_user(connection, asked.tenant, found.user_id)
     if not _keeps_users(asked) or outranks(owner.role, asked.principal.role):
         raise KeyUnknown()
+    return found
 
 
-def _may(connection: Connection, asked: Asked, user: UUID) -> frozenset[Permission]:
-    """What both may. Raises ``Forbidden`` for a user above one's own role, ``UserUnknown``."""
-    if user == asked.principal.user:
-        return asked.principal.permissions
-    asked.principal.require(Permission.USERS_WRITE)
-    other = find_user(connection, asked.tenant, user)
-    if outranks(other.role, asked.principal.role):
+def _refuse_wider(connection: Connection, asked: Asked, key: ApiKey) -> None:
+    """Whoever rotates a key is told the new one: it may do nothing that they may not. Raises ``Forbidden``."""
+    owner = find_user(connection, asked.tenant, key.user_id)
+    asked.principal.require_all(permitted(owner.role, key.scopes, administrator=owner.administrator))
+
+
+def _user(connection: Connection, asked: Asked, user: UUID) -> User:
+    """Whose key it is to be. Raises ``Forbidden``, ``KeyUnknown``, ``UserUnknown``, ``KeyRefused``."""
+    if user != asked.principal.user:
+        asked.principal.require(Permission.USERS_WRITE)
+    found = find_user(connection, asked.tenant, user)
+    if outranks(found.role, asked.principal.role):
         raise KeyUnknown()
-    return permitted(other.role, None, administrator=other.administrator) & asked.principal.permissions
-
-
-def _narrowed(asked: Asked, new: NewKey) -> list[Permission] | None:
-    """A narrowed key makes none that is wider than itself."""
-    whole = permitted(asked.principal.role, None, administrator=asked.principal.administrator)
-    if new.scopes is not None or asked.principal.permissions == whole:
-        return None if new.scopes is None else list(new.scopes)
-    return sorted(asked.principal.permissions)
+    if found.disabled_at is not None:
+        raise KeyRefused("The user is disabled.", where="user")
+    return found

@@ -14,7 +14,7 @@ from proctor.api.idempotency import Repeatable
 from proctor.api.lists import DEFAULT_PAGE, Fields, Limit, Page, PageCursor, page_of, place_of
 from proctor.identity import users
 from proctor.identity.errors import UserChanged
-from proctor.identity.permissions import Permission, Role
+from proctor.identity.permissions import ROLES, Permission, Role, outranks
 from proctor.identity.users import NewUser, User
 
 __all__ = ["router"]
@@ -62,6 +62,7 @@ def list_users(
 def create_user(asked: Annotated[Asked, needs(Permission.USERS_WRITE)], body: UserCreation) -> User:
     """Make a user, of no higher role than one's own."""
     new = NewUser(name=body.name, role=body.role, kind=body.kind)
+    _refuse_wider(asked, body.role)
     return asked.server.database.as_tenant(
         asked.tenant, lambda c: users.create_user(c, asked.tenant, asked.actor, new, by=asked.principal.role)
     )
@@ -83,6 +84,8 @@ def change_user(
     if_match: Annotated[str | None, Header(description="The ETag that the change was decided by.")] = None,
 ) -> User:
     """Give a user another role, or no way in any more. One owner always stays."""
+    if body.role is not None:
+        _refuse_wider(asked, body.role)
     changed = asked.server.database.as_tenant(
         asked.tenant,
         lambda c: users.change_user(
@@ -98,6 +101,12 @@ def change_user(
     )
     asked.forget_principals()
     return changed
+
+
+def _refuse_wider(asked: Asked, role: Role) -> None:
+    """A narrowed key gives nobody a role that may what it may not. What its user may not is told by name later."""
+    if not outranks(role, asked.principal.role):
+        asked.principal.require_all(ROLES[role])
 
 
 def _version(tag: str | None) -> int | None:

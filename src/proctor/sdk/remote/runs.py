@@ -14,7 +14,7 @@ from proctor.engine.planning import RunSetRow
 from proctor.engine.reading import Progress, Stall
 from proctor.engine.spec import RunSetSpec
 from proctor.kernel.canonical import Json
-from proctor.sdk.remote.errors import NotOnServer
+from proctor.sdk.remote.errors import NotOnServer, ServerFault, ServerUnreachable
 from proctor.suites.loading import load_suite
 from proctor.suites.uploads import packed
 
@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from proctor.suites.datasets import ResolvedDataset
 
 __all__ = ["RemotePrepared", "RemoteSession", "scripts_of", "upload_dataset", "upload_suite"]
+
+
+SILENT_SEC: float = 300.0
+"""How long a server that one follows may be away: a restart, or an upgrade."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,9 +65,17 @@ class RemoteSession:
 
     def __init__(self, client: RemoteClient, run_set: RunSetRow, *, nothing_to_do: bool) -> None:
         self.run_set, self.nothing_to_do = run_set, nothing_to_do
-        self._client, self._seen, self._away = client, client.status(str(run_set.id)), False
-        self.decided: Counter[str] = Counter()
+        self._client, self._away = client, False
+        self._first = self._seen = client.status(str(run_set.id))
+        self._silent_since: float | None = None
         self.undecided: Counter[str] = Counter()
+
+    @property
+    def decided(self) -> Counter[str]:
+        """Cells that the server's workers decided since one looks."""
+        before, now = self._first.progress, self._seen.progress
+        passed, all_of_them = now.passed - before.passed, now.decided - before.decided
+        return +Counter({"passed": passed, "not passed": all_of_them - passed})
 
     @property
     def running(self) -> int:
@@ -74,11 +86,26 @@ class RemoteSession:
         """The server has begun already."""
 
     def wait(self, timeout: float) -> bool:
-        """Wait a while and look; whether it has ended, or one has looked away."""
+        """Wait a while and look; whether it has ended, or one has looked away.
+
+        A server that restarts is waited for. Raises ``ServerUnreachable``, ``ServerFault`` after ``SILENT_SEC``.
+        """
         if not self._away:
             time.sleep(timeout)
-            self._seen = self._client.status(str(self.run_set.id))
+            self._look()
         return self._away or self._seen.run_set.state != "running"
+
+    def _look(self) -> None:
+        try:
+            self._seen = self._client.status(str(self.run_set.id))
+        except (ServerUnreachable, ServerFault) as error:
+            now = time.monotonic()
+            self._silent_since = self._silent_since or now
+            if now - self._silent_since >= SILENT_SEC:
+                error.fix = self._client.how_to_go_on(self.run_set)
+                raise
+        else:
+            self._silent_since = None
 
     def stop(self) -> None:
         """Look no more; the server goes on."""
