@@ -18,6 +18,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Cli:
     """A data folder with a run in it, and a backup of it beside."""
     cli = Cli(folder=tmp_path_factory.mktemp("backup"))
     cli("run", str(ROOT / "examples" / "basics"), "--agent", "oracle,noop")
+    cli("setup-link")  # as on a server: its secret is made
     cli("backup", "create", "kept")
     return cli
 
@@ -76,6 +77,10 @@ def _dump_with_its_digest(copy: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
+        (lambda copy: (copy / "server.key").unlink(), "It is missing."),
+        (lambda copy: (copy / "server.key").write_bytes(b"x" * 32), "It is not what was written"),
+        (lambda copy: (copy / "server.key").write_bytes(b""), "It is empty."),
+        (lambda copy: _say(copy, created_at="2126-01-01T00:00:00+00:00"), "It says that it will be made in"),
         (lambda copy: (copy / "manifest.json").unlink(), "It has no manifest: it is empty, or was never finished."),
         (lambda copy: _cut(copy / "manifest.json"), "Its manifest can't be read."),
         (lambda copy: _cut(copy / "database.dump"), "truncated, or changed"),
@@ -98,4 +103,4 @@ def test_a_broken_backup_says_why(made: Cli, tmp_path: Path, change: Callable[[P
 
 def test_an_empty_folder_is_no_backup(made: Cli, tmp_path: Path) -> None:
     assert "It has no manifest" in made("backup", "verify", str(tmp_path), code=5).stderr
-    assert "It has no manifest" in made("backup", "verify", str(tmp_path / "none"), code=5).stderr
+    assert "There is no such folder." in made("backup", "verify", str(tmp_path / "none"), code=2).stderr

@@ -33,8 +33,10 @@ from proctor.telemetry.places import is_log
 
 __all__ = ["Backup", "BackupBroken", "Verified", "create_backup", "restore_backup", "verify_backup"]
 
-VERSION: int = 1
+VERSION: int = 2
 DUMP, OBJECTS, MANIFEST, KEY = "database.dump", "objects.jsonl", "manifest.json", "server.key"
+CLOCKS_APART = timedelta(minutes=5)
+"""How far the clocks of two machines may be apart."""
 LONGEST_AGE = timedelta(hours=26)
 """A daily backup that is older than this was not made today; two hours are for its making."""
 
@@ -62,6 +64,8 @@ class Backup:
     revision: str
     dump_sha256: str
     dump_bytes: int
+    key_sha256: str | None
+    """Of the server's secret, without which no API key opens anything; ``None``: there was none."""
     rows: Mapping[str, int]
     list_sha256: str
     objects: int
@@ -94,12 +98,14 @@ def create_backup(settings: Settings, folder: Path) -> Backup:
     secret = settings.home / "secrets" / KEY
     if secret.exists():
         shutil.copy2(secret, folder / KEY)
+    has_key = (folder / KEY).exists()
     backup = Backup(
         version=VERSION,
         created_at=datetime.now(UTC),
         revision=HEAD,
         dump_sha256=_sha256(folder / DUMP),
         dump_bytes=(folder / DUMP).stat().st_size,
+        key_sha256=_sha256(folder / KEY) if has_key else None,
         rows=rows,
         list_sha256=_sha256(folder / OBJECTS),
         objects=count,
@@ -114,13 +120,13 @@ def verify_backup(folder: Path, *, longest_age: timedelta = LONGEST_AGE) -> Veri
     """Restore a backup into a scratch server, count its rows and check its objects. Raises ``BackupBroken``."""
     backup = _read(folder)
     age = datetime.now(UTC) - backup.created_at
+    if age < -CLOCKS_APART:
+        raise BackupBroken(f"It says that it will be made in {_hours(-age)}.", where=str(folder))
     if age > longest_age:
         raise BackupBroken(
             f"It is stale: made {_hours(age)} ago, and may be {_hours(longest_age)} old.", where=str(folder)
         )
-    _check_file(folder / DUMP, backup.dump_sha256)
-    _check_file(folder / OBJECTS, backup.list_sha256)
-    objects = _check_objects(folder, backup)
+    objects = _check_files(folder, backup)
     with tempfile.TemporaryDirectory(prefix="proctor-verify-") as scratch:
         server = EmbeddedServer(Path(scratch) / "postgres")
         with server:
@@ -143,14 +149,12 @@ def restore_backup(settings: Settings, folder: Path) -> Backup:
         )
     if backup.revision > HEAD:
         raise BackupRefused(f"It is of schema {backup.revision}, newer than this program's {HEAD}.", where=str(folder))
-    _check_file(folder / DUMP, backup.dump_sha256)
-    _check_file(folder / OBJECTS, backup.list_sha256)
-    _check_objects(folder, backup)
+    _check_files(folder, backup)
     with writing(settings.home):
         settings.home.mkdir(parents=True, exist_ok=True, mode=0o700)
     if backup.copied:
         shutil.copytree(folder / "objects", settings.home / "objects", dirs_exist_ok=True)
-    if (folder / KEY).exists():
+    if backup.key_sha256 is not None:
         (settings.home / "secrets").mkdir(mode=0o700)
         shutil.copy2(folder / KEY, settings.home / "secrets" / KEY)
     server = embedded_server(settings)
@@ -189,6 +193,15 @@ def _write_objects(store: ObjectStore, folder: Path, *, copied: bool) -> tuple[i
         lines.flush()
         os.fsync(lines.fileno())
     return count, size
+
+
+def _check_files(folder: Path, backup: Backup) -> int:
+    """Whether all is there as it was written; how many objects."""
+    _check_file(folder / DUMP, backup.dump_sha256)
+    _check_file(folder / OBJECTS, backup.list_sha256)
+    if backup.key_sha256 is not None:
+        _check_file(folder / KEY, backup.key_sha256)
+    return _check_objects(folder, backup)
 
 
 def _check_objects(folder: Path, backup: Backup) -> int:
@@ -231,6 +244,8 @@ def _write_manifest(folder: Path, backup: Backup) -> None:
 
 def _read(folder: Path) -> Backup:
     path = folder / MANIFEST
+    if not folder.is_dir():
+        raise BackupRefused("There is no such folder.", where=str(folder))
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
         backup = Backup(**{**document, "created_at": datetime.fromisoformat(document["created_at"])})
