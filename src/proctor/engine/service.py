@@ -114,7 +114,7 @@ class EngineService:
             moved = planning.moved(connection, resolved.plan, found) if found is not None else []
             choice = OnMoved.NEW if moved and on_moved is OnMoved.ASK else on_moved
             with connection.begin_nested() as taken_back:
-                opened = self._open(connection, resolved, choice, fresh=fresh, selection=selection)
+                opened = self.open_in(connection, resolved, on_moved=choice, fresh=fresh, selection=selection)
                 counts = reading.cell_counts(connection, self.tenant, opened.run_set)
                 taken_back.rollback()
             existing = None if opened.created else opened.run_set.id
@@ -134,12 +134,13 @@ class EngineService:
         Raises ``RunSetMoved`` with the differences, and ``NoTaskFits``.
         """
         return self.read(
-            lambda connection: self._open(connection, resolved, on_moved, fresh=fresh, selection=selection)
+            lambda connection: self.open_in(connection, resolved, on_moved=on_moved, fresh=fresh, selection=selection)
         )
 
-    def _open(
-        self, connection: Connection, resolved: Resolved, on_moved: OnMoved, *, fresh: bool, selection: Selection
+    def open_in(
+        self, connection: Connection, resolved: Resolved, *, on_moved: OnMoved, fresh: bool, selection: Selection
     ) -> Opened:
+        """``open`` in a transaction of the caller's."""
         only = _globbed(resolved, selection.task_glob)
         planning.lock(connection, self.tenant)
         found = None if fresh else planning.find(connection, resolved.plan)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+
+from sqlalchemy import Connection
 
 from proctor.app import Platform
 from proctor.engine.errors import SpecInvalid
@@ -34,22 +36,36 @@ class Submitted:
     malformed: tuple[str, ...]
 
 
-def submit(platform: Platform, document: Mapping[str, object], spec_digest: str, request: RunRequest) -> Submitted:
-    """Find or make the run set of a spec and queue what it owes. Raises ``SpecInvalid``, ``SecretMissing`` naming the
-    field."""
+def submit(
+    platform: Platform,
+    document: Mapping[str, object],
+    spec_digest: str,
+    request: RunRequest,
+    within: Callable[[Callable[[Connection], Submitted]], Submitted],
+) -> Submitted:
+    """Find or make the run set of a spec and queue what it owes, in the transaction that ``within`` makes.
+
+    Raises ``SpecInvalid``, ``SecretMissing`` naming the field.
+    """
     refuse_over_budget(platform.database, platform.tenant)
     prepared = prepare(platform, document, spec_digest, fresh=request.fresh)
     refuse_missing(platform, prepared.spec, where="spec.secrets.names")
     resolved = prepared.resolved
-    opened = platform.engine.open(resolved, on_moved=request.on_moved, fresh=request.fresh, selection=request.selection)
-    return Submitted(
-        run_set=opened.run_set,
-        created=opened.created,
-        why_new=opened.why_new,
-        queued=opened.queued,
-        remarks=resolved.remarks,
-        malformed=tuple(f"{task.name}: {task.problems[0]}" for task in resolved.malformed),
-    )
+
+    def opening(connection: Connection) -> Submitted:
+        opened = platform.engine.open_in(
+            connection, resolved, on_moved=request.on_moved, fresh=request.fresh, selection=request.selection
+        )
+        return Submitted(
+            run_set=opened.run_set,
+            created=opened.created,
+            why_new=opened.why_new,
+            queued=opened.queued,
+            remarks=resolved.remarks,
+            malformed=tuple(f"{task.name}: {task.problems[0]}" for task in resolved.malformed),
+        )
+
+    return within(opening)
 
 
 def prepare(platform: Platform, document: Mapping[str, object], spec_digest: str, *, fresh: bool) -> Prepared:

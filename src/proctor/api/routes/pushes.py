@@ -16,7 +16,7 @@ from proctor.api.asking import Asked, needs
 from proctor.engine.planning import RunSetRow
 from proctor.engine.pushes.records import Digest, PushedCell, PushManifest
 from proctor.engine.pushes.taking import PushContradicts
-from proctor.identity.audit_log import Action, note
+from proctor.identity.audit_log import Action
 from proctor.identity.permissions import Permission
 from proctor.sdk import pushes
 from proctor.sdk.pushes import TakenPage
@@ -94,7 +94,4 @@ def put_cells(asked: _Writes, run_set: UUID, body: CellsPushed) -> TakenPage:
 def complete_push(asked: _Writes, run_set: UUID) -> RunSetRow:
     """Let what was sent count for the pushed run set. Its rows are never comparable."""
     row = pushes.complete_push(asked.platform, asked.principal.name, run_set)
-    asked.server.database.as_tenant(
-        asked.tenant, lambda c: note(c, asked.tenant, asked.actor, Action.IMPORTED, str(row.id), kind="push")
-    )
-    return row
+    return asked.noted(row, Action.IMPORTED, str(row.id), kind="push")

@@ -62,9 +62,7 @@ def list_users(
 def create_user(asked: Annotated[Asked, needs(Permission.USERS_WRITE)], body: UserCreation) -> User:
     """Make a user, of no higher role than one's own."""
     new = NewUser(name=body.name, role=body.role, kind=body.kind)
-    return asked.server.database.as_tenant(
-        asked.tenant, lambda c: users.create_user(c, asked.tenant, asked.actor, new, by=asked.principal.role)
-    )
+    return asked.once(lambda c: users.create_user(c, asked.tenant, asked.actor, new, by=asked.principal.role))
 
 
 @router.get("/users/{user}")
