@@ -13,6 +13,7 @@ from fastapi import APIRouter, Path, Request
 from pydantic import BaseModel, ConfigDict, Field
 
 from proctor.api.asking import Asked, needs
+from proctor.api.idempotency import Repeatable
 from proctor.engine.planning import RunSetRow
 from proctor.engine.pushes.records import Digest, PushedCell, PushManifest
 from proctor.engine.pushes.taking import PushContradicts
@@ -23,7 +24,7 @@ from proctor.sdk.pushes import TakenPage
 
 __all__ = ["router"]
 
-router = APIRouter(tags=["pushes"])
+router = APIRouter(tags=["pushes"], route_class=Repeatable)
 _Writes = Annotated[Asked, needs(Permission.RESULTS_WRITE)]
 _OCTETS = {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}
 _BODY: dict[str, Any] = {"requestBody": {"required": True, "content": _OCTETS}}
