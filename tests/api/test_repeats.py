@@ -15,10 +15,12 @@ from proctor.api.repeats import Repeat
 from proctor.app import Server
 from proctor.database.engine import Database
 from proctor.database.errors import DatabaseUnavailable
+from proctor.engine.overseeing import oversee
 from proctor.sdk.remote.client import RemoteClient
 from proctor.sdk.remote.transport import Transport
 from tests.api.conftest import Asker, Tenant
-from tests.bench import write_tasks
+from tests.api.test_isolation import RUN_SET
+from tests.bench import Bench, write_tasks
 
 ROBOT = {"name": "robot", "kind": "service", "role": "viewer"}
 SPEC: dict[str, Any] = {
@@ -158,3 +160,17 @@ def test_the_client_waits_for_one_that_is_at_work(
     transport = Transport("http://testserver", acme.owner_key, http=acme.http)
     assert transport.post("users", ROBOT)["name"] == "robot"
     assert waits == [1.0] * 6
+
+
+def test_a_run_set_that_was_paused_with_its_last_cell_is_over_once_resumed(
+    server: Server, acme: Tenant, bench: Bench, tmp_path: Any
+) -> None:
+    """What ran when it was paused finished it; nothing is left to queue, and yet it has to be said to be over."""
+    write_tasks(tmp_path / "planted-suite", 1)
+    own = Bench(database=server.database, tenant=acme.id, objects=server.objects, folder=tmp_path, owner=bench.owner)
+    row = own.run(RUN_SET)
+    paused = text("UPDATE proctor.run_set SET state = 'paused', ended_at = NULL WHERE id = :id")
+    server.database.as_tenant(acme.id, lambda c: c.execute(paused, {"id": row.id}) and None)
+    assert acme.owner.post(f"run-sets/{row.id}/resume", code=202)["queued"] == 0
+    assert oversee(server.database, acme.id) == 1
+    assert acme.owner.get(f"run-sets/{row.id}")["run_set"]["state"] == "complete"

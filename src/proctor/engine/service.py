@@ -312,7 +312,10 @@ class EngineService:
             self._drop_lanes()
 
     def resume(self, identity: UUID) -> int:
-        """Queue every cell without a verdict again, dead letters too; returns how many. A complete one stays so."""
+        """Queue every cell without a verdict again, dead letters too; returns how many. A complete one stays so.
+
+        One that was stopped goes on even where its last cells were decided meanwhile: it has yet to be said to be over.
+        """
 
         def work(connection: Connection) -> int:
             row = reading.find_run_set(connection, self.tenant, str(identity))
@@ -320,7 +323,7 @@ class EngineService:
             if is_imported(plan.profiles):
                 raise RunSetImported(where=row.name)
             queued = self._enqueue(connection, self._with_tasks(connection, plan), identity, revive=True)
-            if queued:
+            if queued or row.state in ("paused", "cancelled"):
                 planning.set_state(connection, self.tenant, identity, "running")
                 self._emit(connection, row, "run_set.resumed")
             return sum(queued.values())
