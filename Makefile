@@ -64,7 +64,7 @@ test-journeys: $(VENV)/dev ## Long journeys of users: certificates, audit, compa
 	$(BIN)/pytest tests/acceptance -m journey -n 2 --dist loadfile --no-loadscope-reorder
 
 .PHONY: test-chaos
-test-chaos: $(VENV)/dev ## 100 faults at random moments; FAULTS=1000 for more, SEED=n repeats one
+test-chaos: $(VENV)/dev ## 100 faults at random moments, 25 to a server; FAULTS=1000 for more, SEED=n repeats one
 	$(BIN)/pytest tests/chaos -s $(if $(SEED),--seed $(SEED)) $(if $(FAULTS),--faults $(FAULTS))
 
 .PHONY: test-docker

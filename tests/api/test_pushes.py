@@ -62,6 +62,17 @@ def pushed(asker: Asker) -> Any:
     return asker.get("run-sets/nightly.pushed/leaderboard")
 
 
+def test_a_push_that_is_completed_twice_with_one_key_is_noted_once(
+    server: Server, acme: Tenant, laptop: Bench, ran: RunSetRow
+) -> None:
+    row = send(server, laptop, ran, acme.owner).run_set
+    before = len(acme.owner.get("audit-log?limit=1000")["items"])
+    first = acme.owner("POST", f"pushes/{row.id}/complete", idempotency_key="one")
+    again = acme.owner("POST", f"pushes/{row.id}/complete", idempotency_key="one")
+    assert (first.status_code, again.json()) == (200, first.json())
+    assert len(acme.owner.get("audit-log?limit=1000")["items"]) == before + 1
+
+
 def test_a_run_set_moves_whole_and_once(server: Server, acme: Tenant, laptop: Bench, ran: RunSetRow) -> None:
     first = send(server, laptop, ran, acme.owner)
     assert (first.new, first.known, first.run_set.name, first.run_set.state) == (4, 0, "nightly.pushed", "complete")

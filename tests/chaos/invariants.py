@@ -61,7 +61,8 @@ _QUERIES: dict[str, str] = {
     "a decided cell is still worked on": """SELECT q.id FROM proctor.queue_item q
         JOIN proctor.result r ON r.cell_id = q.id WHERE q.state <> 'pending'""",
     "an undecided cell that is not at its end has not exactly one queue row": """SELECT e.cell_id
-        FROM proctor.expected_cell e LEFT JOIN proctor.result r ON r.cell_id = e.cell_id
+        FROM proctor.expected_cell e JOIN proctor.run_set s ON s.id = e.run_set_id AND s.name NOT LIKE '%.pushed'
+        LEFT JOIN proctor.result r ON r.cell_id = e.cell_id
         WHERE r.cell_id IS NULL AND (SELECT count(*) FROM proctor.queue_item q WHERE q.id = e.cell_id) <> 1
             AND (SELECT o.class FROM proctor.attempt a
             JOIN proctor.outcome o ON o.attempt_id = a.id WHERE a.cell_id = e.cell_id

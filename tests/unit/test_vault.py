@@ -16,11 +16,18 @@ import pytest
 from proctor.app import keyring_of
 from proctor.identity.vault.ciphers import new_key
 from proctor.identity.vault.envelopes import Envelope, Place, rewrapped, seal, unseal
-from proctor.identity.vault.errors import SecretBroken, SecretsKeyUnknown, SecretsKeyUnset, SecretsKeyUnusable
+from proctor.identity.vault.errors import (
+    SecretBroken,
+    SecretsKeyElsewhere,
+    SecretsKeyUnknown,
+    SecretsKeyUnset,
+    SecretsKeyUnusable,
+)
 from proctor.identity.vault.interfaces import Keyring
 from proctor.identity.vault.key_commands import CommandKeyring
 from proctor.identity.vault.key_files import FileKeyring, UnsetKeyring, key_id
-from proctor.kernel.errors import ProctorError
+from proctor.kernel.errors import ProctorError, UsageError
+from proctor.sdk.secrets import rotate_secrets
 from proctor.settings import Settings
 
 VALUE = "sk-anything-at-all-0123456789 ünd\nmore"
@@ -301,3 +308,12 @@ def test_settings_that_name_no_key(settings: dict[str, str], told: str) -> None:
     with pytest.raises(ProctorError, match=told) as caught:
         Settings(**settings)
     assert caught.value.where == "PROCTOR_SECRETS_KEY_COMMAND"
+
+
+def test_a_program_s_new_key_is_not_made_here(tmp_path: Path) -> None:
+    """Whoever asks for it made a mistake of use: nothing is broken, and no database is opened for it."""
+    with pytest.raises(SecretsKeyElsewhere, match="--new-key") as caught:
+        rotate_secrets(Settings(home=tmp_path / "none", secrets_key_command="kms"), new_key=True)
+    assert caught.value.exit_code == UsageError.exit_code == 2
+    assert "rotate without --new-key" in caught.value.fix
+    assert not (tmp_path / "none").exists()

@@ -8,16 +8,19 @@ A WebSocket's key may come with its first message, so that its route declares wi
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated, Any, cast
+from typing import Annotated, Any, TypeVar, cast
 from uuid import UUID
 
 import anyio.to_thread
 from fastapi import Depends, Request
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+from sqlalchemy import Connection
 from starlette.requests import HTTPConnection
 
 from proctor.api.counting import Counted
+from proctor.api.repeats import Repeat
 from proctor.app import Platform, Server
 from proctor.identity import audit_log
 from proctor.identity.audit_log import Action, Actor
@@ -31,6 +34,7 @@ from proctor.telemetry.context import note
 
 __all__ = ["Asked", "key_of", "needs", "opens", "permission_of", "principal_of", "server_of"]
 
+T = TypeVar("T")
 _BEARER = HTTPBearer(auto_error=False, description="An API key.")
 
 
@@ -42,6 +46,8 @@ class Asked:
     request_id: str
     state: Any
     """What the app's requests share."""
+    repeat: Repeat | None = None
+    """What keeps the answer of one that came with an Idempotency-Key."""
 
     @property
     def server(self) -> Server:
@@ -77,6 +83,24 @@ class Asked:
         """Keys or users of the tenant are others now."""
         self.state.principals.forget(self.tenant)
 
+    def once(self, work: Callable[[Connection], T]) -> T:
+        """Make the request's change, and keep its answer, which is what ``work`` returns, in the same transaction.
+
+        So it is not made again, whatever dies before the answer arrives.
+        """
+        if self.repeat is None:
+            return self.server.database.as_tenant(self.tenant, work)
+        return self.repeat.once(work)
+
+    def noted(self, answer: T, action: Action, target: str, **detail: Json) -> T:
+        """Write down what was done in transactions of its own, and keep the answer with that."""
+
+        def work(connection: Connection) -> T:
+            audit_log.note(connection, self.tenant, self.actor, action, target, **detail)
+            return answer
+
+        return self.once(work)
+
     def note(self, action: Action, target: str, **detail: Json) -> None:
         """Write down in the tenant's audit log what was done."""
         self.server.database.as_tenant(
@@ -96,7 +120,8 @@ class _Check:
         """Raises ``Unauthenticated``, ``Forbidden``."""
         principal = await principal_of(request)
         principal.require(self.permission)
-        return Asked(principal=principal, request_id=request.state.request_id, state=request.app.state)
+        repeat = getattr(request.state, "repeat", None)
+        return Asked(principal=principal, request_id=request.state.request_id, state=request.app.state, repeat=repeat)
 
 
 def needs(permission: Permission) -> Any:

@@ -33,7 +33,7 @@ from proctor.engine.recording import KIND
 from proctor.engine.resolving import Resolved, override_reasons, planned_tasks
 from proctor.engine.spec import RunSetSpec
 from proctor.engine.task_names import matches
-from proctor.engine.tracing import record_opening, telling_of_run_set
+from proctor.engine.tracing import tell_opened, telling_of_run_set
 from proctor.kernel.canonical import Json
 from proctor.kernel.ids import new_id
 from proctor.kernel.words import counted
@@ -120,7 +120,7 @@ class EngineService:
             moved = planning.moved(connection, resolved.plan, found) if found is not None else []
             choice = OnMoved.NEW if moved and on_moved is OnMoved.ASK else on_moved
             with connection.begin_nested() as taken_back:
-                opened = self._open(connection, resolved, choice, fresh=fresh, selection=selection)
+                opened = self.open_in(connection, resolved, on_moved=choice, fresh=fresh, selection=selection)
                 counts = reading.cell_counts(connection, self.tenant, opened.run_set)
                 taken_back.rollback()
             existing = None if opened.created else opened.run_set.id
@@ -141,19 +141,15 @@ class EngineService:
         """
         began = time.time_ns()
         opened = self.read(
-            lambda connection: self._open(connection, resolved, on_moved, fresh=fresh, selection=selection)
+            lambda connection: self.open_in(connection, resolved, on_moved=on_moved, fresh=fresh, selection=selection)
         )
-        note(run_set=opened.run_set.id)
-        if opened.created:
-            record_opening(opened.run_set, began)
-        with telling_of_run_set(self.tenant, opened.run_set):
-            event = "run_set.created" if opened.created else "run_set.continued"
-            _log.info(event, queued=opened.queued, profiles=[one.name for one in resolved.plan.profiles])
+        tell_opened(resolved.plan, opened, began)
         return opened
 
-    def _open(
-        self, connection: Connection, resolved: Resolved, on_moved: OnMoved, *, fresh: bool, selection: Selection
+    def open_in(
+        self, connection: Connection, resolved: Resolved, *, on_moved: OnMoved, fresh: bool, selection: Selection
     ) -> Opened:
+        """``open`` in a transaction of the caller's."""
         only = _globbed(resolved, selection.task_glob)
         planning.lock(connection, self.tenant)
         found = None if fresh else planning.find(connection, resolved.plan)
@@ -328,7 +324,10 @@ class EngineService:
             self._drop_lanes()
 
     def resume(self, identity: UUID) -> int:
-        """Queue every cell without a verdict again, dead letters too; returns how many. A complete one stays so."""
+        """Queue every cell without a verdict again, dead letters too; returns how many. A complete one stays so.
+
+        One that was stopped goes on even where its last cells were decided meanwhile: it has yet to be said to be over.
+        """
 
         def work(connection: Connection) -> tuple[RunSetRow, int]:
             row = reading.find_run_set(connection, self.tenant, str(identity))
@@ -336,7 +335,7 @@ class EngineService:
             if is_imported(plan.profiles):
                 raise RunSetImported(where=row.name)
             queued = self._enqueue(connection, self._with_tasks(connection, plan), identity, revive=True)
-            if queued:
+            if queued or row.state in ("paused", "cancelled"):
                 planning.set_state(connection, self.tenant, identity, "running")
                 self._emit(connection, row, "run_set.resumed")
             return row, sum(queued.values())

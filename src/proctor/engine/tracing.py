@@ -9,17 +9,36 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 from uuid import UUID
 
+import structlog
+
 from proctor.engine.assignments import Assignment, Finished
-from proctor.engine.planning import RunSetRow
-from proctor.telemetry.context import Parent, current, derived_span_id, scope, within
+from proctor.engine.planning import Plan, RunSetRow
+from proctor.telemetry.context import Parent, current, derived_span_id, note, scope, within
 from proctor.telemetry.spans import Attribute, Span, record, span
 
-__all__ = ["attempt_span", "record_opening", "seconds_of", "settled_span", "telling_of", "telling_of_run_set"]
+if TYPE_CHECKING:
+    from proctor.engine.service import Opened
+
+__all__ = ["attempt_span", "seconds_of", "settled_span", "tell_opened", "telling_of", "telling_of_run_set"]
+
+_log = structlog.get_logger(__name__)
 
 
-def record_opening(row: RunSetRow, began: int) -> None:
+def tell_opened(plan: Plan, opened: Opened, began: int) -> None:
+    """Say in log and trace that a run set was opened, once that is committed; ``began``: nanoseconds since 1970."""
+    row = opened.run_set
+    note(run_set=row.id)
+    if opened.created:
+        _record_opening(row, began)
+    with telling_of_run_set(plan.tenant, row):
+        event = "run_set.created" if opened.created else "run_set.continued"
+        _log.info(event, queued=opened.queued, profiles=[one.name for one in plan.profiles])
+
+
+def _record_opening(row: RunSetRow, began: int) -> None:
     """The run set's own span, from the request that made it; ``began``: nanoseconds since 1970."""
     here = current()
     parent = here.span_id if here is not None and here.trace_id == row.trace_id else ""

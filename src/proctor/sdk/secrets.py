@@ -8,7 +8,7 @@ from proctor.app import Platform, keyring_of, open_server
 from proctor.engine.errors import SecretMissing
 from proctor.engine.spec import RunSetSpec
 from proctor.identity.vault import secrets
-from proctor.identity.vault.errors import SecretsKeyUnusable
+from proctor.identity.vault.errors import SecretsKeyElsewhere
 from proctor.identity.vault.key_files import FileKeyring
 from proctor.identity.vault.rotation import Rotated, rewrap_all
 from proctor.settings import Settings
@@ -47,13 +47,12 @@ def _missing(name: str, where: str) -> SecretMissing:
 def rotate_secrets(settings: Settings, *, new_key: bool) -> Rotated:
     """Wrap every tenant's secrets by the current key, on a machine of the server. Safe to repeat, and to cut off.
 
-    ``new_key``: first put a new one at the top of the key file. Raises ``SecretsKeyUnusable`` where there is no file.
+    ``new_key``: first put a new one at the top of the key file. Raises ``SecretsKeyElsewhere`` where there is no file.
     """
     keyring = keyring_of(settings)
+    if new_key and not isinstance(keyring, FileKeyring):
+        raise SecretsKeyElsewhere(where="--new-key")
     with open_server(settings) as server:
-        if new_key:
-            if not isinstance(keyring, FileKeyring):
-                remedy = "Have the program that wraps make one, and rotate without --new-key."
-                raise SecretsKeyUnusable("Only a key file can be given a new key.", remedy=remedy)
+        if new_key and isinstance(keyring, FileKeyring):
             keyring.add()
         return rewrap_all(server.database, keyring)

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+
+from sqlalchemy import Connection
 
 from proctor.app import Platform
 from proctor.engine.errors import SpecInvalid
 from proctor.engine.planning import RunSetRow
 from proctor.engine.quotas import refuse_over_budget
 from proctor.engine.resolving import resolve
+from proctor.engine.service import Opened
 from proctor.engine.spec import RunSetSpec, check_spec
+from proctor.engine.tracing import tell_opened
 from proctor.sdk.answers import Prepared
 from proctor.sdk.requests import RunRequest
 from proctor.sdk.secrets import not_kept, refuse_missing
@@ -43,22 +48,40 @@ class Sent:
     scripts: Mapping[str, str] = field(default_factory=dict)
 
 
-def submit(platform: Platform, sent: Sent, request: RunRequest) -> Submitted:
-    """Find or make the run set of a spec and queue what it owes. Raises ``SpecInvalid``, ``SecretMissing`` naming the
-    field."""
+def submit(
+    platform: Platform,
+    sent: Sent,
+    request: RunRequest,
+    within: Callable[[Callable[[Connection], Submitted]], Submitted],
+) -> Submitted:
+    """Find or make the run set of a spec and queue what it owes, in the transaction that ``within`` makes.
+
+    Raises ``SpecInvalid``, ``SecretMissing`` naming the field.
+    """
     refuse_over_budget(platform.database, platform.tenant)
     prepared = prepare(platform, sent, fresh=request.fresh)
     refuse_missing(platform, prepared.spec, where="spec.secrets.names")
-    resolved = prepared.resolved
-    opened = platform.engine.open(resolved, on_moved=request.on_moved, fresh=request.fresh, selection=request.selection)
-    return Submitted(
-        run_set=opened.run_set,
-        created=opened.created,
-        why_new=opened.why_new,
-        queued=opened.queued,
-        remarks=resolved.remarks,
-        malformed=tuple(f"{task.name}: {task.problems[0]}" for task in resolved.malformed),
-    )
+    resolved, began = prepared.resolved, time.time_ns()
+    last: list[Opened] = []
+
+    def opening(connection: Connection) -> Submitted:
+        opened = platform.engine.open_in(
+            connection, resolved, on_moved=request.on_moved, fresh=request.fresh, selection=request.selection
+        )
+        last[:] = [opened]
+        return Submitted(
+            run_set=opened.run_set,
+            created=opened.created,
+            why_new=opened.why_new,
+            queued=opened.queued,
+            remarks=resolved.remarks,
+            malformed=tuple(f"{task.name}: {task.problems[0]}" for task in resolved.malformed),
+        )
+
+    done = within(opening)
+    for opened in last:
+        tell_opened(resolved.plan, opened, began)
+    return done
 
 
 def prepare(platform: Platform, sent: Sent, *, fresh: bool) -> Prepared:

@@ -79,7 +79,7 @@ def create_key(asked: Annotated[Asked, needs(Permission.SELF)], body: KeyCreatio
         narrowed = NewKey(user=new.user, name=new.name, scopes=scopes, expires_at=new.expires_at)
         return api_keys.issue_key(connection, asked.tenant, asked.actor, narrowed, may=may, secret=asked.server.secret)
 
-    return asked.server.database.as_tenant(asked.tenant, work)
+    return asked.once(work)
 
 
 @router.post("/keys/{key}/rotate", status_code=201)
@@ -93,7 +93,7 @@ def rotate_key(asked: Annotated[Asked, needs(Permission.SELF)], key: UUID, body:
             connection, asked.tenant, asked.actor, key, secret=asked.server.secret, overlap=overlap
         )
 
-    made = asked.server.database.as_tenant(asked.tenant, work)
+    made = asked.once(work)
     asked.forget_principals()
     return made
 

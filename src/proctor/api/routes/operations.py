@@ -78,7 +78,7 @@ def cancel_operation(asked: _Reads, operation: UUID) -> Operation:
             asked.principal.require(Permission.RESULTS_WRITE)
         return operations.cancel(connection, asked.tenant, operation)
 
-    return asked.server.database.as_tenant(asked.tenant, work)
+    return asked.once(work)
 
 
 @router.get("/operations/{operation}/download", response_class=StreamingResponse, responses=_BYTES)

@@ -13,17 +13,18 @@ from fastapi import APIRouter, Path, Request
 from pydantic import BaseModel, ConfigDict, Field
 
 from proctor.api.asking import Asked, needs
+from proctor.api.idempotency import Repeatable
 from proctor.engine.planning import RunSetRow
 from proctor.engine.pushes.records import Digest, PushedCell, PushManifest
 from proctor.engine.pushes.taking import PushContradicts
-from proctor.identity.audit_log import Action, note
+from proctor.identity.audit_log import Action
 from proctor.identity.permissions import Permission
 from proctor.sdk import pushes
 from proctor.sdk.pushes import TakenPage
 
 __all__ = ["router"]
 
-router = APIRouter(tags=["pushes"])
+router = APIRouter(tags=["pushes"], route_class=Repeatable)
 _Writes = Annotated[Asked, needs(Permission.RESULTS_WRITE)]
 _OCTETS = {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}
 _BODY: dict[str, Any] = {"requestBody": {"required": True, "content": _OCTETS}}
@@ -94,7 +95,4 @@ def put_cells(asked: _Writes, run_set: UUID, body: CellsPushed) -> TakenPage:
 def complete_push(asked: _Writes, run_set: UUID) -> RunSetRow:
     """Let what was sent count for the pushed run set. Its rows are never comparable."""
     row = pushes.complete_push(asked.platform, asked.principal.name, run_set)
-    asked.server.database.as_tenant(
-        asked.tenant, lambda c: note(c, asked.tenant, asked.actor, Action.IMPORTED, str(row.id), kind="push")
-    )
-    return row
+    return asked.noted(row, Action.IMPORTED, str(row.id), kind="push")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Annotated, Any
 from uuid import UUID
@@ -20,9 +21,8 @@ from proctor.engine.planning import RunSetRow
 from proctor.engine.quotas import refuse_over_budget
 from proctor.engine.reading import CellRow, RunSetStatus, Stall
 from proctor.engine.spec import Gate
-from proctor.identity.audit_log import Action
+from proctor.identity.audit_log import Action, note
 from proctor.identity.permissions import Permission
-from proctor.kernel.canonical import Json
 from proctor.notifications import outbox
 from proctor.sdk.client import Leaderboard
 from proctor.sdk.previews import DryRun, dry_run
@@ -146,9 +146,17 @@ def list_run_sets(
 @router.post("/run-sets", status_code=202)
 def create_run_set(asked: _Writes, body: RunSetCreation) -> Submitted:
     """Find or make the run set of a file, and queue what it owes. Safe to repeat: what is decided is not run again."""
-    done = submit(asked.platform, _sent(body), _request(body))
-    _note(asked, Action.RUN_SET_STARTED, done.run_set, queued=done.queued)
-    return done
+
+    def within(opening: Callable[[Connection], Submitted]) -> Submitted:
+        def work(connection: Connection) -> Submitted:
+            done = opening(connection)
+            target, queued = str(done.run_set.id), done.queued
+            note(connection, asked.tenant, asked.actor, Action.RUN_SET_STARTED, target, queued=queued)
+            return done
+
+        return asked.once(work)
+
+    return submit(asked.platform, _sent(body), _request(body), within)
 
 
 @router.post("/run-sets/rehearsal")
@@ -270,8 +278,8 @@ def resume_run_set(asked: _Writes, run_set: RunSetReference) -> Resumed:
     refuse_missing(asked.platform, asked.platform.engine.stored_spec(row.id), where="secrets.names")
     queued = asked.platform.engine.resume(row.id)
     after = asked.client.find(str(row.id))
-    _note(asked, Action.RUN_SET_CONTROLLED, after, how="resume")
-    return Resumed(run_set=after, queued=queued)
+    answer = Resumed(run_set=after, queued=queued)
+    return asked.noted(answer, Action.RUN_SET_CONTROLLED, str(row.id), how="resume")
 
 
 @router.delete("/blocks/{scope}/{name:path}")
@@ -288,18 +296,15 @@ def unblock(
 @router.post("/run-sets/{run_set}/pause")
 def pause_run_set(asked: _Writes, run_set: RunSetReference) -> RunSetRow:
     """Start no more of its cells; running ones finish."""
-    return _note(asked, Action.RUN_SET_CONTROLLED, asked.client.pause(named(run_set)), how="pause")
+    row = asked.client.pause(named(run_set))
+    return asked.noted(row, Action.RUN_SET_CONTROLLED, str(row.id), how="pause")
 
 
 @router.post("/run-sets/{run_set}/cancel")
 def cancel_run_set(asked: _Writes, run_set: RunSetReference) -> RunSetRow:
     """End it; its cells stay owed."""
-    return _note(asked, Action.RUN_SET_CONTROLLED, asked.client.cancel(named(run_set)), how="cancel")
-
-
-def _note(asked: Asked, action: Action, row: RunSetRow, **detail: Json) -> RunSetRow:
-    asked.note(action, str(row.id), **detail)
-    return row
+    row = asked.client.cancel(named(run_set))
+    return asked.noted(row, Action.RUN_SET_CONTROLLED, str(row.id), how="cancel")
 
 
 @router.get("/series/{series}/history", response_model=list[dict[str, Any]])

@@ -71,11 +71,10 @@ async def create_suite(
     with tempfile.TemporaryFile() as file:
         async for piece in request.stream():
             await anyio.to_thread.run_sync(file.write, piece)
-        detail = await anyio.to_thread.run_sync(_imported, asked, file, label, source)
-    return answered((detail), 201)
+        return await anyio.to_thread.run_sync(_imported, asked, file, label, source)
 
 
-def _imported(asked: Asked, file: IO[bytes], label: str | None, source: str) -> SuiteDetail:
+def _imported(asked: Asked, file: IO[bytes], label: str | None, source: str) -> Response:
     if label is not None:
         check_label(label)
     file.seek(0)
@@ -84,8 +83,8 @@ def _imported(asked: Asked, file: IO[bytes], label: str | None, source: str) -> 
         suite_id = asked.platform.suites.import_suite(tenant, loaded, source=f"{asked.principal.name}: {source}")
     if label is not None:
         client.set_alias(label, suite_id)
-    asked.note(Action.IMPORTED, suite_id, kind="suite", label=label)
-    return client.suite(suite_id)
+    detail = answered(client.suite(suite_id), 201)
+    return asked.noted(detail, Action.IMPORTED, suite_id, kind="suite", label=label)
 
 
 @router.get("/suites/{suite}", response_model=SuiteDetail)

@@ -38,5 +38,4 @@ def create_tenant(asked: Annotated[Asked, needs(Permission.PLATFORM)], body: Ten
         tenant_id(body.name),
         lambda c: found_tenant(c, server.secret, installation, name=body.name, owner=body.owner),
     )
-    asked.note(Action.TENANT_CREATED, body.name)
-    return founded
+    return asked.noted(founded, Action.TENANT_CREATED, body.name)

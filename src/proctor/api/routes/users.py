@@ -63,9 +63,7 @@ def create_user(asked: Annotated[Asked, needs(Permission.USERS_WRITE)], body: Us
     """Make a user, of no higher role than one's own."""
     new = NewUser(name=body.name, role=body.role, kind=body.kind)
     _refuse_wider(asked, body.role)
-    return asked.server.database.as_tenant(
-        asked.tenant, lambda c: users.create_user(c, asked.tenant, asked.actor, new, by=asked.principal.role)
-    )
+    return asked.once(lambda c: users.create_user(c, asked.tenant, asked.actor, new, by=asked.principal.role))
 
 
 @router.get("/users/{user}")

@@ -11,6 +11,7 @@ from uuid import UUID
 import anyio.to_thread
 from fastapi import APIRouter, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
+from sqlalchemy import Connection
 
 from proctor.api.answers import answered
 from proctor.api.asking import Asked, needs
@@ -263,5 +264,9 @@ def _accepted(asked: Asked, kind: WorkKind, work: Work, identity: UUID | None = 
         key=asked.principal.key,
         request_id=asked.request_id,
     )
-    made = asked.server.database.as_tenant(asked.tenant, lambda c: operations.create(c, asked.tenant, new))
-    return answered(made, 202, {"Location": f"/api/v1/operations/{made.id}"})
+
+    def create(connection: Connection) -> Response:
+        made = operations.create(connection, asked.tenant, new)
+        return answered(made, 202, {"Location": f"/api/v1/operations/{made.id}"})
+
+    return asked.once(create)

@@ -5,6 +5,7 @@ ProctorError
 │   ├── SecretUnknown           there is no secret of that name
 │   ├── SecretNameInvalid       not a name that a run-set file could list
 │   ├── SecretValueInvalid      not a value that could be kept and masked
+│   ├── SecretsKeyElsewhere     a new key is not made here: a program keeps them
 │   ├── SecretsKeyUnset         the installation has no key for secrets
 │   └── SecretsExtraMissing     the library that seals them is not installed
 ├── OwnFault
@@ -24,6 +25,7 @@ __all__ = [
     "SecretUnknown",
     "SecretValueInvalid",
     "SecretsExtraMissing",
+    "SecretsKeyElsewhere",
     "SecretsKeyUnknown",
     "SecretsKeyUnset",
     "SecretsKeyUnusable",
@@ -58,6 +60,13 @@ class SecretsKeyUnset(UsageError):
     remedy = (
         "Its administrator sets PROCTOR_SECRETS_KEY_FILE or PROCTOR_SECRETS_KEY_COMMAND, the same for all processes."
     )
+
+
+class SecretsKeyElsewhere(UsageError):
+    """Only a key file can be given a new key; here a program wraps secrets, by keys of its own."""
+
+    code = "secrets-key-elsewhere"
+    remedy = "Have that program take a new key, then rotate without --new-key."
 
 
 class SecretsExtraMissing(UsageError):

@@ -1,7 +1,8 @@
 """Requests to a server: tried again where that is harmless, its problems raised as errors of ours.
 
 A request is tried again when nothing answered, or with 429, 502, 503 and 504, after what ``Retry-After`` says. A POST
-carries an ``Idempotency-Key``, so that the one whose answer was lost is not done twice.
+carries an ``Idempotency-Key``, so that the one whose answer was lost is not done twice; where the server says that the
+first is still at work, its answer is waited for.
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ _FIRST_WAIT_SEC: float = 0.5
 _LONGEST_WAIT_SEC: float = 20.0
 _TIMEOUT_SEC: float = 90.0
 """Longer than a server lets a request take."""
+_AT_WORK_SEC: float = 150.0
+"""Longer than a server holds a request for a process that died with it."""
 
 
 class Transport:
@@ -83,8 +86,9 @@ class Transport:
         again: bool = True,
     ) -> Response:
         """One request, tried again where that is harmless."""
-        wait = _FIRST_WAIT_SEC
-        for left in reversed(range(TRIES if again else 1)):
+        wait, left, until = _FIRST_WAIT_SEC, TRIES if again else 1, time.monotonic() + _AT_WORK_SEC
+        while True:
+            left -= 1
             if content is not None:
                 content.seek(0)
             try:
@@ -100,12 +104,14 @@ class Transport:
                 if not left:
                     raise ServerUnreachable(f"{type(error).__name__}: {error}", where=self.server) from error
             else:
-                if response.status_code not in _PASSING or not left:
+                told = _seconds(response.headers.get("Retry-After"))
+                if again and _is_at_work(response) and time.monotonic() < until:
+                    left, wait = TRIES, _FIRST_WAIT_SEC
+                elif response.status_code not in _PASSING or not left:
                     return checked(response, self.server)
-                wait = max(wait, _seconds(response.headers.get("Retry-After")))
+                wait = max(wait, told)
             time.sleep(min(wait, _LONGEST_WAIT_SEC))
             wait *= 2
-        raise AssertionError("unreachable: the last try returns or raises")
 
     @contextmanager
     def stream(self, path: str, *, quiet_sec: float = _TIMEOUT_SEC, **params: Any) -> Iterator[Response]:
@@ -137,6 +143,16 @@ def transport_errors() -> type[Exception]:
 def given(params: Mapping[str, Any] | None) -> dict[str, Any]:
     """Those parameters of a query that say something."""
     return {name: value for name, value in (params or {}).items() if value is not None}
+
+
+def _is_at_work(response: Response) -> bool:
+    """Whether an earlier try of the same request is still being worked on."""
+    if response.status_code != 409:
+        return False
+    try:
+        return bool(response.json()["code"] == "request-running")
+    except (ValueError, KeyError, TypeError):
+        return False
 
 
 def _seconds(header: str | None) -> float:
