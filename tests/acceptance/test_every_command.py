@@ -285,17 +285,26 @@ def budgets(place: Place) -> None:
     assert place.desk("budget", "none").stdout == "No budget.\n"
 
     limits = ["--evaluations", "1", "--cost", "20", "--storage-gb", "3", "--sandboxes", "4"]
-    told = place.desk("tenant", "quota", "acme", *limits).stdout
-    assert told == "acme: 1 evaluation a day · 20.00 USD a month · 3,000,000,000 bytes · 4 at once in sandboxes\n"
+    told_quota = place.desk("tenant", "quota", "acme", *limits).stdout
+    assert told_quota == "acme: 1 evaluation a day · 20.00 USD a month · 3,000,000,000 bytes · 4 at once in sandboxes\n"
     code, told = place.there("quota")
     assert (code, told["over"], told["quota"]["sandboxes"]) == (0, ["evaluations_per_day"], 4)
     (line,) = [line for line in place.desk("quota").stdout.splitlines() if "evaluations a day" in line]
     assert line.split()[-1] == "over"
-    assert place.desk("tenant", "quota", "acme").stdout == "acme: no limits\n"
+    assert place.desk("tenant", "quota", "acme").stdout == told_quota, "to look changes nothing"
+    fewer = place.desk("tenant", "quota", "acme", "--evaluations", "none", "--sandboxes", "9").stdout
+    assert fewer == "acme: 20.00 USD a month · 3,000,000,000 bytes · 9 at once in sandboxes\n"
+    assert place.there("tenant", "quota", "acme", "--sandboxes", "many")[1]["error"]["where"] == "--sandboxes"
+    lifted = place.desk(
+        "tenant", "quota", "acme", "--cost", "none", "--storage-gb", "none", "--sandboxes", "none"
+    ).stdout
+    assert lifted == "acme: no limits\n"
     assert place.there("quota")[1]["over"] == []
     assert place.there("tenant", "quota", "nobody")[1]["error"]["code"] == "tenant-unknown"
     assert place.here("quota")[1]["error"]["code"] == "login-missing"
 
+    assert place.desk("tenant", "list").stdout == "acme\n"
+    assert [row["key"] for row in place.there("tenant", "usage")[1]["rows"]] == ["acme"]
     by_user = place.desk("usage", "--by", "user").stdout
     assert "ada@example.org" in by_user
     assert place.desk("usage", "--csv").stdout.startswith("key,name,attempts,sandbox_sec,cost_nano,unpriced\n")
@@ -347,7 +356,18 @@ CHANGING: dict[str, Callable[[Place], None]] = {
 }
 """What changes something there, or writes something here, by one of the commands that are asked."""
 ALSO: frozenset[str] = frozenset(
-    {"resume", "cancel", "unblock", "operation show", "operation link", "operation cancel", "quota", "tenant quota"}
+    {
+        "resume",
+        "cancel",
+        "unblock",
+        "operation show",
+        "operation link",
+        "operation cancel",
+        "quota",
+        "tenant quota",
+        "tenant list",
+        "tenant usage",
+    }
 )
 """Asked by one of those above."""
 

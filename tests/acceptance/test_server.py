@@ -154,6 +154,18 @@ def test_the_key_of_the_environment_goes_before_the_stored_one(ada: Cli) -> None
     key = ada("key", "create", "nightly", "--user", "ci").stdout.strip()
     assert ada("whoami", PROCTOR_API_KEY=key).stdout.startswith("ci · viewer of acme")
     assert "[unauthenticated]" in ada("status", code=2, PROCTOR_API_KEY="proctor_bogus").stderr
+    assert "[api-key]" in ada("status", code=2, PROCTOR_API_KEY="proctör").stderr
+
+
+def test_the_key_that_the_how_to_makes_for_ci_runs_run_sets(ada: Cli) -> None:
+    text = (ROOT / "docs" / "how-to" / "run-a-server.md").read_text().replace("\\\n", "")
+    (line,) = [line for line in text.splitlines() if line.startswith("proctor key create nightly")]
+    ada("user", "create", "ci", "--service", "--role", "member")
+    key = ada(*line.partition("#")[0].split()[1:]).stdout.strip()
+    (ada.folder / "tasks").symlink_to(ROOT / "examples" / "basics")
+    ada.write("team.toml", RUN_SET)
+    ada("run", "team.toml", PROCTOR_API_KEY=key)
+    assert "[forbidden]" in ada("user", "list", code=2, PROCTOR_API_KEY=key).stderr
 
 
 def test_a_followed_run_waits_for_a_server_that_restarts(cli: Cli, tmp_path: Path) -> None:

@@ -79,6 +79,21 @@ def test_usage_is_told_apart(acme: Tenant, rival: Tenant, own: Bench) -> None:
     assert acme.owner.get(f"usage?since={yesterday}&until={yesterday}", 422)["code"] == "usage-time"
 
 
+def test_an_administrator_sees_every_tenant_and_nobody_else_does(
+    server: Server, acme: Tenant, rival: Tenant, own: Bench
+) -> None:
+    administrator = new_tenant(server, acme.http, administrator=True)
+    own.run(RUN_SET)
+    rows = {row["key"]: row["attempts"] for row in administrator.owner.get("tenants/usage")["rows"]}
+    assert (rows[acme.name], rows[rival.name]) == (12, 0)
+    assert {acme.name, rival.name, administrator.name} <= {
+        one["name"] for one in administrator.owner.get("tenants?limit=1000")["items"]
+    }
+    assert [one["name"] for one in administrator.owner.get(f"tenants?name={acme.name}")["items"]] == [acme.name]
+    assert acme.owner("GET", "tenants").status_code == 403
+    assert acme.owner("GET", "tenants/usage").status_code == 403
+
+
 def test_who_is_over_a_quota_is_served_after_the_others(server: Server, acme: Tenant, own: Bench) -> None:
     administrator = new_tenant(server, acme.http, administrator=True)
     own.run(RUN_SET)

@@ -28,6 +28,8 @@ def register(app: typer.Typer) -> None:
     app.command()(usage)
     app.command()(quota)
     app.command()(budget)
+    tenants.command("list")(list_tenants)
+    tenants.command("usage")(tenant_usage)
     tenants.command("quota")(tenant_quota)
 
 
@@ -40,15 +42,18 @@ def usage(
 ) -> None:
     """Show attempts, sandbox hours and cost of a time, the dearest first."""
     with client(as_json=as_json) as opened:
-        from proctor.sdk.usage import as_csv
+        _tell_report(opened.usage.report(_apart(by), since=_utc(since), until=_utc(until)), csv=csv, as_json=as_json)
 
-        report = opened.usage.report(_apart(by), since=_utc(since), until=_utc(until))
-        if as_json:
-            print_json(report)
-        elif csv:
-            typer.echo(as_csv(report.rows), nl=False)
-        else:
-            _tell_usage(report)
+
+def _tell_report(report: UsageReport, *, csv: bool, as_json: bool) -> None:
+    from proctor.sdk.usage import as_csv
+
+    if as_json:
+        print_json(report)
+    elif csv:
+        typer.echo(as_csv(report.rows), nl=False)
+    else:
+        _tell_usage(report)
 
 
 def _apart(name: str) -> Apart:
@@ -127,29 +132,59 @@ def budget(
             show("No budget." if most is None else f"{format_usd(most)} a month.")
 
 
-def tenant_quota(
-    name: Annotated[str, typer.Argument(help="A tenant.")],
-    evaluations: Annotated[int | None, typer.Option(min=0, help="Attempts a day (UTC).")] = None,
-    cost: Annotated[str | None, typer.Option(help="Dollars a month (UTC).")] = None,
-    storage_gb: Annotated[int | None, typer.Option(min=0, help="Gigabytes of its objects.")] = None,
-    sandboxes: Annotated[int | None, typer.Option(min=0, help="Attempts at once.")] = None,
+def list_tenants(as_json: AsJson = False) -> None:
+    """List the tenants of the installation, as an administrator of it."""
+    with remote(as_json=as_json) as server:
+        found = server.usage.tenants()
+        print_json({"tenants": found}) if as_json else show(*(one.name for one in found))
+
+
+def tenant_usage(
+    since: Since = None,
+    until: Until = None,
+    csv: Annotated[bool, typer.Option("--csv", help="As CSV.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Set all quotas of a tenant, as an administrator of the installation; what is left out is unlimited.
+    """Show what each tenant used in a time, the dearest first, as an administrator of the installation."""
+    with remote(as_json=as_json) as server:
+        _tell_report(server.usage.of_tenants(since=_utc(since), until=_utc(until)), csv=csv, as_json=as_json)
+
+
+def tenant_quota(
+    name: Annotated[str, typer.Argument(help="A tenant.")],
+    evaluations: Annotated[str | None, typer.Option(metavar="N|none", help="Attempts a day (UTC).")] = None,
+    cost: Annotated[str | None, typer.Option(metavar="USD|none", help="Dollars a month (UTC).")] = None,
+    storage_gb: Annotated[str | None, typer.Option(metavar="N|none", help="Gigabytes of its objects.")] = None,
+    sandboxes: Annotated[str | None, typer.Option(metavar="N|none", help="Attempts at once.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show or set a tenant's quotas, as an administrator of the installation; what is not named stays as it is.
 
     Over a quota a tenant's work is served after everybody else's, and never lost.
     """
     with remote(as_json=as_json) as server:
-        from proctor.identity.quotas import Quota
+        from dataclasses import replace
 
-        wanted = Quota(
-            evaluations_per_day=evaluations,
-            cost_month_nano=_nano(cost, "--cost"),
-            storage_bytes=None if storage_gb is None else storage_gb * _GIGABYTE,
-            sandboxes=sandboxes,
-        )
-        made = server.usage.set_quota(name, wanted)
+        given = {
+            "evaluations_per_day": _many(evaluations, "--evaluations"),
+            "cost_month_nano": None if cost is None else [_nano(cost, "--cost")],
+            "storage_bytes": _many(storage_gb, "--storage-gb", times=_GIGABYTE),
+            "sandboxes": _many(sandboxes, "--sandboxes"),
+        }
+        changed = {field: value[0] for field, value in given.items() if value is not None}
+        made = server.usage.quota(name)
+        if changed:
+            made = server.usage.set_quota(name, replace(made, **changed))
         print_json(made) if as_json else show(f"{name}: {_words(made)}")
+
+
+def _many(text: str | None, where: str, *, times: int = 1) -> list[int | None] | None:
+    """What an option says: nothing, or one number, or that there is to be none."""
+    if text is None or text == _NONE:
+        return None if text is None else [None]
+    if not text.isdecimal():
+        raise typer.BadParameter(f"{text!r} is no whole number, nor {_NONE!r}", param_hint=where)
+    return [int(text) * times]
 
 
 def _words(made: Quota) -> str:

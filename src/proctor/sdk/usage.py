@@ -6,20 +6,23 @@ import csv
 import io
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
+from functools import partial
 
 from sqlalchemy import Connection
 
 from proctor.app import Platform
+from proctor.database.engine import Database
 from proctor.engine.quotas import exceeded
 from proctor.engine.usage import By, UsageRow, Used, usage, used_now
 from proctor.identity.audit_log import starters
 from proctor.identity.quotas import Quota, quota_of, stored_bytes
+from proctor.identity.service import tenants
 from proctor.kernel.errors import UsageError
 
-__all__ = ["Allowance", "Apart", "TimeInvalid", "UsageReport", "Usages", "as_csv"]
+__all__ = ["Allowance", "Apart", "TimeInvalid", "UsageReport", "Usages", "as_csv", "installation_usage"]
 
 _DEFAULT = timedelta(days=30)
 _RUN_SETS: int = 100_000
@@ -72,10 +75,7 @@ class Usages:
 
     def report(self, by: Apart, *, since: datetime | None = None, until: datetime | None = None) -> UsageReport:
         """Attempts, sandbox seconds and cost; of the last 30 days without times. Raises ``TimeInvalid``."""
-        end = until or datetime.now(UTC)
-        begin = since or end - _DEFAULT
-        if begin >= end:
-            raise TimeInvalid(where="since")
+        begin, end = _span(since, until)
         rows = self._platform.engine.read(lambda c: self._rows(c, by, begin, end))
         return UsageReport(since=begin, until=end, by=by, rows=rows)
 
@@ -99,6 +99,25 @@ class Usages:
         for row in usage(connection, tenant, By.RUN_SET, since=since, until=until, limit=_RUN_SETS):
             found[who.get(row.key, "")].append(row)
         return sorted((_sum(user, rows) for user, rows in found.items()), key=lambda row: -row.cost_nano)
+
+
+def installation_usage(database: Database, *, since: datetime | None, until: datetime | None) -> UsageReport:
+    """What each tenant of the installation used, the dearest first. Raises ``TimeInvalid``."""
+    begin, end = _span(since, until)
+    rows = []
+    for one in database.as_scheduler(tenants):
+        (whole,) = database.as_tenant(one.id, partial(usage, tenant=one.id, by=By.TENANT, since=begin, until=end))
+        rows.append(replace(whole, key=one.name, name=one.name))
+    rows.sort(key=lambda row: (-row.cost_nano, -row.attempts, row.key))
+    return UsageReport(since=begin, until=end, by=Apart.TENANT, rows=rows)
+
+
+def _span(since: datetime | None, until: datetime | None) -> tuple[datetime, datetime]:
+    end = until or datetime.now(UTC)
+    begin = since or end - _DEFAULT
+    if begin >= end:
+        raise TimeInvalid(where="since")
+    return begin, end
 
 
 def _sum(user: str, rows: Sequence[UsageRow]) -> UsageRow:

@@ -24,6 +24,8 @@ from proctor.identity.vault.errors import (
 )
 from proctor.kernel.errors import ProctorError
 from proctor.sdk.secrets import kept_secrets
+from proctor.telemetry.context import scope
+from proctor.telemetry.places import OPERATORS
 
 __all__ = ["AttemptSecrets"]
 
@@ -52,7 +54,9 @@ class AttemptSecrets:
             self._refused(assignment, error)
             raise
         except _CLOSED as error:
-            _log.error("secrets.closed", code=error.code, error=str(error), attempt=str(assignment.attempt))
+            _log.error("secrets.closed", code=error.code)
+            with scope(tenant=OPERATORS):  # the machine's own places are its operators' business
+                _log.error("secrets.closed", code=error.code, error=str(error))
             self._refused(assignment, error)
             raise SecretsClosed(f"They can't be opened here: {error.code}.") from None  # places of the machine's own
 

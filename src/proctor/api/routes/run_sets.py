@@ -144,7 +144,7 @@ def list_run_sets(
 
 
 @router.post("/run-sets", status_code=202)
-def create_run_set(asked: _Writes, body: RunSetCreation) -> Submitted:
+def create_run_set(asked: _Writes, body: RunSetCreation, response: Response) -> Submitted:
     """Find or make the run set of a file, and queue what it owes. Safe to repeat: what is decided is not run again."""
 
     def within(opening: Callable[[Connection], Submitted]) -> Submitted:
@@ -156,7 +156,9 @@ def create_run_set(asked: _Writes, body: RunSetCreation) -> Submitted:
 
         return asked.once(work)
 
-    return submit(asked.platform, _sent(body), _request(body), within)
+    done = submit(asked.platform, _sent(body), _request(body), within)
+    response.headers["Location"] = f"/api/v1/run-sets/{done.run_set.id}"
+    return done
 
 
 @router.post("/run-sets/rehearsal")

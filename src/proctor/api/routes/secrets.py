@@ -13,7 +13,7 @@ from proctor.api.lists import DEFAULT_PAGE, Fields, Limit, Page, PageCursor, pag
 from proctor.app import keyring_of
 from proctor.identity.permissions import Permission
 from proctor.identity.vault import secrets
-from proctor.identity.vault.secrets import LARGEST_BYTES, SHORTEST, TenantSecret
+from proctor.identity.vault.secrets import TenantSecret
 
 __all__ = ["router"]
 
@@ -28,7 +28,7 @@ class SecretValue(BaseModel):
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"value": "what-the-provider-gave-you"}]})
 
-    value: SecretStr = Field(min_length=SHORTEST, max_length=LARGEST_BYTES, description="64 KiB of UTF-8 at the most.")
+    value: SecretStr = Field(description="6 characters at least, 64 KiB of UTF-8 at the most.")
 
 
 @router.get("/secrets", response_model=Page[TenantSecret])

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Query, Response
 from pydantic import BaseModel, ConfigDict, Field
 
+from proctor.api.answers import answered
 from proctor.api.asking import Asked, needs
 from proctor.api.idempotency import Repeatable
+from proctor.api.lists import DEFAULT_PAGE, Fields, Limit, Page, PageCursor, page_of, place_of
 from proctor.identity.audit_log import Action, Actor
 from proctor.identity.permissions import Permission
-from proctor.identity.service import tenant_id
+from proctor.identity.service import TenantRow, tenant_id, tenants
 from proctor.identity.setup import Founded, found_tenant
 
 __all__ = ["router"]
@@ -28,6 +30,21 @@ class TenantCreation(BaseModel):
 
     name: str = Field(min_length=1, max_length=63, description="Lower-case letters, digits and hyphens.")
     owner: str = Field(min_length=3, max_length=255, description="An e-mail address.")
+
+
+@router.get("/tenants", response_model=Page[TenantRow])
+def list_tenants(
+    asked: Annotated[Asked, needs(Permission.PLATFORM)],
+    name: Annotated[str | None, Query(max_length=63, description="Only the one of this name.")] = None,
+    limit: Limit = DEFAULT_PAGE,
+    cursor: PageCursor = None,
+    fields: Fields = None,
+) -> Response:
+    """Every tenant of the installation, by name."""
+    (after,) = place_of(cursor, str) or ("",)
+    everyone = sorted(asked.server.database.as_scheduler(tenants), key=lambda one: one.name)
+    found = [one for one in everyone if one.name > after and name in (None, one.name)][:limit]
+    return answered(page_of(found, limit=limit, place=lambda one: [one.name], fields=fields))
 
 
 @router.post("/tenants", status_code=201)

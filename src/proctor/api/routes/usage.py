@@ -11,9 +11,9 @@ from proctor.api.answers import answered
 from proctor.api.asking import Asked, needs
 from proctor.identity.audit_log import Action, Actor
 from proctor.identity.permissions import Permission
-from proctor.identity.quotas import Quota, set_budget, set_quota
+from proctor.identity.quotas import Quota, quota_of, set_budget, set_quota
 from proctor.identity.service import find_tenant
-from proctor.sdk.usage import Allowance, Apart, UsageReport
+from proctor.sdk.usage import Allowance, Apart, UsageReport, installation_usage
 from proctor.sdk.usage import as_csv as written_csv
 
 __all__ = ["router"]
@@ -56,7 +56,25 @@ def show_usage(
     as_csv: Annotated[bool, Query(description="As CSV instead of JSON.")] = False,
 ) -> Response:
     """Attempts, sandbox seconds and cost."""
-    report = asked.client.usage.report(by, since=since, until=until)
+    return _told(asked.client.usage.report(by, since=since, until=until), as_csv=as_csv)
+
+
+@router.get(
+    "/tenants/usage",
+    response_model=UsageReport,
+    responses={200: {"content": {"application/json": {}, "text/csv": {}}, "description": "The rows, dearest first."}},
+)
+def show_usage_of_tenants(
+    asked: Annotated[Asked, needs(Permission.PLATFORM)],
+    since: Annotated[AwareDatetime | None, Query(description="30 days ago without.")] = None,
+    until: Annotated[AwareDatetime | None, Query(description="Now without.")] = None,
+    as_csv: Annotated[bool, Query(description="As CSV instead of JSON.")] = False,
+) -> Response:
+    """Attempts, sandbox seconds and cost of every tenant, for administrators of the installation."""
+    return _told(installation_usage(asked.server.database, since=since, until=until), as_csv=as_csv)
+
+
+def _told(report: UsageReport, *, as_csv: bool) -> Response:
     if as_csv:
         return Response(written_csv(report.rows), media_type="text/csv; charset=utf-8")
     return answered(report)
@@ -74,6 +92,16 @@ def change_budget(asked: Annotated[Asked, needs(Permission.TENANT_WRITE)], body:
     return asked.server.database.as_tenant(
         asked.tenant, lambda c: set_budget(c, asked.tenant, asked.actor, body.month_nano)
     )
+
+
+@router.get("/tenants/{tenant}/quota")
+def show_quota(
+    asked: Annotated[Asked, needs(Permission.PLATFORM)],
+    tenant: Annotated[str, Path(min_length=1, max_length=63, description="A tenant's name.")],
+) -> Quota:
+    """What a tenant may use, for administrators of the installation."""
+    identity = find_tenant(asked.server.database, tenant)
+    return asked.server.database.as_tenant(identity, lambda c: quota_of(c, identity))
 
 
 @router.put("/tenants/{tenant}/quota")

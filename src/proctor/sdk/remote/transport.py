@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING, Any
 from uuid import uuid4
 
+from proctor.kernel.errors import UsageError
 from proctor.sdk.remote.errors import ServerFault, ServerRefused, ServerUnreachable
 
 if TYPE_CHECKING:
@@ -31,11 +32,20 @@ _AT_WORK_SEC: float = 150.0
 """Longer than a server holds a request for a process that died with it."""
 
 
+class KeyMalformed(UsageError):
+    """An API key is letters, digits, hyphens and underscores; this is none."""
+
+    code = "api-key"
+    remedy = "Copy it again: into PROCTOR_API_KEY, or through `proctor login URL`."
+
+
 class Transport:
     """The way to one server with one key."""
 
     def __init__(self, server: str, key: str, *, http: Client | None = None) -> None:
         """``http``: a client of one's own, such as a test's; else one is made."""
+        if not key.isascii() or not key.isprintable():
+            raise KeyMalformed()
         self._http = http or _client(server)
         self.headers = {"Authorization": f"Bearer {key}"} if key else {}
         self.server = server

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from proctor.identity.quotas import Quota
+from proctor.identity.service import TenantRow
 from proctor.sdk.remote.answers import part, read
 from proctor.sdk.remote.transport import Transport
 from proctor.sdk.usage import Allowance, Apart, UsageReport
@@ -23,6 +24,15 @@ class RemoteUsages:
         times = {"since": since and since.isoformat(), "until": until and until.isoformat()}
         return read(UsageReport, self._transport.get("usage", by=by.value, **times))
 
+    def of_tenants(self, *, since: datetime | None = None, until: datetime | None = None) -> UsageReport:
+        """The same of every tenant, as an administrator of the installation."""
+        times = {"since": since and since.isoformat(), "until": until and until.isoformat()}
+        return read(UsageReport, self._transport.get("tenants/usage", **times))
+
+    def tenants(self) -> list[TenantRow]:
+        """Every tenant of the installation, by name."""
+        return read(list[TenantRow], list(self._transport.pages("tenants")))
+
     def allowance(self) -> Allowance:
         """What the tenant may use, and how far it is."""
         return read(Allowance, self._transport.get("allowance"))
@@ -30,6 +40,10 @@ class RemoteUsages:
     def set_budget(self, month_nano: int | None) -> Quota:
         """Set what the tenant spends in a month at the most, in nano-dollars; ``None`` takes it away."""
         return read(Quota, self._transport.put("budget", {"month_nano": month_nano}))
+
+    def quota(self, tenant: str) -> Quota:
+        """What a tenant may use, as an administrator of the installation."""
+        return read(Quota, self._transport.get(f"tenants/{part(tenant)}/quota"))
 
     def set_quota(self, tenant: str, quota: Quota) -> Quota:
         """Set what a tenant may use, all but its own budget, as an administrator of the installation."""
