@@ -6,6 +6,7 @@ import asyncio
 from pathlib import Path
 
 import pytest
+from structlog.testing import capture_logs
 
 from proctor.engine.worker import Worker, WorkerSettings
 from proctor.headroom import Node, NodeReader, Reading
@@ -71,7 +72,10 @@ def test_no_more_attempts_at_once_than_fit(bench: Bench, machine: Machine, most:
     node = Node(machine, SystemClock(), overcommit=2.0)
     settings = WorkerSettings(slots=8, scope=run_set.id, lease_sec=4.0, node=node)
     worker = Worker(bench.database, plain._parts, plain._identity, settings, bench._count)
-    asyncio.run(worker.run(bench.engine.work_left(run_set.id)))
+    with capture_logs() as lines:
+        asyncio.run(worker.run(bench.engine.work_left(run_set.id)))
     assert bench.settled == {"passed": 12}
     assert backend.most == most
     assert worker.held_back is None
+    told = [line["reason"] for line in lines if line["event"] == "worker.held_back"]
+    assert len(told) == (most < 8), "once a minute a server's log says what waits for room"

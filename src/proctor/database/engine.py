@@ -24,7 +24,7 @@ __all__ = ["Database"]
 
 RECYCLE_SEC: int = 180
 """A pooled connection's age; below the idle cut-offs of common TLS proxies and load balancers."""
-RESTED_SEC: float = 1.0
+RESTED_SEC: float = 0.1
 """A connection that nobody used for so long is tried before it is given out."""
 POOL_SIZE: int = 5
 POOL_OVERFLOW: int = 10

@@ -24,7 +24,7 @@ from proctor.engine.faults.injecting import with_faults
 from proctor.engine.recording import KIND, Decided, Moved, record_lost, record_progress
 from proctor.engine.settling import Settler
 from proctor.engine.tracing import attempt_span, telling_of
-from proctor.headroom import HeldBack, Node
+from proctor.headroom import HeldBack, Node, held_back_words
 from proctor.queue import service as queue
 from proctor.queue import workers
 from proctor.sandboxes.errors import ExecChannelError
@@ -38,6 +38,8 @@ QUIET_SEC: float = 1.0
 """The same once a worker for any run set has found nothing for a while."""
 QUIET_LOOKS: int = 40
 
+HELD_TOLD_SEC: float = 60.0
+"""Between two lines in the log on what waits for room."""
 HELD_BACK_SEC: float = 2.0
 """Between looks for what waits for room on this node: it is only told, and the look reads every row that does."""
 
@@ -115,7 +117,7 @@ class Worker:
         self._held: set[int] = set()
         self._reported: dict[int, Standing] = {}
         self._beats = self._idle = 0
-        self._looked = -HELD_BACK_SEC
+        self._looked, self._told = -HELD_BACK_SEC, -HELD_TOLD_SEC
         self.held_back: HeldBack | None = None
         """What waits for room on this node, as far as it was looked for."""
         self._stopping = threading.Event()
@@ -201,6 +203,9 @@ class Worker:
         elif now - self._looked >= HELD_BACK_SEC:
             self._looked = now
             self.held_back = await asyncio.to_thread(self._claimer.held_back, self._begun())
+            if self.held_back is not None and now - self._told >= HELD_TOLD_SEC:
+                self._told = now
+                _log.warning("worker.held_back", reason=held_back_words(self.held_back))
 
     def _begun(self) -> list[int]:
         """Tokens of the attempts whose sandboxes are there."""
