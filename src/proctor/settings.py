@@ -163,9 +163,9 @@ class Settings(BaseSettings):
     @field_validator("otlp_endpoint")
     @classmethod
     def _is_http(cls, url: str | None) -> str | None:
-        if url is not None and not _COLLECTOR.fullmatch(url):
+        if url and not _COLLECTOR.fullmatch(url):
             raise ValueError("It must be http://HOST... or https://HOST..., without a login: that is for headers.")
-        return url
+        return url or None
 
     @field_validator("otlp_headers")
     @classmethod
