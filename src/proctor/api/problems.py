@@ -58,6 +58,27 @@ _BUSY = "The server can't do that now."
 _RETRY_SEC: Mapping[int, int] = {409: 1, 429: 1, 503: 5}
 
 
+class RequestInvalid(UsageError):
+    """The request is not as its description says."""
+
+    code = "request-invalid"
+    remedy = "`errors` names each place that is wrong; /api/v1/openapi.json describes every request with an example."
+
+
+class PathUnknown(UsageError):
+    """There is nothing at this path."""
+
+    code = "not-found"
+    remedy = "/api/v1/openapi.json lists every path."
+
+
+class MethodNotAllowed(UsageError):
+    """This path does not take this method."""
+
+    code = "method-not-allowed"
+    remedy = "The header Allow names those that it takes; /api/v1/openapi.json describes them."
+
+
 class Problem(BaseModel):
     """What went wrong."""
 
@@ -137,14 +158,21 @@ def _of_validation(request: Request, error: Exception) -> Response:
     errors = [{"where": _place(one["loc"]), "detail": str(one["msg"])} for one in error.errors()]
     first = errors[0] if errors else {"where": "", "detail": "The request can't be read."}
     return _problem(
-        request, 422, code="request-invalid", detail=first["detail"], where=first["where"] or None, errors=errors
+        request,
+        422,
+        code=RequestInvalid.code,
+        detail=first["detail"],
+        where=first["where"] or None,
+        remedy=RequestInvalid.remedy,
+        errors=errors,
     )
 
 
 def _of_data(request: Request, error: Exception) -> Response:
     """A value that no text of the database can be: with a zero byte, half a character, or out of all range."""
     _log.warning("request.unstorable", error=type(error).__name__)
-    return _problem(request, 422, code="request-invalid", detail="A value of the request can't be stored.")
+    detail = "A value of the request can't be stored."
+    return _problem(request, 422, code=RequestInvalid.code, detail=detail, remedy=RequestInvalid.remedy)
 
 
 def _place(location: Sequence[int | str]) -> str:
@@ -153,8 +181,10 @@ def _place(location: Sequence[int | str]) -> str:
 
 def _of_http(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    code = {404: "not-found", 405: "method-not-allowed"}.get(error.status_code, "request-invalid")
-    return _problem(request, error.status_code, code=code, detail=str(error.detail), headers=error.headers)
+    kind = {404: PathUnknown, 405: MethodNotAllowed}.get(error.status_code, RequestInvalid)
+    return _problem(
+        request, error.status_code, code=kind.code, detail=kind().message, remedy=kind.remedy, headers=error.headers
+    )
 
 
 def _problem(
