@@ -11,7 +11,9 @@ from fastapi import APIRouter, FastAPI
 
 from proctor.api import problems
 from proctor.api.counting import Counted
+from proctor.api.document import Described
 from proctor.api.etags import ETags
+from proctor.api.idempotency import Repeatable
 from proctor.api.live import Live
 from proctor.api.metrics import Metrics
 from proctor.api.middleware import Exempt, Limits, RequestGuard
@@ -68,7 +70,9 @@ A POST that creates something may carry an `Idempotency-Key`; sent again with it
 
 def create_app(server: Server, limits: Limits | None = None) -> FastAPI:
     """The app over a platform."""
-    app = FastAPI(
+    app = Described(
+        repeatable=_repeatable(),
+        lasting=EXEMPT.is_lasting,
         title="Proctor",
         version=version("proctor"),
         description=_DESCRIPTION,
@@ -82,11 +86,21 @@ def create_app(server: Server, limits: Limits | None = None) -> FastAPI:
     app.state.counted, app.state.principals = Counted(), KnownPrincipals(server.database, server.secret)
     problems.install(app)
     for prefix, router in ROUTERS:
-        app.include_router(router, prefix=prefix, responses=problems.PROBLEMS)
+        app.include_router(router, prefix=prefix)
     app.add_middleware(ETags)
     answered = app.state.metrics.answered
     app.add_middleware(RequestGuard, limits=limits or Limits(), exempt=EXEMPT, answered=answered)
     return app
+
+
+def _repeatable() -> frozenset[str]:
+    """The POSTs that heed an Idempotency-Key."""
+    return frozenset(
+        f"POST {prefix}{route.path_format}"
+        for prefix, router in ROUTERS
+        for route in router.routes
+        if isinstance(route, Repeatable) and "POST" in (route.methods or ())
+    )
 
 
 @asynccontextmanager
