@@ -63,7 +63,8 @@ EXEMPT = Exempt(
 _DESCRIPTION = """Evaluates AI coding agents: every cell accounted for, every failure with a cause.
 
 Every request but those under *open* carries an API key as `Authorization: Bearer KEY`. Errors are
-`application/problem+json` with a stable `code`. Lists come in pages: send `next` of one as `cursor` of the next.
+`application/problem+json` with a stable `code`. Lists come in pages: send `next` of one as `cursor` of the next,
+with the same filters; `fields` chooses what each item has. A parameter that there is not is refused.
 A POST that creates something may carry an `Idempotency-Key`; sent again with it, the same request changes nothing.
 """
 

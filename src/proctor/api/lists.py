@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from dataclasses import fields as dataclass_fields
 from itertools import islice
-from typing import Annotated, Any, Generic, TypeVar
+from typing import Annotated, Any, Generic, TypeVar, get_args
 
 from fastapi import Depends, Query, Request
 from pydantic import BaseModel, Field
@@ -14,7 +13,7 @@ from pydantic import BaseModel, Field
 from proctor.kernel.errors import UsageError
 from proctor.sdk.cursors import CursorInvalid, Listing
 
-__all__ = ["DEFAULT_PAGE", "Chosen", "CursorInvalid", "Fields", "Limit", "Page", "PageCursor", "Paging", "narrowed"]
+__all__ = ["DEFAULT_PAGE", "Chosen", "CursorInvalid", "Fields", "Limit", "Page", "PageCursor", "Paging"]
 
 T = TypeVar("T")
 
@@ -68,7 +67,14 @@ class _Paging:
         """The page of ``items``, which are at most ``limit``. ``place``: what the next page begins after."""
         full = len(items) == self.limit
         following = self.listing.cursor(place(items[-1])) if full and items else None
-        return {"items": narrowed(items, self.fields), "next": following}
+        return {"items": self.narrowed(items), "next": following}
+
+    def narrowed(self, items: Sequence[Any]) -> Sequence[Any]:
+        """Items with the fields that were asked for; without any, as they are. Raises ``FieldUnknown``."""
+        if self.fields is None:
+            return items
+        names = _checked(self.fields, _fields_of(self.request.scope["route"].response_model))
+        return [_chosen(item, names) for item in items]
 
     def cut(self, items: Sequence[Any], key: Callable[[Any], object]) -> dict[str, Any]:
         """The page of a list that is all there, after the item of that key, or of its number if it is gone since."""
@@ -95,24 +101,22 @@ def _count(part: object) -> int:
     return part
 
 
-def narrowed(items: Sequence[Any], fields: str | None) -> Sequence[Any]:
-    """Items with the fields that were asked for; ``None``: as they are. Raises ``FieldUnknown``."""
-    return items if fields is None else [_narrowed(_named(item), fields) for item in items]
+def _fields_of(page: Any) -> Sequence[str]:
+    """The names of the fields that an item of a page has, by the model of the page."""
+    (items,) = get_args(page.model_fields["items"].annotation)
+    item = get_args(items)[0]
+    return tuple(getattr(item, "__dataclass_fields__", None) or item.model_fields)
 
 
-def _named(item: Any) -> Mapping[str, Any]:
-    return (
-        item
-        if isinstance(item, Mapping)
-        else {field.name: getattr(item, field.name) for field in dataclass_fields(item)}
-    )
-
-
-def _narrowed(item: Mapping[str, Any], fields: str) -> Any:
+def _checked(fields: str, known: Sequence[str]) -> Sequence[str]:
     wanted = [name.strip() for name in fields.split(",") if name.strip()]
     if not wanted:
         raise FieldUnknown("No field is named.", where="fields")
-    unknown = [name for name in wanted if name not in item]
+    unknown = [name for name in wanted if name not in known]
     if unknown:
-        raise FieldUnknown(f"There is no {unknown[0]!r}; there are {', '.join(item)}.", where="fields")
-    return {name: item[name] for name in wanted}
+        raise FieldUnknown(f"There is no {unknown[0]!r}; there are {', '.join(known)}.", where="fields")
+    return wanted
+
+
+def _chosen(item: Any, names: Sequence[str]) -> Mapping[str, Any]:
+    return {name: item[name] if isinstance(item, Mapping) else getattr(item, name) for name in names}

@@ -18,7 +18,7 @@ from pydantic import BaseModel, Field
 
 from proctor.api.answers import answered
 from proctor.api.asking import Asked, key_of, needs
-from proctor.api.lists import Page, Paging, narrowed
+from proctor.api.lists import Page, Paging
 from proctor.api.live import BEGINNING, HEARTBEAT_SEC, Live, Standing, id_of, live_of, place_of_id
 from proctor.identity.permissions import Permission
 from proctor.kernel.errors import ProctorError, UsageError
@@ -124,7 +124,7 @@ async def list_events(
     wanted = [one for one in found if name in (None, one.name) and not wish.isdisjoint(topics_of(one))]
     items = [document for document in map(shown, wanted) if document is not None]
     following = str(found[-1].id) if len(found) == limit else None
-    return answered({"items": narrowed(items, paging.fields), "next": following})
+    return answered({"items": paging.narrowed(items), "next": following})
 
 
 async def _beginning(first: str, rest: AsyncIterator[str]) -> AsyncIterator[str]:

@@ -10,7 +10,7 @@ from pydantic import AwareDatetime
 
 from proctor.api.answers import answered
 from proctor.api.asking import Asked, needs
-from proctor.api.lists import Page, Paging, narrowed
+from proctor.api.lists import Page, Paging
 from proctor.identity.permissions import Permission
 from proctor.sdk.logs import LogsWanted
 from proctor.telemetry.searching import LEVELS, LogLine
@@ -49,7 +49,7 @@ def search_logs(
         until=until,
     )
     page = asked.client.logs(wanted, cursor=paging.cursor, limit=paging.limit)
-    return answered({"items": narrowed(page.items, paging.fields), "next": page.next})
+    return answered({"items": paging.narrowed(page.items), "next": page.next})
 
 
 def _known_to(asked: Asked, user: str) -> str:
