@@ -32,6 +32,8 @@ CHECKS = (not_a_server_error, status_code_conformance, content_type_conformance,
 EXAMPLES = int(os.environ.get("PROCTOR_TEST_EXAMPLES", "12"))
 """Of each operation and role; more by hand."""
 ROOT = Path(__file__).resolve().parents[2]
+RESUMES = ("POST /api/v1/run-sets/{run_set}/resume",)
+"""Accepted, and followed where it was."""
 STREAM = "/api/v1/events"
 WHO: tuple[str, ...] = ("nobody", *Role)
 
@@ -161,6 +163,10 @@ def test_headers_that_work_are_described(app: FastAPI) -> None:
         tagged = name.startswith("GET ") and "application/json" in success.get("content", {})
         assert ("ETag" in success["headers"]) is tagged, name
         assert ("If-None-Match" in heeding[name]) is tagged, name
+        location = success["headers"].get("Location", {}).get("$ref")
+        assert (location == "#/components/headers/Location") is (
+            "202" in operation["responses"] and name not in RESUMES
+        )
     assert "Idempotency-Key" in heeding["POST /api/v1/users"] & heeding["POST /api/v1/pushes"]
     assert "if-match" in heeding["PATCH /api/v1/users/{user}"]
     assert "Idempotency-Key" not in heeding["PUT /api/v1/budget"] | heeding["POST /api/v1/setup"]

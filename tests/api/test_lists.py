@@ -7,9 +7,11 @@ from typing import Any
 
 import pytest
 from fastapi import FastAPI, Request
+from fastapi.testclient import TestClient
 
 from proctor.api.lists import _Paging
-from tests.api.conftest import Asker, Tenant
+from proctor.app import Server
+from tests.api.conftest import Asker, Tenant, new_tenant
 from tests.api.routes import routes_of
 from tests.api.test_isolation import planted  # noqa: F401  a fixture: one of everything that a tenant has
 
@@ -31,6 +33,7 @@ PAGED = {
     "/api/v1/series/{series}/history": ("since=2020-01-01T00:00:00Z",),
     "/api/v1/suites": ("label=planted-label",),
     "/api/v1/suites/{suite}/certificates": ("task=*1", "verdict=certified"),
+    "/api/v1/tenants": ("name=acme",),
     "/api/v1/users": ("role=member", "kind=person", "name=planted@example.org"),
 }
 """Every list and what narrows it."""
@@ -66,6 +69,8 @@ def at(planted: dict[str, str]) -> dict[str, str]:  # noqa: F811
 
 def test_every_list_pages_narrows_and_chooses(acme: Tenant, at: dict[str, str]) -> None:
     for template, filters in PAGED.items():
+        if template == "/api/v1/tenants":
+            continue  # the installation's own
         path = template.removeprefix("/api/v1/").format(**at)
         whole = acme.owner.get(f"{path}?limit=1000")["items"]
         first = acme.owner.get(f"{path}?limit=1")
@@ -109,6 +114,19 @@ def test_a_filter_leaves_what_it_says(acme: Tenant, at: dict[str, str]) -> None:
     assert names("suites?label=gone", "suite_id") == []
     assert len(names(f"suites/{at['suite']}/certificates?task=*", "name")) == 2
     assert len(names(f"suites/{at['suite']}/certificates?task=*1", "name")) == 1
+
+
+def test_the_tenants_of_the_installation_are_a_list_as_any(server: Server, http: TestClient) -> None:
+    administrator = new_tenant(server, http, administrator=True)
+    for _ in range(2):
+        new_tenant(server, http)
+    first = administrator.owner.get("tenants?limit=2&fields=name")
+    more = administrator.owner.get(f"tenants?limit=1&fields=name&cursor={first['next']}")
+    names = [one["name"] for one in [*first["items"], *more["items"]]]
+    assert names == sorted(set(names))
+    assert len(names) == 3
+    (one,) = administrator.owner.get(f"tenants?name={administrator.name}")["items"]
+    assert one["name"] == administrator.name
 
 
 def test_a_cursor_leads_on_in_its_own_list_alone(acme: Tenant, at: dict[str, str]) -> None:

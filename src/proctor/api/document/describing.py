@@ -134,7 +134,7 @@ def _answer(response: Document, status: str, operation: Operation, examples: Exa
     if operation.repeatable:
         names.append("Idempotency-Replayed")
     response["headers"] = {**response.get("headers", {}), **_headers(*names)}
-    if "Location" in response["headers"]:
+    if "Location" in response["headers"]:  # a route says that it has one, and no more
         response["headers"] |= _headers("Location")
 
 

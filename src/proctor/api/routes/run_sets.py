@@ -130,7 +130,7 @@ def list_run_sets(
     return answered(paging.page(found, lambda row: [row.id]))
 
 
-@router.post("/run-sets", status_code=202)
+@router.post("/run-sets", status_code=202, responses={202: {"headers": {"Location": {}}}})
 def create_run_set(asked: _Writes, body: RunSetCreation, response: Response) -> Submitted:
     """Find or make the run set of a file, and queue what it owes. Safe to repeat: what is decided is not run again."""
 
