@@ -30,7 +30,7 @@ FILE = 'name = "f"\nsuite = "basics"\n[[profiles]]\nname = "p"\nagent = "noop"\n
         (["run", "f.toml", "--agent", "noop"], "usage", "--agent"),
         (["run", "basics", "--agent", "noop", "--task", "nomatch*"], "no-task-fits", None),
         (["run", "basics", "--agent", "noop", "--task", "nomatch*", "--dry-run"], "no-task-fits", None),
-        (["cells", "--task", "nomatch*"], "no-task-fits", None),
+        (["cells", "--task", "nomatch*"], "no-task-fits", "--task"),
         (["regrade", "--recheck", "--task", "nomatch*"], "no-task-fits", None),
         (["history", "orcale"], "series-unknown", None),
         (["attempt", "show", "1"], "attempt-unknown", None),

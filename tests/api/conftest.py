@@ -14,6 +14,7 @@ from fastapi.testclient import TestClient
 from httpx2 import Response
 
 from proctor.api import create_app
+from proctor.api.metrics import Metrics
 from proctor.api.middleware import Limits
 from proctor.app import Server
 from proctor.database.engine import Database
@@ -82,8 +83,25 @@ def server(database: Database, objects: ObjectStore, tmp_path: Path) -> Server:
 
 
 @pytest.fixture
-def app(server: Server) -> FastAPI:
-    return create_app(server, Limits(per_second=1e6, burst=1_000_000))
+def app(server: Server, monkeypatch: pytest.MonkeyPatch) -> Iterator[FastAPI]:
+    """The app; whatever a test has it answer, its document says that it may."""
+    seen: set[tuple[str, str, int]] = set()
+    count = Metrics.answered
+
+    def answered(metrics: Metrics, method: str, route: str, status: int, seconds: float) -> None:
+        seen.add((method, route, status))
+        count(metrics, method, route, status, seconds)
+
+    monkeypatch.setattr(Metrics, "answered", answered)
+    made = create_app(server, Limits(per_second=1e6, burst=1_000_000))
+    yield made
+    described = {
+        (method.upper(), path.removeprefix(API)): {int(status) for status in operation["responses"]}
+        for path, item in made.openapi()["paths"].items()
+        for method, operation in item.items()
+    }
+    unsaid = [one for one in seen if one[2] not in described.get((one[0], one[1].replace(":path", "")), {one[2]})]
+    assert not unsaid, f"answers that the OpenAPI document does not name: {unsaid}"
 
 
 @pytest.fixture

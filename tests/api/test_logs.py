@@ -9,10 +9,12 @@ import pytest
 
 from proctor.identity.permissions import Role
 from proctor.objects.store import ObjectStore
+from proctor.sdk.cursors import Listing
 from proctor.telemetry.places import OPERATORS, segment_key
 from tests.api.conftest import Asker, Tenant
 
 TRACE = "4bf92f3577b34da6a3ce929d0e0e4736"
+LOGS = Listing("logs")
 
 
 def put(objects: ObjectStore, owner: str, count: int = 1, **fields: str) -> None:
@@ -63,8 +65,8 @@ def test_a_name_is_looked_up_for_those_who_may_read_users(objects: ObjectStore, 
         ("since=2026-07-01T00:00:00", 422),
         ("level=loud", 422),
         ("trace=x", 422),
-        ("cursor=WyIyMDI2LTA3LTAxIiwiIl0", 422),
-        ("cursor=WyI5OTk5LTEyLTMxVDIzOjU5OjU5KzAwOjAwIiwieCJd", 200),
+        (f"cursor={LOGS.cursor(['2026-07-01', ''])}", 422),
+        (f"cursor={LOGS.cursor(['9999-12-31T23:59:59+00:00', 'x'])}", 200),
         ("text=%00", 200),
     ],
 )

@@ -99,7 +99,7 @@ def test_a_run_set_moves_whole_and_once(server: Server, acme: Tenant, laptop: Be
     for one in there["attempt"]["artifacts"]:
         sent = acme.owner("GET", f"attempts/{cells[0]['attempt']}/artifacts/{one['name']}")
         assert hashlib.sha256(sent.content).hexdigest() == one["sha256"]
-    assert acme.owner.get("series/oracle/history")[-1]["comparable"] is False
+    assert acme.owner.get("series/oracle/history")["items"][-1]["comparable"] is False
 
 
 def test_a_push_that_was_cut_off_goes_on(

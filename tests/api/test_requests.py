@@ -16,6 +16,7 @@ from proctor.app import Server
 from proctor.sdk.client import Client
 from proctor.sdk.remote.client import RemoteClient
 from tests.api.conftest import Asker, Tenant
+from tests.api.routes import PUSH
 from tests.api.test_isolation import RUN_SET
 from tests.bench import Bench, write_tasks
 
@@ -29,6 +30,14 @@ def test_the_same_post_again_changes_nothing(acme: Tenant) -> None:
     assert again.json() == first.json()
     assert again.headers["idempotency-replayed"] == "true"
     assert len(acme.owner.get("users")["items"]) == 2
+
+
+def test_a_push_that_is_begun_again_is_answered_as_it_was(acme: Tenant) -> None:
+    body = {**PUSH, "suite": "f" * 64}
+    first, again = (acme.owner("POST", "pushes", body, idempotency_key="begun") for _ in range(2))
+    assert (first.status_code, first.json()["code"]) == (404, "suite-unknown")
+    assert again.json() == first.json()
+    assert again.headers["idempotency-replayed"] == "true"
 
 
 def test_a_refusal_is_repeated_too(acme: Tenant) -> None:

@@ -11,7 +11,9 @@ from fastapi import APIRouter, FastAPI
 
 from proctor.api import problems
 from proctor.api.counting import Counted
+from proctor.api.document import Described
 from proctor.api.etags import ETags
+from proctor.api.idempotency import Repeatable
 from proctor.api.live import Live
 from proctor.api.metrics import Metrics
 from proctor.api.middleware import Exempt, Limits, RequestGuard
@@ -61,14 +63,17 @@ EXEMPT = Exempt(
 _DESCRIPTION = """Evaluates AI coding agents: every cell accounted for, every failure with a cause.
 
 Every request but those under *open* carries an API key as `Authorization: Bearer KEY`. Errors are
-`application/problem+json` with a stable `code`. Lists come in pages: send `next` of one as `cursor` of the next.
+`application/problem+json` with a stable `code`. Lists come in pages: send `next` of one as `cursor` of the next,
+with the same filters; `fields` chooses what each item has. A parameter that there is not is refused.
 A POST that creates something may carry an `Idempotency-Key`; sent again with it, the same request changes nothing.
 """
 
 
 def create_app(server: Server, limits: Limits | None = None) -> FastAPI:
     """The app over a platform."""
-    app = FastAPI(
+    app = Described(
+        repeatable=_repeatable(),
+        lasting=EXEMPT.is_lasting,
         title="Proctor",
         version=version("proctor"),
         description=_DESCRIPTION,
@@ -82,11 +87,21 @@ def create_app(server: Server, limits: Limits | None = None) -> FastAPI:
     app.state.counted, app.state.principals = Counted(), KnownPrincipals(server.database, server.secret)
     problems.install(app)
     for prefix, router in ROUTERS:
-        app.include_router(router, prefix=prefix, responses=problems.PROBLEMS)
+        app.include_router(router, prefix=prefix)
     app.add_middleware(ETags)
     answered = app.state.metrics.answered
     app.add_middleware(RequestGuard, limits=limits or Limits(), exempt=EXEMPT, answered=answered)
     return app
+
+
+def _repeatable() -> frozenset[str]:
+    """The POSTs that heed an Idempotency-Key."""
+    return frozenset(
+        f"POST {prefix}{route.path_format}"
+        for prefix, router in ROUTERS
+        for route in router.routes
+        if isinstance(route, Repeatable) and "POST" in (route.methods or ())
+    )
 
 
 @asynccontextmanager

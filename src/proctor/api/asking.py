@@ -15,6 +15,7 @@ from uuid import UUID
 
 import anyio.to_thread
 from fastapi import Depends, Request
+from fastapi.dependencies.models import Dependant
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from sqlalchemy import Connection
 from starlette.requests import HTTPConnection
@@ -29,10 +30,11 @@ from proctor.identity.known import KnownPrincipals
 from proctor.identity.permissions import Permission
 from proctor.identity.principals import Principal
 from proctor.kernel.canonical import Json
+from proctor.kernel.errors import UsageError
 from proctor.sdk.client import Client
 from proctor.telemetry.context import note
 
-__all__ = ["Asked", "key_of", "needs", "opens", "permission_of", "principal_of", "server_of"]
+__all__ = ["Asked", "key_of", "needs", "only_known", "opens", "permission_of", "principal_of", "server_of"]
 
 T = TypeVar("T")
 _BEARER = HTTPBearer(auto_error=False, description="An API key.")
@@ -108,6 +110,41 @@ class Asked:
         )
 
 
+class ParameterUnknown(UsageError):
+    """The query has a parameter that there is not here."""
+
+    code = "parameter-unknown"
+    remedy = "Leave it out, or write it as the OpenAPI document names it."
+
+
+_PARAMETERS: dict[Any, frozenset[str]] = {}
+"""What a query may hold, by the function that answers it; found out at its first."""
+
+
+def refuse_unknown(request: Request) -> None:
+    """A mistyped filter is no wish for everything. Raises ``ParameterUnknown`` naming those there are."""
+    if not request.scope["query_string"]:
+        return
+    known = _PARAMETERS.get(request.scope["endpoint"])
+    if known is None:
+        known = _PARAMETERS[request.scope["endpoint"]] = _parameters(request.scope["route"].dependant)
+    unknown = request.query_params.keys() - known
+    if unknown:
+        there = f"there are {', '.join(sorted(known))}" if known else "there is none"
+        name = min(unknown)
+        raise ParameterUnknown(f"There is no parameter {name[:100]!r}; {there}.", where=name[:100])
+
+
+def _parameters(dependant: Dependant) -> frozenset[str]:
+    own = frozenset(field.alias for field in dependant.query_params)
+    return own.union(*map(_parameters, dependant.dependencies))
+
+
+async def only_known(request: Request) -> None:
+    """For routes that nobody's permission is asked for. Raises ``ParameterUnknown``."""
+    refuse_unknown(request)
+
+
 class _Check:
     """The dependency behind ``needs``."""
 
@@ -117,9 +154,10 @@ class _Check:
     async def __call__(
         self, request: Request, _: Annotated[HTTPAuthorizationCredentials | None, Depends(_BEARER)]
     ) -> Asked:
-        """Raises ``Unauthenticated``, ``Forbidden``."""
+        """Raises ``Unauthenticated``, ``Forbidden``, ``ParameterUnknown``."""
         principal = await principal_of(request)
         principal.require(self.permission)
+        refuse_unknown(request)
         repeat = getattr(request.state, "repeat", None)
         return Asked(principal=principal, request_id=request.state.request_id, state=request.app.state, repeat=repeat)
 

@@ -85,12 +85,12 @@ def id_of(newest: Newest | None) -> str:
     return BEGINNING if newest is None else str(newest.id)
 
 
-async def place_of_id(live: Live, tenant: UUID, after: str) -> int | None:
+async def place_of_id(live: Live, tenant: UUID, after: str, *, where: str = "after") -> int | None:
     """Where to go on; ``None``: that event is not kept, or never was the tenant's. Raises ``CursorInvalid``."""
     if after == BEGINNING:
         return 0
     try:
         identity = UUID(after)
     except ValueError as error:
-        raise CursorInvalid(where="after") from error
+        raise CursorInvalid(where=where) from error
     return await live.feed.place(tenant, identity)

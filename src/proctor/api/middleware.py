@@ -77,6 +77,11 @@ class Exempt:
     pages: tuple[str, ...] = ()
     """JSON bodies that are larger."""
 
+    def is_lasting(self, method: str, path: str) -> bool:
+        """Whether an answer may take as long as it needs."""
+        route = f"{method} {path}"
+        return route in self.streams or _is_any(route, self.uploads)
+
     def is_upload(self, request: HTTPConnection) -> bool:
         """Whether its body is read piece by piece."""
         return _is_any(_route(request), self.uploads)

@@ -20,9 +20,9 @@ from starlette.requests import HTTPConnection
 from starlette.responses import JSONResponse, Response
 
 from proctor.database.errors import DatabaseUnavailable
-from proctor.kernel.errors import FAULT_WORDS, ProctorError, UsageError
+from proctor.kernel.errors import FAULT_WORDS, ProctorError, UsageError, catalogue
 
-__all__ = ["PROBLEMS", "Problem", "answer", "install"]
+__all__ = ["RETRY_SEC", "Problem", "answer", "example_of_code", "install", "status_of_code"]
 
 _log = structlog.get_logger(__name__)
 
@@ -55,7 +55,28 @@ _STATUS: Mapping[str, int] = {
 }
 """By code; any other usage error is 422, any other fault 500."""
 _BUSY = "The server can't do that now."
-_RETRY_SEC: Mapping[int, int] = {409: 1, 429: 1, 503: 5}
+RETRY_SEC: Mapping[int, int] = {409: 1, 429: 1, 503: 5}
+
+
+class RequestInvalid(UsageError):
+    """The request is not as its description says."""
+
+    code = "request-invalid"
+    remedy = "`errors` names each place that is wrong; /api/v1/openapi.json describes every request with an example."
+
+
+class PathUnknown(UsageError):
+    """There is nothing at this path."""
+
+    code = "not-found"
+    remedy = "/api/v1/openapi.json lists every path."
+
+
+class MethodNotAllowed(UsageError):
+    """This path does not take this method."""
+
+    code = "method-not-allowed"
+    remedy = "The header Allow names those that it takes; /api/v1/openapi.json describes them."
 
 
 class Problem(BaseModel):
@@ -92,11 +113,26 @@ class Problem(BaseModel):
     errors: list[dict[str, str]] = Field(default=[], description="Each field that is wrong, where several may be.")
 
 
-PROBLEMS: dict[int | str, dict[str, Any]] = {
-    status: {"model": Problem, "content": {"application/problem+json": {}}, "description": HTTPStatus(status).phrase}
-    for status in (400, 401, 402, 403, 404, 409, 412, 413, 422, 429, 503, 504)
-}
-"""Of every route's description: what it may answer instead."""
+def status_of_code(code: str) -> int:
+    """Which status an error of that code is answered with."""
+    kind = catalogue()[code]
+    return _STATUS.get(code, 422 if issubclass(kind, UsageError) else 500)
+
+
+def example_of_code(code: str, status: int) -> dict[str, Any]:
+    """A problem as it is answered where nothing more is known than its code."""
+    kind = catalogue()[code]
+    fault = status >= 500
+    told = FAULT_WORDS if status == 500 else _BUSY
+    return Problem(
+        title=HTTPStatus(status).phrase,
+        status=status,
+        code=code,
+        detail=told if fault else kind().message,
+        remedy=None if fault else kind.remedy or None,
+        request_id="0198c2f0c0de7000a1b2c3d4e5f60718",
+        trace_id="4bf92f3577b34da6a3ce929d0e0e4736",
+    ).model_dump()
 
 
 def install(app: FastAPI) -> None:
@@ -137,14 +173,21 @@ def _of_validation(request: Request, error: Exception) -> Response:
     errors = [{"where": _place(one["loc"]), "detail": str(one["msg"])} for one in error.errors()]
     first = errors[0] if errors else {"where": "", "detail": "The request can't be read."}
     return _problem(
-        request, 422, code="request-invalid", detail=first["detail"], where=first["where"] or None, errors=errors
+        request,
+        422,
+        code=RequestInvalid.code,
+        detail=first["detail"],
+        where=first["where"] or None,
+        remedy=RequestInvalid.remedy,
+        errors=errors,
     )
 
 
 def _of_data(request: Request, error: Exception) -> Response:
     """A value that no text of the database can be: with a zero byte, half a character, or out of all range."""
     _log.warning("request.unstorable", error=type(error).__name__)
-    return _problem(request, 422, code="request-invalid", detail="A value of the request can't be stored.")
+    detail = "A value of the request can't be stored."
+    return _problem(request, 422, code=RequestInvalid.code, detail=detail, remedy=RequestInvalid.remedy)
 
 
 def _place(location: Sequence[int | str]) -> str:
@@ -153,8 +196,10 @@ def _place(location: Sequence[int | str]) -> str:
 
 def _of_http(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    code = {404: "not-found", 405: "method-not-allowed"}.get(error.status_code, "request-invalid")
-    return _problem(request, error.status_code, code=code, detail=str(error.detail), headers=error.headers)
+    kind = {404: PathUnknown, 405: MethodNotAllowed}.get(error.status_code, RequestInvalid)
+    return _problem(
+        request, error.status_code, code=kind.code, detail=kind().message, remedy=kind.remedy, headers=error.headers
+    )
 
 
 def _problem(
@@ -179,7 +224,7 @@ def _problem(
         trace_id=getattr(request.state, "trace_id", ""),
         errors=list(errors),
     )
-    more = {"Retry-After": str(_RETRY_SEC[status])} if status in _RETRY_SEC else {}
+    more = {"Retry-After": str(RETRY_SEC[status])} if status in RETRY_SEC else {}
     if status == 401:
         more["WWW-Authenticate"] = 'Bearer realm="proctor"'
     return JSONResponse(body.model_dump(), status, {**(headers or {}), **more}, media_type="application/problem+json")

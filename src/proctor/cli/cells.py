@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated
 from uuid import UUID
 
 import typer
 
 from proctor.cli.output import AsJson, client, print_json, show
+from proctor.kernel.errors import UsageError
 
 if TYPE_CHECKING:
     from proctor.engine.reading import CellPage
@@ -32,9 +35,10 @@ def cells(
     """List a run set's cells with the class and owner of each."""
     with client(as_json=as_json) as opened:
         _check_outcome(outcome)
-        row, page, profiles, tasks = opened.cells(
-            run_set, outcome=outcome, profile=profile, task=task, after=_cursor(after), limit=limit
-        )
+        with _options_named():
+            row, page, profiles, tasks = opened.cells(
+                run_set, outcome=outcome, profile=profile, task=task, after=_cursor(after), limit=limit
+            )
         following = _cursor_text(page)
         if as_json:
             print_json({"run_set": row, "cells": page.cells, "profiles": profiles, "tasks": tasks, "after": following})
@@ -52,6 +56,17 @@ def _check_outcome(outcome: str | None) -> None:
     known = [*OutcomeClass, "not_started"]
     if outcome is not None and outcome not in known:
         raise typer.BadParameter(f"{outcome!r} is no class; there are {', '.join(known)}", param_hint="--outcome")
+
+
+@contextmanager
+def _options_named() -> Iterator[None]:
+    """An error that is about a profile or a task names the option that it came with."""
+    try:
+        yield
+    except UsageError as error:
+        if error.where in ("profile", "task"):
+            error.where = f"--{error.where}"
+        raise
 
 
 def _cursor(text: str | None) -> tuple[int, str, int, UUID] | None:

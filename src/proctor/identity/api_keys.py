@@ -86,13 +86,31 @@ def _insert(connection: Connection, tenant: UUID, new: NewKey, secret: bytes) ->
     return IssuedKey(key=find_key(connection, tenant, identity), secret=text)
 
 
+@dataclass(frozen=True, kw_only=True)
+class KeysWanted:
+    """Which keys: of a user, of a name, revoked or not. What is ``None`` fits all."""
+
+    user: UUID | None = None
+    name: str | None = None
+    revoked: bool | None = None
+
+
 def list_keys(
-    connection: Connection, tenant: UUID, *, user: UUID | None = None, after: UUID | None = None, limit: int = 100
+    connection: Connection,
+    tenant: UUID,
+    wanted: KeysWanted = KeysWanted(),
+    *,
+    after: UUID | None = None,
+    limit: int = 100,
 ) -> Sequence[ApiKey]:
-    """A page in the order in which they were made; ``user``: of that one alone."""
+    """A page in the order in which they were made."""
     query = select(api_key).where(api_key.c.tenant_id == tenant).order_by(api_key.c.id).limit(limit)
-    if user is not None:
-        query = query.where(api_key.c.user_id == user)
+    if wanted.user is not None:
+        query = query.where(api_key.c.user_id == wanted.user)
+    if wanted.name is not None:
+        query = query.where(api_key.c.name == wanted.name)
+    if wanted.revoked is not None:
+        query = query.where(api_key.c.revoked_at.is_not(None) == wanted.revoked)
     if after is not None:
         query = query.where(api_key.c.id > after)
     return [_key(row) for row in connection.execute(query)]

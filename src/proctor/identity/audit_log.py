@@ -14,7 +14,7 @@ from sqlalchemy.dialects.postgresql import distinct_on
 from proctor.identity.models import security_event, tenant_user
 from proctor.kernel.canonical import Json
 
-__all__ = ["Action", "Actor", "AuditEntry", "entries", "note", "started_by", "starters"]
+__all__ = ["Action", "Actor", "AuditEntry", "EntriesWanted", "entries", "note", "started_by", "starters"]
 
 
 class Action(StrEnum):
@@ -69,14 +69,32 @@ def note(connection: Connection, tenant: UUID, actor: Actor, action: Action, tar
     connection.execute(insert(security_event).values(**values, **who))
 
 
-def entries(connection: Connection, tenant: UUID, *, after: int = 0, limit: int = 100) -> list[AuditEntry]:
+@dataclass(frozen=True, kw_only=True)
+class EntriesWanted:
+    """Which entries: of an action, of who did it, from ``since`` on and before ``until``. What is ``None`` fits all."""
+
+    action: Action | None = None
+    actor: UUID | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+
+
+def entries(
+    connection: Connection, tenant: UUID, wanted: EntriesWanted, *, after: int = 0, limit: int = 100
+) -> list[AuditEntry]:
     """A page, oldest first, of those numbered above ``after``."""
     table = security_event
-    found = connection.execute(
-        select(table).where(table.c.tenant_id == tenant, table.c.seq > after).order_by(table.c.seq).limit(limit)
-    )
+    query = select(table).where(table.c.tenant_id == tenant, table.c.seq > after).order_by(table.c.seq).limit(limit)
+    if wanted.action is not None:
+        query = query.where(table.c.action == wanted.action.value)
+    if wanted.actor is not None:
+        query = query.where(table.c.actor == wanted.actor)
+    if wanted.since is not None:
+        query = query.where(table.c.at >= wanted.since)
+    if wanted.until is not None:
+        query = query.where(table.c.at < wanted.until)
     fields = AuditEntry.__dataclass_fields__
-    return [AuditEntry(**{name: getattr(row, name) for name in fields}) for row in found]
+    return [AuditEntry(**{name: getattr(row, name) for name in fields}) for row in connection.execute(query)]
 
 
 def started_by(connection: Connection, tenant: UUID, user: UUID) -> frozenset[str]:

@@ -71,9 +71,31 @@ def create_user(connection: Connection, tenant: UUID, actor: Actor, new: NewUser
     return find_user(connection, tenant, identity)
 
 
-def list_users(connection: Connection, tenant: UUID, *, after: UUID | None = None, limit: int = 100) -> Sequence[User]:
+@dataclass(frozen=True, kw_only=True)
+class UsersWanted:
+    """Which users. What is ``None`` fits all."""
+
+    role: Role | None = None
+    kind: Kind | None = None
+    name: str | None = None
+
+
+def list_users(
+    connection: Connection,
+    tenant: UUID,
+    wanted: UsersWanted = UsersWanted(),
+    *,
+    after: UUID | None = None,
+    limit: int = 100,
+) -> Sequence[User]:
     """A page in the order in which they were made."""
     query = select(tenant_user).where(tenant_user.c.tenant_id == tenant).order_by(tenant_user.c.id).limit(limit)
+    if wanted.role is not None:
+        query = query.where(tenant_user.c.role == wanted.role.value)
+    if wanted.kind is not None:
+        query = query.where(tenant_user.c.kind == wanted.kind)
+    if wanted.name is not None:
+        query = query.where(tenant_user.c.name == wanted.name)
     if after is not None:
         query = query.where(tenant_user.c.id > after)
     return [_user(row) for row in connection.execute(query)]

@@ -15,7 +15,7 @@ from uuid import UUID
 from proctor.kernel.errors import UsageError
 from proctor.notifications.outbox import Event
 
-__all__ = ["ALL", "SHOWN", "Frame", "TopicInvalid", "checked_topics", "frame_of", "shown"]
+__all__ = ["ALL", "SHOWN", "Frame", "TopicInvalid", "checked_topics", "frame_of", "shown", "topics_of"]
 
 ALL: str = "all"
 """The topic of everything that the tenant may see."""
@@ -82,14 +82,15 @@ def frame_of(event: Event) -> Frame | None:
         position=event.position,
         id=document["id"],
         name=event.name,
-        topics=(ALL, *_run_set_topics(event)),
+        topics=topics_of(event),
         text=json.dumps(document, separators=(",", ":")),
     )
 
 
-def _run_set_topics(event: Event) -> tuple[str, ...]:
+def topics_of(event: Event) -> tuple[str, ...]:
+    """What an event may be listened to by."""
     run_set = event.subject if event.name.startswith("run_set.") else event.payload.get("run_set")
-    return () if run_set is None else (f"{_RUN_SET}{run_set}",)
+    return (ALL,) if run_set is None else (ALL, f"{_RUN_SET}{run_set}")
 
 
 def _checked(text: str) -> str:

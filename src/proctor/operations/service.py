@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, Literal
 from uuid import UUID
 
 from sqlalchemy import Connection, Row, and_, func, insert, or_, select, update
@@ -30,6 +30,7 @@ __all__ = [
     "Operation",
     "Progress",
     "Receipt",
+    "State",
     "beat",
     "cancel",
     "claim",
@@ -53,6 +54,7 @@ KEPT = timedelta(days=7)
 """How long what an operation made can be downloaded: a week's holiday, and exports can be made again."""
 
 _t = operation.c
+State = Literal["queued", "running", "done", "failed", "cancelled"]
 _ENDED = ("done", "failed", "cancelled")
 
 
@@ -157,13 +159,21 @@ def find(connection: Connection, tenant: UUID, identity: UUID) -> Operation:
 
 
 def list_operations(
-    connection: Connection, tenant: UUID, *, state: str | None = None, before: UUID | None = None, limit: int = 100
+    connection: Connection,
+    tenant: UUID,
+    *,
+    state: State | None = None,
+    kind: str | None = None,
+    before: UUID | None = None,
+    limit: int = 100,
 ) -> list[Receipt]:
-    """A page, the newest first."""
+    """A page of those in a state and of a kind, the newest first."""
     columns = [column for column in operation.c if column.name not in ("request", "result")]
     query = select(*columns).where(_t.tenant_id == tenant).order_by(_t.id.desc()).limit(limit)
     if state is not None:
         query = query.where(_t.state == state)
+    if kind is not None:
+        query = query.where(_t.kind == kind)
     if before is not None:
         query = query.where(_t.id < before)
     return [Receipt(**_receipt(row)) for row in connection.execute(query)]

@@ -21,7 +21,7 @@ from sqlalchemy import Connection
 from proctor.app import Platform, open_platform
 from proctor.engine import leaderboards, logs, reading
 from proctor.engine.breakers import Kind, Scope
-from proctor.engine.errors import NothingToCompare, SecretMissing, SeriesUnknown
+from proctor.engine.errors import NoTaskFits, NothingToCompare, SecretMissing, SeriesUnknown
 from proctor.engine.gates import judge_gate
 from proctor.engine.numbers import Counts
 from proctor.engine.planning import RunSetRow
@@ -265,7 +265,7 @@ class Client(SuiteCalls):
                 row,
                 outcome_class=outcome,
                 profile=position_of(profiles, profile),
-                tasks=task_digests(names_of(c, tenant, row.suite_id), task) if task else None,
+                tasks=_digests(names_of(c, tenant, row.suite_id), task) if task else None,
                 after=after,
                 limit=limit,
             )
@@ -274,15 +274,15 @@ class Client(SuiteCalls):
 
         return self._read(work)
 
-    def running(self, row: RunSetRow) -> list[Mapping[str, Any]]:
-        """Attempts of a run set that run now."""
+    def running(self, row: RunSetRow, *, limit: int = 50) -> list[Mapping[str, Any]]:
+        """Attempts of a run set that run now, the longest-running first."""
         tenant = self._platform.tenant
-        return self._read(lambda connection: reading.running(connection, tenant, row))
+        return self._read(lambda connection: reading.running(connection, tenant, row, limit=limit))
 
-    def stalled(self, row: RunSetRow) -> list[reading.Stall]:
+    def stalled(self, row: RunSetRow, *, limit: int = 50) -> list[reading.Stall]:
         """Attempts of a run set that run and have made no progress for the time that the settings say."""
         tenant, quiet = self._platform.tenant, self._platform.settings.quiet_sec
-        return self._read(lambda connection: reading.stalled(connection, tenant, row, quiet_sec=quiet))
+        return self._read(lambda connection: reading.stalled(connection, tenant, row, quiet_sec=quiet, limit=limit))
 
     def attempt(self, reference: str) -> reading.AttemptDetail:
         """An attempt by the beginning of its id, or a cell's last one."""
@@ -427,6 +427,15 @@ class Client(SuiteCalls):
         from proctor.sdk.exports import export_run_set
 
         return export_run_set(self._platform, self.find(reference), folder, on_page=on_page)
+
+
+def _digests(tasks: Sequence[Any], glob: str) -> list[str]:
+    """Raises ``NoTaskFits``."""
+    try:
+        return task_digests(tasks, glob)
+    except NoTaskFits as error:
+        error.where = "task"
+        raise
 
 
 def _from_environment(spec: RunSetSpec) -> Mapping[str, str]:

@@ -14,7 +14,7 @@ from proctor.engine import reading
 from proctor.identity.audit_log import started_by
 from proctor.identity.users import find_user, user_named
 from proctor.kernel.errors import UsageError
-from proctor.sdk.cursors import place_of, written_cursor
+from proctor.sdk.cursors import Listing
 from proctor.telemetry.searching import LEVELS, LogLine, LogQuery, Place, search
 
 __all__ = ["LogPage", "LogsWanted", "LogsWantedInvalid", "find_logs"]
@@ -75,11 +75,18 @@ def find_logs(platform: Platform, wanted: LogsWanted, *, cursor: str | None = No
     query = platform.database.as_tenant(platform.tenant, lambda c: _query(c, platform.tenant, wanted))
     if query.since >= query.until:
         raise LogsWantedInvalid("That is no time at all.", where="since")
-    place = place_of(cursor, datetime.fromisoformat, str)
+    listing = _listing(wanted)
+    place = listing.place(cursor, datetime.fromisoformat, str)
     before = None if place is None else Place(min(max(_aware(place[0], "cursor"), query.since), query.until), place[1])
     found = search(platform.objects, query, before=before, limit=limit)
-    following = None if found.next is None else written_cursor([found.next.at.isoformat(), found.next.id])
+    following = None if found.next is None else listing.cursor([found.next.at.isoformat(), found.next.id])
     return LogPage(items=found.lines, next=following)
+
+
+def _listing(wanted: LogsWanted) -> Listing:
+    """What is searched for, without its times: a place is a time, and "an hour ago" is another at each page."""
+    words = {name: value for name, value in vars(wanted).items() if isinstance(value, str)}
+    return Listing("logs", tuple(words.items()))
 
 
 def _query(connection: Connection, tenant: UUID, wanted: LogsWanted) -> LogQuery:

@@ -55,4 +55,4 @@ def position_of(profiles: Mapping[int, str], name: str | None) -> int | None:
     for position, known in profiles.items():
         if known == name:
             return position
-    raise SpecInvalid(f"There is no profile {name!r}; there are {', '.join(profiles.values())}.", where="--profile")
+    raise SpecInvalid(f"There is no profile {name!r}; there are {', '.join(profiles.values())}.", where="profile")

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from typing import Annotated
+from uuid import UUID
 
-from fastapi import APIRouter, Response
+from fastapi import APIRouter, Query, Response
+from pydantic import AwareDatetime
 
 from proctor.api.answers import answered
 from proctor.api.asking import Asked, needs
-from proctor.api.lists import DEFAULT_PAGE, Fields, Limit, Page, PageCursor, page_of, place_of
-from proctor.identity.audit_log import AuditEntry, entries
+from proctor.api.lists import Page, Paging
+from proctor.identity.audit_log import Action, AuditEntry, EntriesWanted, entries
 from proctor.identity.permissions import Permission
 
 __all__ = ["router"]
@@ -20,14 +22,19 @@ router = APIRouter(tags=["identity"])
 @router.get("/audit-log", response_model=Page[AuditEntry])
 def list_audit_log(
     asked: Annotated[Asked, needs(Permission.AUDIT_READ)],
-    limit: Limit = DEFAULT_PAGE,
-    cursor: PageCursor = None,
-    fields: Fields = None,
+    paging: Paging,
+    action: Annotated[Action | None, Query(description="Only what was done so.")] = None,
+    actor: Annotated[UUID | None, Query(description="Only what this user did.")] = None,
+    since: Annotated[AwareDatetime | None, Query(description="Nothing from before.")] = None,
+    until: Annotated[AwareDatetime | None, Query(description="Nothing from then on.")] = None,
 ) -> Response:
     """Who did what that matters to security, oldest first."""
-    (after,) = place_of(cursor, _number) or (0,)
-    found = asked.server.database.as_tenant(asked.tenant, lambda c: entries(c, asked.tenant, after=after, limit=limit))
-    return answered(page_of(found, limit=limit, place=lambda entry: [entry.seq], fields=fields))
+    (after,) = paging.place(_number) or (0,)
+    wanted = EntriesWanted(action=action, actor=actor, since=since, until=until)
+    found = asked.server.database.as_tenant(
+        asked.tenant, lambda c: entries(c, asked.tenant, wanted, after=after, limit=paging.limit)
+    )
+    return answered(paging.page(found, lambda entry: [entry.seq]))
 
 
 def _number(part: object) -> int:

@@ -7,21 +7,24 @@ import json
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Annotated, Any
+from uuid import UUID
 
 import structlog
 from fastapi import APIRouter, Header, Query, Request, Response
 from fastapi.responses import StreamingResponse
+from pydantic import BaseModel, Field
 
 from proctor.api.answers import answered
 from proctor.api.asking import Asked, key_of, needs
-from proctor.api.lists import DEFAULT_PAGE, Limit, Page
+from proctor.api.lists import Page, Paging
 from proctor.api.live import BEGINNING, HEARTBEAT_SEC, Live, Standing, id_of, live_of, place_of_id
 from proctor.identity.permissions import Permission
 from proctor.kernel.errors import ProctorError, UsageError
 from proctor.notifications import outbox
 from proctor.notifications.readers import Ended, Overflow, Reader
-from proctor.notifications.topics import ALL, MOST_TOPICS, Frame, checked_topics, shown
+from proctor.notifications.topics import ALL, MOST_TOPICS, Frame, checked_topics, shown, topics_of
 
 __all__ = ["router"]
 
@@ -49,6 +52,17 @@ class EventForgotten(UsageError):
 
     code = "event-forgotten"
     remedy = f"Events are kept for a week. Go on after {BEGINNING} to have all that are kept."
+
+
+class EventDocument(BaseModel):
+    """Something that happened; docs/reference/live.md says what there is."""
+
+    id: UUID
+    name: str
+    subject: UUID = Field(description="The run set or attempt that it happened to.")
+    created_at: datetime
+    payload: dict[str, Any]
+    trace_id: str | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,19 +97,34 @@ async def stream_events(
     )
 
 
-@router.get("/events/history", response_model=Page[dict[str, Any]])
-async def list_events(request: Request, asked: _Reads, after: After = None, limit: Limit = DEFAULT_PAGE) -> Response:
-    """Events that are kept, the oldest first. `next` goes on as `after`, here and in the stream."""
-    place = await place_of_id(live_of(request), asked.tenant, after or BEGINNING)
+@router.get("/events/history", response_model=Page[EventDocument])
+async def list_events(
+    request: Request,
+    asked: _Reads,
+    paging: Paging,
+    after: After = None,
+    topic: Topics = [ALL],  # noqa: B006  FastAPI copies it
+    name: Annotated[str | None, Query(max_length=100, description="Only those of this name.")] = None,
+) -> Response:
+    """Events that are kept, the oldest first.
+
+    `next` is an event's id, and goes on as `cursor`, or as `after` here and in the stream. A page may hold fewer than
+    it could, or none, and have a `next` all the same.
+    """
+    where, begin = ("after", after) if paging.cursor is None else ("cursor", paging.cursor)
+    wish, limit = checked_topics(topic), paging.limit
+    place = await place_of_id(live_of(request), asked.tenant, begin or BEGINNING, where=where)
     if place is None:
-        raise EventForgotten(where="after")
+        raise EventForgotten(where=where)
     found = await asyncio.to_thread(
         asked.server.database.as_tenant,
         asked.tenant,
         lambda c: outbox.published_of(c, asked.tenant, place, limit),
     )
-    items = [document for document in map(shown, found) if document is not None]
-    return answered({"items": items, "next": str(found[-1].id) if len(found) == limit else None})
+    wanted = [one for one in found if name in (None, one.name) and not wish.isdisjoint(topics_of(one))]
+    items = [document for document in map(shown, wanted) if document is not None]
+    following = str(found[-1].id) if len(found) == limit else None
+    return answered({"items": paging.narrowed(items), "next": following})
 
 
 async def _beginning(first: str, rest: AsyncIterator[str]) -> AsyncIterator[str]:

@@ -13,7 +13,7 @@ from sqlalchemy import Connection
 from proctor.api.answers import answered
 from proctor.api.asking import Asked, needs
 from proctor.api.idempotency import Repeatable
-from proctor.api.lists import DEFAULT_PAGE, Fields, Limit, Page, PageCursor, page_of, place_of
+from proctor.api.lists import Page, Paging
 from proctor.identity import api_keys
 from proctor.identity.api_keys import LONGEST_OVERLAP, OVERLAP, ApiKey, IssuedKey, NewKey
 from proctor.identity.errors import KeyRefused, KeyUnknown
@@ -52,18 +52,21 @@ class KeyRotation(BaseModel):
 @router.get("/keys", response_model=Page[ApiKey])
 def list_keys(
     asked: Annotated[Asked, needs(Permission.SELF)],
+    paging: Paging,
     user: Annotated[UUID | None, Query(description="Whose; one's own without the permission for others.")] = None,
-    limit: Limit = DEFAULT_PAGE,
-    cursor: PageCursor = None,
-    fields: Fields = None,
+    name: Annotated[str | None, Query(max_length=100, description="Only those of this name.")] = None,
+    revoked: Annotated[
+        bool | None, Query(description="Only those that are revoked, or only those that are not.")
+    ] = None,
 ) -> Response:
     """Keys without their secrets: everybody's for whoever keeps users, else one's own."""
-    (after,) = place_of(cursor, UUID) or (None,)
+    (after,) = paging.place(UUID) or (None,)
     whose = user if _keeps_users(asked) else asked.principal.user
+    wanted = api_keys.KeysWanted(user=whose, name=name, revoked=revoked)
     found = asked.server.database.as_tenant(
-        asked.tenant, lambda c: api_keys.list_keys(c, asked.tenant, user=whose, after=after, limit=limit)
+        asked.tenant, lambda c: api_keys.list_keys(c, asked.tenant, wanted, after=after, limit=paging.limit)
     )
-    return answered(page_of(found, limit=limit, place=lambda key: [key.id], fields=fields))
+    return answered(paging.page(found, lambda key: [key.id]))
 
 
 @router.post("/keys", status_code=201)

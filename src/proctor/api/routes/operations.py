@@ -6,15 +6,15 @@ from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any
 from uuid import UUID
 
-from fastapi import APIRouter, Path, Query, Request, Response
+from fastapi import APIRouter, Depends, Path, Query, Request, Response
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy import Connection
 
 from proctor.api.answers import answered
-from proctor.api.asking import Asked, needs, server_of
+from proctor.api.asking import Asked, needs, only_known, server_of
 from proctor.api.idempotency import Repeatable
-from proctor.api.lists import DEFAULT_PAGE, Fields, Limit, Page, PageCursor, page_of, place_of
+from proctor.api.lists import Page, Paging
 from proctor.app import Server
 from proctor.identity.permissions import Permission
 from proctor.objects.store import StoredObject
@@ -22,6 +22,7 @@ from proctor.operations import service as operations
 from proctor.operations.errors import DownloadUnknown
 from proctor.operations.links import LONGEST_SEC, Link, read_link, sign_link
 from proctor.operations.service import Operation, Receipt
+from proctor.sdk.work import WorkKind
 
 __all__ = ["router"]
 
@@ -49,18 +50,19 @@ class DownloadLink(BaseModel):
 @router.get("/operations", response_model=Page[Receipt])
 def list_operations(
     asked: _Reads,
-    state: Annotated[str | None, Query(max_length=20, description="Only those in this state.")] = None,
-    limit: Limit = DEFAULT_PAGE,
-    cursor: PageCursor = None,
-    fields: Fields = None,
+    paging: Paging,
+    state: Annotated[operations.State | None, Query(description="Only those in this state.")] = None,
+    kind: Annotated[WorkKind | None, Query(description="Only work of this kind.")] = None,
 ) -> Response:
     """The newest first, without what was asked for and what came of it."""
-    (before,) = place_of(cursor, UUID) or (None,)
+    (before,) = paging.place(UUID) or (None,)
     found = asked.server.database.as_tenant(
         asked.tenant,
-        lambda c: operations.list_operations(c, asked.tenant, state=state, before=before, limit=limit),
+        lambda c: operations.list_operations(
+            c, asked.tenant, state=state, kind=kind, before=before, limit=paging.limit
+        ),
     )
-    return answered(page_of(found, limit=limit, place=lambda one: [one.id], fields=fields))
+    return answered(paging.page(found, lambda one: [one.id]))
 
 
 @router.get("/operations/{operation}")
@@ -100,7 +102,7 @@ links = APIRouter(tags=["open"])
 """What needs no key."""
 
 
-@links.get("/downloads/{link}", response_class=StreamingResponse, responses=_BYTES)
+@links.get("/downloads/{link}", response_class=StreamingResponse, responses=_BYTES, dependencies=[Depends(only_known)])
 def read_linked_download(request: Request, link: Annotated[str, Path(max_length=200)]) -> Response:
     """What a link opens; whatever else it may be, the answer is the same 404."""
     server = server_of(request)

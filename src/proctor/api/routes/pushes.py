@@ -49,7 +49,9 @@ class CellsPushed(BaseModel):
 
     model_config = ConfigDict(
         extra="forbid",
-        json_schema_extra={"examples": [{"cells": [{"profile": 0, "task": "0" * 64, "trial": 1, "attempts": []}]}]},
+        json_schema_extra={
+            "examples": [{"cells": [{"profile": "noop", "task": "0" * 64, "place": 1, "attempts": []}]}]
+        },
     )
 
     cells: list[PushedCell] = Field(min_length=1, max_length=1000)

@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from fastapi import APIRouter, Path, Query, Response
-from pydantic import BaseModel, ConfigDict, Field, JsonValue
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, JsonValue
 from sqlalchemy import Connection
 
 from proctor.api.answers import answered
 from proctor.api.asking import Asked, needs
 from proctor.api.idempotency import Repeatable
-from proctor.api.lists import DEFAULT_PAGE, Chosen, Fields, Limit, Page, PageCursor, page_of, place_of
+from proctor.api.lists import Page, Paging
+from proctor.api.run_set_documents import (
+    CellsOfRunSet,
+    ProfileDocument,
+    RevisionDocument,
+    RunningAttempt,
+    SideDocument,
+)
 from proctor.engine import reading
-from proctor.engine.pairs import Comparison, Side, TaskCells, TaskKey
+from proctor.engine.outcomes import OutcomeClass
+from proctor.engine.pairs import Comparison, Side
 from proctor.engine.planning import RunSetRow
 from proctor.engine.quotas import refuse_over_budget
 from proctor.engine.reading import CellRow, RunSetStatus, Stall
@@ -25,6 +33,7 @@ from proctor.identity.audit_log import Action, note
 from proctor.identity.permissions import Permission
 from proctor.notifications import outbox
 from proctor.sdk.client import Leaderboard
+from proctor.sdk.naming import position_of
 from proctor.sdk.previews import DryRun, dry_run
 from proctor.sdk.requests import RunRequest
 from proctor.sdk.secrets import refuse_missing
@@ -37,6 +46,10 @@ router = APIRouter(tags=["run sets"], route_class=Repeatable)
 RunSetReference = Annotated[str, Path(min_length=1, max_length=200, description="A name, an id, or its beginning.")]
 NEWEST = "~newest"
 """Stands for the newest run set; no name looks like it."""
+RunSetState = Literal["running", "complete", "complete_with_gaps", "paused", "cancelled"]
+OfProfile = Annotated[str | None, Query(max_length=100, description="Only those of this profile.")]
+MOST_AT_ONCE: int = 10_000
+"""Attempts that run at once which are listed: more than an installation has."""
 _Reads = Annotated[Asked, needs(Permission.RUNS_READ)]
 _Writes = Annotated[Asked, needs(Permission.RUNS_WRITE)]
 
@@ -44,30 +57,6 @@ _Writes = Annotated[Asked, needs(Permission.RUNS_WRITE)]
 def named(reference: str) -> str | None:
     """A reference of a path as the client takes it."""
     return None if reference == NEWEST else reference
-
-
-class CellsOfRunSet(BaseModel):
-    """A page of cells with what their numbers and digests stand for."""
-
-    run_set: RunSetRow
-    items: list[CellRow | Chosen]
-    next: str | None = Field(description="The cursor of the next page; null at the end.")
-    profiles: dict[int, str]
-    tasks: dict[str, str] = Field(description="Names by content digest, of this page's tasks.")
-
-
-class SideDocument(BaseModel):
-    """One profile of a run set with its tasks, each by its agent-visible and its verifier digest."""
-
-    reference: str
-    run_set: UUID
-    name: str
-    profile: str
-    configuration: str
-    document: dict[str, Any]
-    policy_version: str
-    tasks: list[tuple[TaskKey, TaskCells]]
-    cells: str
 
 
 class RunSetCreation(BaseModel):
@@ -131,19 +120,17 @@ class LabelMove(BaseModel):
 @router.get("/run-sets", response_model=Page[RunSetRow])
 def list_run_sets(
     asked: _Reads,
-    state: Annotated[str | None, Query(max_length=40, description="Only those in this state.")] = None,
+    paging: Paging,
+    state: Annotated[RunSetState | None, Query(description="Only those in this state.")] = None,
     name: Annotated[str | None, Query(max_length=100, description="Only those of this name.")] = None,
-    limit: Limit = DEFAULT_PAGE,
-    cursor: PageCursor = None,
-    fields: Fields = None,
 ) -> Response:
     """The newest first."""
-    before = place_of(cursor, UUID)
-    found = asked.client.run_sets(state=state, name=name, before=before[0] if before else None, limit=limit)
-    return answered(page_of(found, limit=limit, place=lambda row: [row.id], fields=fields))
+    (before,) = paging.place(UUID) or (None,)
+    found = asked.client.run_sets(state=state, name=name, before=before, limit=paging.limit)
+    return answered(paging.page(found, lambda row: [row.id]))
 
 
-@router.post("/run-sets", status_code=202)
+@router.post("/run-sets", status_code=202, responses={202: {"headers": {"Location": {}}}})
 def create_run_set(asked: _Writes, body: RunSetCreation, response: Response) -> Submitted:
     """Find or make the run set of a file, and queue what it owes. Safe to repeat: what is decided is not run again."""
 
@@ -204,10 +191,13 @@ def judge_leaderboard(asked: _Reads, run_set: RunSetReference, body: Judging) ->
     return answered(board)
 
 
-@router.get("/run-sets/{run_set}/sides", response_model=list[SideDocument])
-def list_sides(asked: _Reads, run_set: RunSetReference) -> Response:
+@router.get("/run-sets/{run_set}/sides", response_model=Page[SideDocument])
+def list_sides(asked: _Reads, run_set: RunSetReference, paging: Paging, profile: OfProfile = None) -> Response:
     """The run set's profiles with the cells of each task by class: what comparisons and JUnit files are made of."""
-    return answered([_side(side) for side in asked.client.sides(named(run_set))])
+    sides = asked.client.sides(named(run_set))
+    position_of({number: side.profile for number, side in enumerate(sides)}, profile)
+    found = [_side(side) for side in sides if profile in (None, side.profile)]
+    return answered(paging.cut(found, lambda side: side["profile"]))
 
 
 def _side(side: Side) -> Any:
@@ -219,19 +209,19 @@ def _side(side: Side) -> Any:
 def list_cells(
     asked: _Reads,
     run_set: RunSetReference,
-    outcome: Annotated[str | None, Query(max_length=60, description="Only those of this class.")] = None,
-    profile: Annotated[str | None, Query(max_length=100, description="Only those of this profile.")] = None,
+    paging: Paging,
+    outcome: Annotated[
+        OutcomeClass | Literal["not_started"] | None, Query(description="Only those of this class.")
+    ] = None,
+    profile: OfProfile = None,
     task: Annotated[str | None, Query(max_length=200, description="Only those whose task's name fits.")] = None,
-    limit: Limit = DEFAULT_PAGE,
-    cursor: PageCursor = None,
-    fields: Fields = None,
 ) -> Response:
     """The run set's cells."""
-    after = place_of(cursor, int, str, int, UUID)
+    after = paging.place(int, str, int, UUID)
     row, page, profiles, tasks = asked.client.cells(
-        named(run_set), outcome=outcome, profile=profile, task=task, after=after, limit=limit
+        named(run_set), outcome=outcome, profile=profile, task=task, after=after, limit=paging.limit
     )
-    told = page_of(page.cells, limit=limit, place=_place, fields=fields)
+    told = paging.page(page.cells, _place)
     return answered({"run_set": row, **told, "profiles": profiles, "tasks": tasks})
 
 
@@ -239,22 +229,37 @@ def _place(cell: CellRow) -> list[object]:
     return [cell.profile, cell.content_digest, cell.trial, cell.cell]
 
 
-@router.get("/run-sets/{run_set}/profiles", response_model=list[dict[str, Any]])
-def list_profiles(asked: _Reads, run_set: RunSetReference) -> Response:
+@router.get("/run-sets/{run_set}/profiles", response_model=Page[ProfileDocument])
+def list_profiles(asked: _Reads, run_set: RunSetReference, paging: Paging, profile: OfProfile = None) -> Response:
     """The run set's profiles with their configuration documents."""
-    return answered(asked.client.profiles(named(run_set)))
+    rows = asked.client.profiles(named(run_set))
+    position = position_of({row["position"]: row["name"] for row in rows}, profile)
+    found = [row for row in rows if position in (None, row["position"])]
+    return answered(paging.cut(found, lambda row: row["position"]))
 
 
-@router.get("/run-sets/{run_set}/running", response_model=list[dict[str, Any]])
-def list_running(asked: _Reads, run_set: RunSetReference) -> Response:
+@router.get("/run-sets/{run_set}/running", response_model=Page[RunningAttempt])
+def list_running(asked: _Reads, run_set: RunSetReference, paging: Paging, profile: OfProfile = None) -> Response:
     """Attempts that run now, the longest-running first."""
-    return answered(asked.client.running(asked.client.find(named(run_set))))
+    row = asked.client.find(named(run_set))
+    position = _position(asked, row, profile)
+    rows = asked.client.running(row, limit=MOST_AT_ONCE)
+    return answered(paging.cut([one for one in rows if position in (None, one["profile"])], lambda one: one["id"]))
 
 
-@router.get("/run-sets/{run_set}/stalled")
-def list_stalled(asked: _Reads, run_set: RunSetReference) -> list[Stall]:
-    """Attempts that have made no progress for the time that the settings say."""
-    return asked.client.stalled(asked.client.find(named(run_set)))
+@router.get("/run-sets/{run_set}/stalled", response_model=Page[Stall])
+def list_stalled(asked: _Reads, run_set: RunSetReference, paging: Paging, profile: OfProfile = None) -> Response:
+    """Attempts that have made no progress for the time that the settings say, the longest first."""
+    row = asked.client.find(named(run_set))
+    _position(asked, row, profile)
+    rows = asked.client.stalled(row, limit=MOST_AT_ONCE)
+    return answered(paging.cut([one for one in rows if profile in (None, one.profile)], lambda one: one.attempt))
+
+
+def _position(asked: Asked, row: RunSetRow, profile: str | None) -> int | None:
+    """Where a profile of the run set stands. Raises ``SpecInvalid`` naming those there are."""
+    rows = [] if profile is None else asked.client.profiles(str(row.id))
+    return position_of({one["position"]: one["name"] for one in rows}, profile)
 
 
 @router.get("/run-sets/{run_set}/gate", response_model=Gate)
@@ -309,10 +314,20 @@ def cancel_run_set(asked: _Writes, run_set: RunSetReference) -> RunSetRow:
     return asked.noted(row, Action.RUN_SET_CONTROLLED, str(row.id), how="cancel")
 
 
-@router.get("/series/{series}/history", response_model=list[dict[str, Any]])
-def show_history(asked: _Reads, series: Annotated[str, Path(min_length=1, max_length=200)]) -> Response:
+@router.get("/series/{series}/history", response_model=Page[RevisionDocument])
+def show_history(
+    asked: _Reads,
+    series: Annotated[str, Path(min_length=1, max_length=200)],
+    paging: Paging,
+    since: Annotated[AwareDatetime | None, Query(description="Nothing from before.")] = None,
+) -> Response:
     """Every leaderboard revision of a series, oldest first."""
-    return answered(asked.client.history(series))
+    found = [row for row in asked.client.history(series) if since is None or row["created_at"] >= since]
+    return answered(paging.cut(found, _revision))
+
+
+def _revision(row: Mapping[str, Any]) -> str:
+    return f"{row['suite_id']} {row['configuration']} {row['revision']}"
 
 
 @router.get("/comparisons", response_model=Comparison)
@@ -325,10 +340,15 @@ def compare(
     return answered(asked.client.compare(side, alpha=alpha))
 
 
-@router.get("/labels/run-sets")
-def list_run_set_labels(asked: _Reads) -> list[Alias]:
+@router.get("/labels/run-sets", response_model=Page[Alias])
+def list_run_set_labels(
+    asked: _Reads,
+    paging: Paging,
+    name: Annotated[str | None, Query(max_length=100, description="Only this label.")] = None,
+) -> Response:
     """Every label of a run set with its history."""
-    return asked.client.labels()
+    found = [one for one in asked.client.labels() if name in (None, one.name)]
+    return answered(paging.cut(found, lambda one: f"{one.name} {one.valid_from.isoformat()}"))
 
 
 @router.put("/labels/run-sets/{label}")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Path, Response
+from fastapi import APIRouter, Path, Query, Response
 from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
 from proctor.api.answers import answered
 from proctor.api.asking import Asked, needs
-from proctor.api.lists import DEFAULT_PAGE, Fields, Limit, Page, PageCursor, page_of, place_of
+from proctor.api.lists import Page, Paging
 from proctor.app import keyring_of
 from proctor.identity.permissions import Permission
 from proctor.identity.vault import secrets
@@ -34,16 +34,15 @@ class SecretValue(BaseModel):
 @router.get("/secrets", response_model=Page[TenantSecret])
 def list_secrets(
     asked: Annotated[Asked, needs(Permission.SECRETS_READ)],
-    limit: Limit = DEFAULT_PAGE,
-    cursor: PageCursor = None,
-    fields: Fields = None,
+    paging: Paging,
+    name: Annotated[str | None, Query(max_length=128, description="Only the one of this name.")] = None,
 ) -> Response:
     """Names, when and by whom each was set, and when an attempt last used it; in the order of the names."""
-    (after,) = place_of(cursor, str) or (None,)
+    (after,) = paging.place(str) or (None,)
     found = asked.server.database.as_tenant(
-        asked.tenant, lambda c: secrets.list_secrets(c, asked.tenant, after=after, limit=limit)
+        asked.tenant, lambda c: secrets.list_secrets(c, asked.tenant, name=name, after=after, limit=paging.limit)
     )
-    return answered(page_of(found, limit=limit, place=lambda one: [one.name], fields=fields))
+    return answered(paging.page(found, lambda one: [one.name]))
 
 
 @router.put("/secrets/{name}")

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Depends, Request
 from pydantic import BaseModel, ConfigDict, Field
 
-from proctor.api.asking import server_of
+from proctor.api.asking import only_known, server_of
 from proctor.identity.setup import Founded, set_up
 
 __all__ = ["SetUp", "router"]
@@ -25,7 +25,7 @@ class SetUp(BaseModel):
     owner: str = Field(min_length=3, max_length=255, description="An e-mail address.")
 
 
-@router.post("/setup", status_code=201)
+@router.post("/setup", status_code=201, dependencies=[Depends(only_known)])
 def create_setup(request: Request, body: SetUp) -> Founded:
     """Use the link, once. The answer holds the owner's first API key, which is told this once."""
     server = server_of(request)

@@ -12,8 +12,10 @@ from pydantic import BaseModel, ConfigDict, Field
 from proctor.api.answers import answered
 from proctor.api.asking import Asked, needs
 from proctor.api.idempotency import Repeatable
-from proctor.api.lists import DEFAULT_PAGE, Fields, Limit, Page, PageCursor, page_of, place_of
+from proctor.api.lists import Page, Paging
+from proctor.engine.certificates.certificate import CheckVerdict
 from proctor.engine.certificates.standing import Standing
+from proctor.engine.task_names import matches
 from proctor.identity.audit_log import Action
 from proctor.identity.permissions import Permission
 from proctor.suites.references import check_label
@@ -27,6 +29,7 @@ SuiteReference = Annotated[
     str, Path(min_length=1, max_length=200, description="An id, its first eight characters or more, or a label.")
 ]
 _Reads = Annotated[Asked, needs(Permission.SUITES_READ)]
+_Label = Annotated[str | None, Query(max_length=100, description="Only the one that this label stands for.")]
 
 
 class SuiteLabelMove(BaseModel):
@@ -38,16 +41,10 @@ class SuiteLabelMove(BaseModel):
 
 
 @router.get("/suites", response_model=Page[SuiteRow])
-def list_suites(
-    asked: _Reads, limit: Limit = DEFAULT_PAGE, cursor: PageCursor = None, fields: Fields = None
-) -> Response:
+def list_suites(asked: _Reads, paging: Paging, label: _Label = None) -> Response:
     """The newest first."""
-    (after,) = place_of(cursor, str) or ("",)
-    rows = asked.client.suites()
-    ids = [row.suite_id for row in rows]
-    begin = ids.index(after) + 1 if after in ids else 0
-    found = rows[begin : begin + limit]
-    return answered(page_of(found, limit=limit, place=lambda row: [row.suite_id], fields=fields))
+    rows = [row for row in asked.client.suites() if label is None or label in row.aliases]
+    return answered(paging.cut(rows, lambda row: row.suite_id))
 
 
 @router.post(
@@ -93,16 +90,29 @@ def show_suite(asked: _Reads, suite: SuiteReference) -> Response:
     return answered(asked.client.suite(suite))
 
 
-@router.get("/suites/{suite}/certificates", response_model=dict[str, Standing])
-def list_certificates(asked: _Reads, suite: SuiteReference) -> Response:
-    """What certificates say of its tasks on this machine, by content digest."""
-    return answered(asked.client.standings(asked.client.suite(suite).row.suite_id))
+@router.get("/suites/{suite}/certificates", response_model=Page[Standing])
+def list_certificates(
+    asked: _Reads,
+    suite: SuiteReference,
+    paging: Paging,
+    task: Annotated[str | None, Query(max_length=200, description="Only those of tasks whose name fits.")] = None,
+    verdict: Annotated[CheckVerdict | None, Query(description="Only those of this verdict.")] = None,
+) -> Response:
+    """What certificates say of its tasks on this machine, in the suite's order."""
+    standings = asked.client.standings(asked.client.suite(suite).row.suite_id).values()
+    found = [one for one in standings if verdict in (None, one.verdict) and (task is None or matches(one.name, task))]
+    return answered(paging.cut(found, lambda one: one.content_digest))
 
 
-@router.get("/labels/suites")
-def list_suite_labels(asked: _Reads) -> list[Alias]:
+@router.get("/labels/suites", response_model=Page[Alias])
+def list_suite_labels(
+    asked: _Reads,
+    paging: Paging,
+    name: Annotated[str | None, Query(max_length=100, description="Only this label.")] = None,
+) -> Response:
     """Every label of a suite with its history."""
-    return asked.client.aliases()
+    found = [one for one in asked.client.aliases() if name in (None, one.name)]
+    return answered(paging.cut(found, lambda one: f"{one.name} {one.valid_from.isoformat()}"))
 
 
 @router.put("/labels/suites/{label}")

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from proctor.api.answers import answered
 from proctor.api.asking import Asked, needs
 from proctor.api.idempotency import Repeatable
-from proctor.api.lists import DEFAULT_PAGE, Fields, Limit, Page, PageCursor, page_of, place_of
+from proctor.api.lists import Page, Paging
 from proctor.identity.audit_log import Action, Actor
 from proctor.identity.permissions import Permission
 from proctor.identity.service import TenantRow, tenant_id, tenants
@@ -35,16 +35,14 @@ class TenantCreation(BaseModel):
 @router.get("/tenants", response_model=Page[TenantRow])
 def list_tenants(
     asked: Annotated[Asked, needs(Permission.PLATFORM)],
+    paging: Paging,
     name: Annotated[str | None, Query(max_length=63, description="Only the one of this name.")] = None,
-    limit: Limit = DEFAULT_PAGE,
-    cursor: PageCursor = None,
-    fields: Fields = None,
 ) -> Response:
     """Every tenant of the installation, by name."""
-    (after,) = place_of(cursor, str) or ("",)
+    (after,) = paging.place(str) or ("",)
     everyone = sorted(asked.server.database.as_scheduler(tenants), key=lambda one: one.name)
-    found = [one for one in everyone if one.name > after and name in (None, one.name)][:limit]
-    return answered(page_of(found, limit=limit, place=lambda one: [one.name], fields=fields))
+    found = [one for one in everyone if one.name > after and name in (None, one.name)][: paging.limit]
+    return answered(paging.page(found, lambda one: [one.name]))
 
 
 @router.post("/tenants", status_code=201)

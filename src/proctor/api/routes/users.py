@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import Annotated, Literal
 from uuid import UUID
 
-from fastapi import APIRouter, Header, Response
+from fastapi import APIRouter, Header, Query, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from proctor.api.answers import answered
 from proctor.api.asking import Asked, needs
 from proctor.api.idempotency import Repeatable
-from proctor.api.lists import DEFAULT_PAGE, Fields, Limit, Page, PageCursor, page_of, place_of
+from proctor.api.lists import Page, Paging
 from proctor.identity import users
 from proctor.identity.errors import UserChanged
 from proctor.identity.permissions import ROLES, Permission, Role, outranks
-from proctor.identity.users import NewUser, User
+from proctor.identity.users import Kind, NewUser, User
 
 __all__ = ["router"]
 
@@ -46,16 +46,18 @@ class UserChange(BaseModel):
 @router.get("/users", response_model=Page[User])
 def list_users(
     asked: Annotated[Asked, needs(Permission.USERS_READ)],
-    limit: Limit = DEFAULT_PAGE,
-    cursor: PageCursor = None,
-    fields: Fields = None,
+    paging: Paging,
+    role: Annotated[Role | None, Query(description="Only those of this role.")] = None,
+    kind: Annotated[Kind | None, Query(description="Only people, or only service accounts.")] = None,
+    name: Annotated[str | None, Query(max_length=255, description="Only the one of this name.")] = None,
 ) -> Response:
     """The tenant's users, in the order in which they were made."""
-    (after,) = place_of(cursor, UUID) or (None,)
+    (after,) = paging.place(UUID) or (None,)
+    wanted = users.UsersWanted(role=role, kind=kind, name=name)
     found = asked.server.database.as_tenant(
-        asked.tenant, lambda c: users.list_users(c, asked.tenant, after=after, limit=limit)
+        asked.tenant, lambda c: users.list_users(c, asked.tenant, wanted, after=after, limit=paging.limit)
     )
-    return answered(page_of(found, limit=limit, place=lambda user: [user.id], fields=fields))
+    return answered(paging.page(found, lambda user: [user.id]))
 
 
 @router.post("/users", status_code=201)

@@ -52,7 +52,7 @@ _ACCEPTED: dict[int | str, dict[str, Any]] = {
     202: {
         "model": Operation,
         "description": "Its receipt.",
-        "headers": {"Location": {"description": "Where to follow it.", "schema": {"type": "string"}}},
+        "headers": {"Location": {}},
     }
 }
 Suite = Annotated[str | None, Field(min_length=1, max_length=200, description="A label or an id.")]

@@ -85,8 +85,8 @@ class PushManifest(_Strict):
                     "source": "0" * 32,
                     "suite": "0" * 64,
                     "policy_version": "outcomes-1",
-                    "spec": {},
-                    "profiles": [],
+                    "spec": {"name": "nightly", "suite": "basics", "profiles": [{"name": "noop", "agent": "noop"}]},
+                    "profiles": [{"name": "noop", "series": "noop", "provider": "", "document": {}}],
                 }
             ]
         }

@@ -84,10 +84,12 @@ def _next_version(connection: Connection, tenant: UUID, name: str) -> int:
 
 
 def list_secrets(
-    connection: Connection, tenant: UUID, *, after: str | None = None, limit: int = 100
+    connection: Connection, tenant: UUID, *, name: str | None = None, after: str | None = None, limit: int = 100
 ) -> Sequence[TenantSecret]:
-    """A page in the order of their names."""
+    """A page in the order of their names; ``name``: that one alone."""
     query = _shown(tenant).order_by(tenant_secret.c.name).limit(limit)
+    if name is not None:
+        query = query.where(tenant_secret.c.name == name)
     if after is not None:
         query = query.where(tenant_secret.c.name > after)
     return [TenantSecret(**row._mapping) for row in connection.execute(query)]

@@ -7,10 +7,10 @@ from urllib.parse import quote
 
 from pydantic import TypeAdapter
 
-__all__ = ["part", "read", "run_set_path"]
+__all__ = ["NEWEST", "part", "read", "run_set_path"]
 
 T = TypeVar("T")
-_NEWEST = "~newest"
+NEWEST = "~newest"
 """Stands for the newest run set on a server; no name looks like it."""
 
 
@@ -27,4 +27,4 @@ def part(text: str) -> str:
 
 def run_set_path(reference: str | None) -> str:
     """A run set's, the newest's without a reference."""
-    return f"run-sets/{part(reference or _NEWEST)}"
+    return f"run-sets/{part(reference or NEWEST)}"

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
+from itertools import islice
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NoReturn
 from urllib.parse import quote
@@ -26,10 +27,10 @@ from proctor.kernel.paths import writing
 from proctor.sandboxes.interfaces import Snapshot
 from proctor.sdk.answers import Leaderboard, StateMissing
 from proctor.sdk.checking import CheckRequest
-from proctor.sdk.cursors import written_cursor
+from proctor.sdk.cursors import Listing
 from proctor.sdk.logs import LogPage, LogsWanted
 from proctor.sdk.previews import DryRun
-from proctor.sdk.remote.answers import part, read, run_set_path
+from proctor.sdk.remote.answers import NEWEST, part, read, run_set_path
 from proctor.sdk.remote.checks import RemoteCheck
 from proctor.sdk.remote.errors import NotOnServer, ServerRefused
 from proctor.sdk.remote.events import EventsLost, LiveEvent, follow
@@ -41,7 +42,7 @@ from proctor.sdk.remote.runs import (
     upload_dataset,
     upload_suite,
 )
-from proctor.sdk.remote.transport import Transport
+from proctor.sdk.remote.transport import API, Transport
 from proctor.sdk.remote.usage import RemoteUsages
 from proctor.sdk.remote.work import RemoteRegradePlan, RemoteWork
 from proctor.sdk.requests import RunRequest, spec_of_tasks
@@ -86,7 +87,9 @@ class RemoteClient:
         self, *, state: str | None = None, name: str | None = None, before: UUID | None = None, limit: int = 50
     ) -> list[RunSetRow]:
         """The newest run sets first; ``before``: only those made before that one."""
-        cursor = None if before is None else written_cursor([before])
+        cursor = (
+            None if before is None else Listing(f"{API}/run-sets", (("state", state), ("name", name))).cursor([before])
+        )
         found = self.transport.get("run-sets", state=state, name=name, cursor=cursor, limit=limit)
         return read(list[RunSetRow], found["items"])
 
@@ -126,7 +129,8 @@ class RemoteClient:
         asked = {"outcome": outcome, "profile": profile, "task": task}
         cells: list[CellRow] = []
         names: dict[str, str] = {}
-        cursor = None if after is None else written_cursor(after)
+        listing = Listing(f"{API}/run-sets/{reference or NEWEST}/cells", tuple(asked.items()))
+        cursor = None if after is None else listing.cursor(after)
         while True:
             size = min(_LARGEST_PAGE, limit - len(cells))
             found = self.transport.get(f"{run_set_path(reference)}/cells", **asked, limit=size, cursor=cursor)
@@ -141,13 +145,17 @@ class RemoteClient:
         page, row = CellPage(cells=tuple(cells), cursor=last), read(RunSetRow, found["run_set"])
         return row, page, read(dict[int, str], found["profiles"]), names
 
-    def running(self, row: RunSetRow) -> list[Mapping[str, Any]]:
-        """Attempts of a run set that run now."""
-        return _rows(self.transport.get(f"{run_set_path(str(row.id))}/running"))
+    def running(self, row: RunSetRow, *, limit: int = 50) -> list[Mapping[str, Any]]:
+        """Attempts of a run set that run now, the longest-running first."""
+        return _rows(self._some(f"{run_set_path(str(row.id))}/running", limit))
 
-    def stalled(self, row: RunSetRow) -> list[Stall]:
+    def stalled(self, row: RunSetRow, *, limit: int = 50) -> list[Stall]:
         """Attempts of a run set that run and have made no progress for the time that the server's settings say."""
-        return read(list[Stall], self.transport.get(f"{run_set_path(str(row.id))}/stalled"))
+        return read(list[Stall], self._some(f"{run_set_path(str(row.id))}/stalled", limit))
+
+    def _some(self, path: str, limit: int) -> list[Any]:
+        """At most so many of a list."""
+        return list(islice(self.transport.pages(path, limit=min(limit, _LARGEST_PAGE)), limit))
 
     def attempt(self, reference: str) -> AttemptDetail:
         """An attempt by the beginning of its id, or a cell's last one."""
@@ -198,11 +206,11 @@ class RemoteClient:
 
     def history(self, series: str) -> list[Mapping[str, Any]]:
         """Every leaderboard revision of a series, oldest first."""
-        return _rows(self.transport.get(f"series/{part(series)}/history"))
+        return _rows(self.transport.pages(f"series/{part(series)}/history"))
 
     def profiles(self, reference: str | None) -> list[Mapping[str, Any]]:
         """A run set's profiles with their configuration documents."""
-        return _rows(self.transport.get(f"{run_set_path(reference)}/profiles"))
+        return _rows(self.transport.pages(f"{run_set_path(reference)}/profiles"))
 
     def compare(self, references: Sequence[str], *, alpha: float = 0.05) -> Comparison:
         """Compare run sets or profiles pair by pair."""
@@ -214,7 +222,7 @@ class RemoteClient:
 
     def sides(self, reference: str | None) -> list[Side]:
         """A run set's profiles with the cells of each task by class."""
-        found = self.transport.get(f"{run_set_path(reference)}/sides")
+        found = self.transport.pages(f"{run_set_path(reference)}/sides")
         return [Side(**{**one, "run_set": UUID(one["run_set"]), "tasks": _tasks(one["tasks"])}) for one in found]
 
     def check_reference(self, text: str) -> None:
@@ -223,7 +231,8 @@ class RemoteClient:
 
     def standings(self, suite_id: str) -> dict[str, Standing]:
         """What certificates say of a suite's tasks on the server's machine, by content digest."""
-        return read(dict[str, Standing], self.transport.get(f"suites/{suite_id}/certificates"))
+        found = read(list[Standing], list(self.transport.pages(f"suites/{suite_id}/certificates", limit=_LARGEST_PAGE)))
+        return {one.content_digest: one for one in found}
 
     def events(
         self, *, topics: Sequence[str] = (), after: str | None = None, wait: float | None = None
@@ -254,7 +263,7 @@ class RemoteClient:
 
     def labels(self) -> list[Alias]:
         """Every label of a run set with its history."""
-        return read(list[Alias], self.transport.get("labels/run-sets"))
+        return read(list[Alias], list(self.transport.pages("labels/run-sets")))
 
     # --- running ------------------------------------------------------------------------------------------------------
 
@@ -411,7 +420,7 @@ class RemoteClient:
 
     def aliases(self) -> list[Alias]:
         """Every label with its history."""
-        return read(list[Alias], self.transport.get("labels/suites"))
+        return read(list[Alias], list(self.transport.pages("labels/suites")))
 
     def __getattr__(self, name: str) -> NoReturn:
         """What only this machine's own platform can do. Raises ``NotOnServer``."""
