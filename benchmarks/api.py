@@ -4,7 +4,7 @@ Requests begin when their time has come, whether the ones before were answered o
 Beside them, in the same run and at the same rate, the physical limit of one server process: ``/healthz``, which does
 nothing. Then an idle server: its memory, with all processes of its database, and the processor time it takes.
 
-    python -m benchmarks.api [--attempts 1000000] [--rate 200] [--seconds 30] [--idle 60] [--json]
+    python -m benchmarks.api [--attempts 1000000] [--rate 200] [--seconds 30] [--idle 60] [--processes 2] [--json]
 
 The targets: at 200 requests/s over 1,000,000 attempts reads p99 under 50 ms and writes p99 under 100 ms; idle under
 400 MB and 2 % of a core.
@@ -17,11 +17,12 @@ import asyncio
 import json
 import os
 import random
+import socket
 import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -62,16 +63,17 @@ class Ask:
     body: Any = None
 
 
-def measure(attempts: int, rate: float, seconds: float, idle: float) -> dict[str, Any]:
+def measure(attempts: int, rate: float, seconds: float, idle: float, processes: int) -> dict[str, Any]:
     """Milliseconds of each kind, and what an idle server takes."""
     with fresh_platform() as (platform, folder):
         finished(platform, folder, attempts, TASKS)
         _publish(platform)
         asks = _asks(platform)
         keys = _keys(platform)
-        with _server(platform.settings.home) as (url, process):
+        with _server(platform.settings.home, processes) as (url, process):
             bare = asyncio.run(_load(url, keys, [Ask("bare", "GET", "/healthz")], [], rate, seconds / 3))
             seen = asyncio.run(_load(url, keys, *asks, rate, seconds))
+        with _server(platform.settings.home, 1) as (_, process):
             quiet = _idle(process, idle)
     kinds = {name: _percentiles(values) for name, values in sorted({**bare, **seen}.items())}
     reads = [one for ask in asks[0] for one in seen[ask.name]]
@@ -124,20 +126,37 @@ def _keys(platform: Platform) -> list[str]:
 
 
 @contextmanager
-def _server(home: Path) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
+def _server(home: Path, processes: int) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
+    """``proctor up``, and so many API processes in all beside it on one port."""
+    with ExitStack() as stack:
+        port = _free_port()
+        first, url = stack.enter_context(_process(home, ["up", "--port", str(port), "--share-port"]))
+        for _ in range(processes - 1):
+            stack.enter_context(_process(home, ["serve", "--roles", "api", "--port", str(port), "--share-port"]))
+        yield url, first
+
+
+@contextmanager
+def _process(home: Path, arguments: Sequence[str]) -> Iterator[tuple[subprocess.Popen[bytes], str]]:
+    command = [sys.executable, "-m", "proctor", *arguments, "--json"]
     environment = {**os.environ, "PROCTOR_HOME": str(home)}
-    command = [sys.executable, "-m", "proctor", "up", "--port", "0", "--json"]
-    process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE)
+    process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     assert process.stdout is not None
     try:
         text = ""
         while not text.rstrip().endswith("}"):
             text += process.stdout.readline().decode()
-        yield json.loads(text)["url"], process
+        yield process, json.loads(text)["url"]
     finally:
         process.terminate()
         process.wait()
         process.stdout.close()
+
+
+def _free_port() -> int:
+    with closing(socket.socket()) as found:
+        found.bind(("127.0.0.1", 0))
+        return int(found.getsockname()[1])
 
 
 async def _load(
@@ -202,10 +221,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--rate", type=float, default=200)
     parser.add_argument("--seconds", type=float, default=30)
     parser.add_argument("--idle", type=float, default=60)
+    parser.add_argument("--processes", type=int, default=2, help="of the API")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args(arguments)
     configure_logs("error")
-    report = measure(options.attempts, options.rate, options.seconds, options.idle)
+    report = measure(options.attempts, options.rate, options.seconds, options.idle, options.processes)
     report["load_average"] = load_average()
     if options.json:
         print(json.dumps(report))

@@ -37,8 +37,8 @@ from proctor.api.routes import (
     users,
     work,
 )
+from proctor.api.threads import QUICK_THREADS
 from proctor.app import Server
-from proctor.database.engine import POOL_OVERFLOW, POOL_SIZE
 from proctor.identity.known import KnownPrincipals
 
 __all__ = ["PREFIX", "ROUTERS", "create_app"]
@@ -106,7 +106,7 @@ def _repeatable() -> frozenset[str]:
 
 @asynccontextmanager
 async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
-    """As many requests work at once as there are connections for them; the others wait for their turn here."""
-    anyio.to_thread.current_default_thread_limiter().total_tokens = POOL_SIZE + POOL_OVERFLOW
+    """Few quick requests work at once; the others wait for their turn here."""
+    anyio.to_thread.current_default_thread_limiter().total_tokens = QUICK_THREADS
     yield
     await app.state.live.feed.closed()

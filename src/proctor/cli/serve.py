@@ -16,6 +16,9 @@ __all__ = ["register"]
 _ALL = "api,planner,worker,relay,operations"
 Host = Annotated[str, typer.Option(help="Where the API listens; 0.0.0.0 for other machines, behind TLS.")]
 Port = Annotated[int, typer.Option(min=0, max=65_535, help="0: any that is free.")]
+SharePort = Annotated[
+    bool, typer.Option("--share-port", help="Other API processes that say so too may listen there; one a processor.")
+]
 
 
 def register(app: typer.Typer) -> None:
@@ -25,15 +28,16 @@ def register(app: typer.Typer) -> None:
     app.command("setup-link")(setup_link)
 
 
-def up(host: Host = "127.0.0.1", port: Port = 8080, as_json: AsJson = False) -> None:
+def up(host: Host = "127.0.0.1", port: Port = 8080, share_port: SharePort = False, as_json: AsJson = False) -> None:
     """Run a whole server on this machine until Ctrl-C: API, planner, relay, one worker and long work."""
-    serve(roles=_ALL, host=host, port=port, as_json=as_json)
+    serve(roles=_ALL, host=host, port=port, share_port=share_port, as_json=as_json)
 
 
 def serve(
     roles: Annotated[str, typer.Option(help="Of api, planner, worker, relay and operations, commas between.")] = _ALL,
     host: Host = "127.0.0.1",
     port: Port = 8080,
+    share_port: SharePort = False,
     as_json: AsJson = False,
 ) -> None:
     """Run roles of a server in this process until Ctrl-C; running attempts finish, a second Ctrl-C ends them."""
@@ -62,7 +66,7 @@ def serve(
             def new_link() -> str | None:
                 return new_setup_token(server.database, server.secret)
 
-            run_roles(server, chosen, Address(host=host, port=port), ready)
+            run_roles(server, chosen, Address(host=host, port=port, shared=share_port), ready)
 
 
 def setup_link(

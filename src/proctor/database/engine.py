@@ -47,7 +47,7 @@ _ROLE_CHECK = text("""
                    WHERE n.nspname = 'proctor' AND c.relkind IN ('r', 'p') AND pg_has_role(r.oid, c.relowner, 'USAGE'))
     FROM pg_catalog.pg_roles r WHERE r.rolname = current_user
 """)
-_SET_TENANT = text("SELECT set_config('proctor.tenant', :tenant, true)")
+_SET_TENANT = "SELECT set_config('proctor.tenant', %s, true)"
 
 
 class Database:
@@ -66,7 +66,7 @@ class Database:
     def tenant(self, tenant_id: UUID) -> Iterator[Connection]:
         """One transaction that sees and writes rows of that tenant only."""
         with _begin(self._app) as connection:
-            connection.execute(_SET_TENANT, {"tenant": str(tenant_id)})
+            connection.exec_driver_sql(_SET_TENANT, (str(tenant_id),))
             yield connection
 
     @contextmanager
@@ -78,7 +78,7 @@ class Database:
     @staticmethod
     def set_tenant(connection: Connection, tenant_id: UUID) -> None:
         """Let the rest of a scheduler's transaction write rows of that tenant too."""
-        connection.execute(_SET_TENANT, {"tenant": str(tenant_id)})
+        connection.exec_driver_sql(_SET_TENANT, (str(tenant_id),))
 
     def as_tenant(self, tenant_id: UUID, work: Callable[[Connection], T]) -> T:
         """Do work that is safe to repeat in a tenant's transaction, again if the connection breaks."""

@@ -41,7 +41,11 @@ def keep_quotas(database: Database, tenant: UUID) -> tuple[str, ...]:
     """Have the queue serve a tenant as its quota says, and pause what may spend no more; which quotas it is over."""
 
     def work(connection: Connection) -> tuple[tuple[str, ...], str | None, list[UUID]]:
-        quota, used = quota_of(connection, tenant), used_now(connection, tenant)
+        quota = quota_of(connection, tenant)
+        if quota == Quota():  # nothing is counted that nothing depends on
+            queue.set_over_quota(connection, tenant, KIND, over_quota=False)
+            return (), None, []
+        used = used_now(connection, tenant)
         over = exceeded(quota, used, stored_bytes(connection, tenant))
         queue.set_over_quota(connection, tenant, KIND, over_quota=bool(over))
         reason = _over_budget(quota, used)
@@ -57,7 +61,12 @@ def keep_quotas(database: Database, tenant: UUID) -> tuple[str, ...]:
 
 def refuse_over_budget(database: Database, tenant: UUID) -> None:
     """Raises ``BudgetUsed``."""
-    reason = database.as_tenant(tenant, lambda c: _over_budget(quota_of(c, tenant), used_now(c, tenant)))
+
+    def work(connection: Connection) -> str | None:
+        quota = quota_of(connection, tenant)
+        return None if quota.budget_month_nano is None else _over_budget(quota, used_now(connection, tenant))
+
+    reason = database.as_tenant(tenant, work)
     if reason is not None:
         raise BudgetUsed(f"{reason[0].upper()}{reason[1:]}.")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import resource
 import socket
 import sys
@@ -49,6 +50,8 @@ def serve_http(server: Server, listener: socket.socket, ready: Callable[[str], N
         raise ServerExtraMissing() from error
     sys.setswitchinterval(_SWITCH_SEC)
     app = create_app(server)
+    gc.collect()
+    gc.freeze()  # what is there stays: looking for garbage in it would hold every answer up for a tenth of a second
     config = uvicorn.Config(
         app,
         http=_protocol(),
@@ -99,6 +102,8 @@ def listen(address: Address) -> socket.socket:
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if address.shared:
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
         listener.bind((address.host, address.port))
         listener.listen(_BACKLOG)
     except OSError as error:

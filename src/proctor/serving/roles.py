@@ -42,6 +42,8 @@ class Address:
 
     host: str = "127.0.0.1"
     port: int = 8080
+    shared: bool = False
+    """Whether other processes of the server may listen there too: the system shares connections out among them."""
 
 
 class AddressInUse(UsageError):

@@ -11,6 +11,7 @@ from pydantic import AwareDatetime
 from proctor.api.answers import answered
 from proctor.api.asking import Asked, needs
 from proctor.api.lists import Page, Paging
+from proctor.api.threads import slowly
 from proctor.identity.permissions import Permission
 from proctor.sdk.logs import LogsWanted
 from proctor.telemetry.searching import LEVELS, LogLine
@@ -23,6 +24,7 @@ _LEVEL = Query(max_length=10, description="This one and above.", json_schema_ext
 
 
 @router.get("/logs", response_model=Page[LogLine])
+@slowly
 def search_logs(
     asked: Annotated[Asked, needs(Permission.LOGS_READ)],
     paging: Paging,

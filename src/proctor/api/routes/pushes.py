@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from proctor.api.asking import Asked, needs
 from proctor.api.idempotency import Repeatable
+from proctor.api.threads import slowly
 from proctor.engine.planning import RunSetRow
 from proctor.engine.pushes.records import Digest, PushedCell, PushManifest
 from proctor.engine.pushes.taking import PushContradicts
@@ -58,6 +59,7 @@ class CellsPushed(BaseModel):
 
 
 @router.post("/pushes", status_code=201)
+@slowly
 def create_push(asked: _Writes, body: PushManifest) -> RunSetRow:
     """Find or make the run set that this push fills. The same push again is the same run set."""
     return pushes.begin_push(asked.platform, asked.principal.name, body)
@@ -88,12 +90,14 @@ async def put_object(
 
 
 @router.post("/pushes/{run_set}/cells")
+@slowly
 def put_cells(asked: _Writes, run_set: UUID, body: CellsPushed) -> TakenPage:
     """Send cells with their attempts. Classes are derived here; what contradicts them is refused, all of the page."""
     return pushes.take_cells(asked.platform, asked.principal.name, run_set, body.cells)
 
 
 @router.post("/pushes/{run_set}/complete")
+@slowly
 def complete_push(asked: _Writes, run_set: UUID) -> RunSetRow:
     """Let what was sent count for the pushed run set. Its rows are never comparable."""
     row = pushes.complete_push(asked.platform, asked.principal.name, run_set)

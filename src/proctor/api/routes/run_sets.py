@@ -22,6 +22,7 @@ from proctor.api.run_set_documents import (
     RunningAttempt,
     SideDocument,
 )
+from proctor.api.threads import slowly
 from proctor.engine import reading
 from proctor.engine.outcomes import OutcomeClass
 from proctor.engine.pairs import Comparison, Side
@@ -131,6 +132,7 @@ def list_run_sets(
 
 
 @router.post("/run-sets", status_code=202, responses={202: {"headers": {"Location": {}}}})
+@slowly
 def create_run_set(asked: _Writes, body: RunSetCreation, response: Response) -> Submitted:
     """Find or make the run set of a file, and queue what it owes. Safe to repeat: what is decided is not run again."""
 
@@ -149,6 +151,7 @@ def create_run_set(asked: _Writes, body: RunSetCreation, response: Response) -> 
 
 
 @router.post("/run-sets/rehearsal")
+@slowly
 def rehearse_run_set(asked: _Reads, body: RunSetCreation) -> DryRun:
     """What starting it would take: cells, time, money, and what makes it not comparable. Nothing is started."""
     prepared = prepare(asked.platform, _sent(body), fresh=body.fresh)
@@ -166,6 +169,7 @@ def _request(body: RunSetCreation) -> RunRequest:
 
 
 @router.get("/run-sets/{run_set}")
+@slowly
 def show_run_set(asked: _Reads, run_set: RunSetReference) -> RunSetStatus:
     """One run set: its progress and what its cells wait for, a large one's as counted a short while ago."""
 
@@ -179,12 +183,14 @@ def show_run_set(asked: _Reads, run_set: RunSetReference) -> RunSetStatus:
 
 
 @router.get("/run-sets/{run_set}/leaderboard", response_model=Leaderboard)
+@slowly
 def show_leaderboard(asked: _Reads, run_set: RunSetReference) -> Response:
     """Strict, graded, coverage and bounds of each profile, with all that it takes to believe them."""
     return answered(asked.client.leaderboard(named(run_set)))
 
 
 @router.post("/run-sets/{run_set}/leaderboard", response_model=Leaderboard)
+@slowly
 def judge_leaderboard(asked: _Reads, run_set: RunSetReference, body: Judging) -> Response:
     """The same, judged by another gate. Nothing is written."""
     board = asked.client.leaderboard(named(run_set), gate=body.gate, must_compare=body.must_compare)
@@ -192,6 +198,7 @@ def judge_leaderboard(asked: _Reads, run_set: RunSetReference, body: Judging) ->
 
 
 @router.get("/run-sets/{run_set}/sides", response_model=Page[SideDocument])
+@slowly
 def list_sides(asked: _Reads, run_set: RunSetReference, paging: Paging, profile: OfProfile = None) -> Response:
     """The run set's profiles with the cells of each task by class: what comparisons and JUnit files are made of."""
     sides = asked.client.sides(named(run_set))
@@ -278,6 +285,7 @@ def check_reference(
 
 
 @router.post("/run-sets/{run_set}/resume", status_code=202)
+@slowly
 def resume_run_set(asked: _Writes, run_set: RunSetReference) -> Resumed:
     """Queue its owed cells again, dead letters too."""
     row = asked.client.find(named(run_set))
@@ -315,6 +323,7 @@ def cancel_run_set(asked: _Writes, run_set: RunSetReference) -> RunSetRow:
 
 
 @router.get("/series/{series}/history", response_model=Page[RevisionDocument])
+@slowly
 def show_history(
     asked: _Reads,
     series: Annotated[str, Path(min_length=1, max_length=200)],
@@ -331,6 +340,7 @@ def _revision(row: Mapping[str, Any]) -> str:
 
 
 @router.get("/comparisons", response_model=Comparison)
+@slowly
 def compare(
     asked: _Reads,
     side: Annotated[list[str], Query(min_length=1, max_length=20, description="RUN_SET[:PROFILE] or label:NAME.")],

@@ -13,6 +13,7 @@ from proctor.api.answers import answered
 from proctor.api.asking import Asked, needs
 from proctor.api.idempotency import Repeatable
 from proctor.api.lists import Page, Paging
+from proctor.api.threads import slowly
 from proctor.engine.certificates.certificate import CheckVerdict
 from proctor.engine.certificates.standing import Standing
 from proctor.engine.task_names import matches
@@ -91,6 +92,7 @@ def show_suite(asked: _Reads, suite: SuiteReference) -> Response:
 
 
 @router.get("/suites/{suite}/certificates", response_model=Page[Standing])
+@slowly
 def list_certificates(
     asked: _Reads,
     suite: SuiteReference,

@@ -9,6 +9,7 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
 from proctor.api.answers import answered
 from proctor.api.asking import Asked, needs
+from proctor.api.threads import slowly
 from proctor.identity.audit_log import Action, Actor
 from proctor.identity.permissions import Permission
 from proctor.identity.quotas import Quota, quota_of, set_budget, set_quota
@@ -48,6 +49,7 @@ class BudgetChange(BaseModel):
     response_model=UsageReport,
     responses={200: {"content": {"application/json": {}, "text/csv": {}}, "description": "The rows, dearest first."}},
 )
+@slowly
 def show_usage(
     asked: _Reads,
     by: Annotated[Apart, Query(description="What it is told apart by.")] = Apart.RUN_SET,
@@ -64,6 +66,7 @@ def show_usage(
     response_model=UsageReport,
     responses={200: {"content": {"application/json": {}, "text/csv": {}}, "description": "The rows, dearest first."}},
 )
+@slowly
 def show_usage_of_tenants(
     asked: Annotated[Asked, needs(Permission.PLATFORM)],
     since: Annotated[AwareDatetime | None, Query(description="30 days ago without.")] = None,
@@ -81,6 +84,7 @@ def _told(report: UsageReport, *, as_csv: bool) -> Response:
 
 
 @router.get("/allowance")
+@slowly
 def show_allowance(asked: _Reads) -> Allowance:
     """What the tenant may use, and how far it is."""
     return asked.client.usage.allowance()

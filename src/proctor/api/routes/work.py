@@ -19,6 +19,7 @@ from proctor.api.idempotency import Repeatable
 from proctor.api.middleware import TooLarge
 from proctor.api.routes.run_sets import RunSetReference, named
 from proctor.api.routes.suites import SuiteReference
+from proctor.api.threads import slowly
 from proctor.engine.auditing import rules_of_stranger
 from proctor.engine.planning import RunSetRow
 from proctor.engine.regrading.candidates import Candidate, PassedOver
@@ -143,6 +144,7 @@ def create_export(asked: _Exports, run_set: RunSetReference, body: ExportWanted)
 
 
 @router.post("/run-sets/{run_set}/regrade-plan", response_model=RegradePlanDocument)
+@slowly
 def show_regrade_plan(asked: _Reads, run_set: RunSetReference, body: RegradeWanted) -> Response:
     """Which attempts a regrade would grade; nothing is graded."""
     plan = plan_regrade(asked.platform, _regrade(asked, run_set, body))
@@ -158,6 +160,7 @@ def show_regrade_plan(asked: _Reads, run_set: RunSetReference, body: RegradeWant
 
 
 @router.post("/run-sets/{run_set}/regrades", status_code=202, responses=_ACCEPTED, response_model=Operation)
+@slowly
 def create_regrade(asked: _Writes, run_set: RunSetReference, body: RegradeWanted) -> Response:
     """Grade a run set's attempts again, from the states that were kept. Agents are not run."""
     return _accepted(asked, WorkKind.REGRADE, _regrade(asked, run_set, body))
@@ -179,6 +182,7 @@ def create_audit(asked: _Writes, body: AuditWanted) -> Response:
 
 
 @router.post("/suites/{suite}/checks", status_code=202, responses=_ACCEPTED, response_model=Operation)
+@slowly
 def create_check(
     asked: Annotated[Asked, needs(Permission.SUITES_WRITE)], suite: SuiteReference, body: CheckWanted
 ) -> Response:
