@@ -56,8 +56,19 @@ coverage: $(VENV)/dev ## The same tests, with the lines they reach
 	$(BIN)/pytest tests/acceptance tests/integration tests/unit -m "not journey and not server" -n 2 --dist loadfile --no-loadscope-reorder --cov --cov-report=term
 
 .PHONY: test-server
-test-server: $(VENV)/dev ## The server: its API as every role, tenants apart, a team's first day, backups
-	$(BIN)/pytest tests/acceptance tests/api -m "server" -n 2 --dist loadfile --no-loadscope-reorder
+test-server: test-api test-document test-team ## The server, all of it
+
+.PHONY: test-api
+test-api: $(VENV)/dev ## Of it: routes, tenants apart, keys, live streams
+	$(BIN)/pytest tests/api --ignore tests/api/test_document.py -n 2 --dist loadfile --no-loadscope-reorder
+
+.PHONY: test-document
+test-document: $(VENV)/dev ## Of it: the whole OpenAPI document asked as every role and as nobody
+	$(BIN)/pytest tests/api/test_document.py -n 2
+
+.PHONY: test-team
+test-team: $(VENV)/dev ## Of it: a team's first day, every command from afar, secrets, logs, backups, the SDK
+	$(BIN)/pytest tests/acceptance -m "server" -n 2 --dist loadfile --no-loadscope-reorder
 
 .PHONY: test-journeys
 test-journeys: $(VENV)/dev ## Long journeys of users: certificates, audit, comparison and gate, faults on purpose
