@@ -207,7 +207,7 @@ def test_a_worker_that_can_t_open_them_is_the_machines_fault_and_goes_on(
     told = [one for one in logged if one["event"] == "secrets.closed"]
     assert [one["code"] for one in told] == [code, code]
     assert ["error" in one for one in told] == [False, True], "the place is on the operators' line alone"
-    assert str(path) in told[0]["error"]
+    assert str(path) in told[1]["error"]
     noted = [one for one in acme.owner.get("audit-log")["items"] if one["action"] == "secret.refused"]
     assert [one["detail"]["reason"] for one in noted] == [code]
     first = acme.owner.get(f"attempts/{noted[0]['detail']['attempt']}")
