@@ -34,7 +34,7 @@ __all__ = ["Worker", "WorkerSettings", "recover"]
 IDLE_SEC: float = 0.25
 """Between looks for work that is waiting for a time or for another worker."""
 
-QUIET_SEC: float = 1.0
+QUIET_SEC: float = 1.5
 """The same once a worker for any run set has found nothing for a while."""
 QUIET_LOOKS: int = 40
 
@@ -43,6 +43,8 @@ HELD_TOLD_SEC: float = 60.0
 HELD_BACK_SEC: float = 2.0
 """Between looks for what waits for room on this node: it is only told, and the look reads every row that does."""
 
+QUIET_TIMES: int = 5
+"""How many times as long between them where nothing has been claimed for a while."""
 REAP_BEATS: int = 8
 """Heartbeats, two leases long, between looks for sandboxes of the dead: a dead worker may have been seen first by one
 of another backend, which can't remove what that one left."""
@@ -200,7 +202,7 @@ class Worker:
         now = self._parts.clock.monotonic()
         if full:
             self.held_back = None
-        elif now - self._looked >= HELD_BACK_SEC:
+        elif now - self._looked >= HELD_BACK_SEC * (QUIET_TIMES if self._idle > QUIET_LOOKS else 1):
             self._looked = now
             self.held_back = await asyncio.to_thread(self._claimer.held_back, self._begun())
             if self.held_back is not None and now - self._told >= HELD_TOLD_SEC:

@@ -56,6 +56,8 @@ class Operator:
         self._server = server
         self._stopping = threading.Event()
         self._broken: Exception | None = None
+        self._at_work = threading.Event()
+        """While the first thread looks or works: only then the others look too."""
 
     def stop(self) -> None:
         """No new work; what runs is put back where it next counts."""
@@ -91,11 +93,21 @@ class Operator:
                 if keep_house and looks % SWEEP_LOOKS == 0:
                     sweep_logs(self._server)
                 looks += 1
-                if work_once(self._server, self._stopping.is_set):
+                if self._looked(first=keep_house):
                     continue
             except ProctorError as error:
                 _log.warning("operations.failed", error=str(error))
             self._stopping.wait(LOOK_SEC)
+
+    def _looked(self, *, first: bool) -> bool:
+        """Whether this thread found work and did it."""
+        if not first:
+            return self._at_work.is_set() and work_once(self._server, self._stopping.is_set)
+        self._at_work.set()
+        try:
+            return work_once(self._server, self._stopping.is_set)
+        finally:
+            self._at_work.clear()
 
 
 def work_once(server: Server, stopping: Callable[[], bool] = lambda: False) -> bool:

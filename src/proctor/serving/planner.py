@@ -20,7 +20,7 @@ from proctor.kernel.errors import ProctorError
 
 __all__ = ["Planner"]
 
-LOOK_SEC: float = 1.0
+LOOK_SEC: float = 1.5
 """Between two looks: how late a run set's end is told at the most."""
 QUOTAS_SEC: float = 15.0
 """Between two looks at quotas: what is over one may go on so long."""
