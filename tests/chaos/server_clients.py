@@ -133,7 +133,7 @@ class Worker:
     def _push(self) -> None:
         """A run set of somebody's own: begun and completed, with nothing in it."""
         row, name = self.rng.choice(self._run_sets), self._new_name("push")
-        profiles = self.courier.get(f"run-sets/{row['id']}/profiles")
+        profiles = self.courier.get(f"run-sets/{row['id']}/profiles?limit=1000")["items"]
         told = [
             {**{key: one[key] for key in ("name", "series", "document")}, "provider": one["routing"]["provider"]}
             for one in profiles
