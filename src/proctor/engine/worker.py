@@ -207,7 +207,7 @@ class Worker:
             self.held_back = await asyncio.to_thread(self._claimer.held_back, self._begun())
             if self.held_back is not None and now - self._told >= HELD_TOLD_SEC:
                 self._told = now
-                _log.warning("worker.held_back", reason=held_back_words(self.held_back))
+                _log.info("worker.held_back", reason=held_back_words(self.held_back))  # a command tells it by itself
 
     def _begun(self) -> list[int]:
         """Tokens of the attempts whose sandboxes are there."""
