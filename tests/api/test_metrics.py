@@ -9,8 +9,13 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from proctor.app import Server
 from proctor.database.engine import Database
+from proctor.engine.blaming import recent_ends
+from proctor.engine.claiming import Claimer
+from proctor.engine.worker import recover
 from proctor.identity.permissions import Role
 from proctor.objects.store import ObjectStore
+from proctor.queue import workers
+from proctor.queue.workers import WorkerIdentity
 from tests.api.conftest import Tenant, new_tenant
 from tests.api.test_isolation import RUN_SET
 from tests.bench import Bench, write_tasks
@@ -36,14 +41,34 @@ def test_what_waits_and_what_ended_is_counted(
     own = Bench(database=database, tenant=acme.id, objects=objects, folder=tmp_path, owner=bench.owner)
     write_tasks(tmp_path / "planted-suite", 2)
     own.run(RUN_SET)
-    own.open(RUN_SET.replace("planted-run-set", "waiting"), fresh=True)
+    waiting = RUN_SET.replace("planted-run-set", "waiting")
+    own.open(waiting.replace('agent = "noop"', 'agent = "noop"\nmodel = "acme/one"'), fresh=True)
     found = metrics(administrator)
-    assert found["proctor_queue_rows"]["cell", "normal", "pending"] == 4
-    assert found["proctor_queue_oldest_seconds"]["cell", "normal", "pending"] >= 0
+    lane = ("acme", "cell", "normal", "pending")
+    assert found["proctor_queue_rows"][lane] == 2, "of the profile that asks a model of this provider's"
+    assert found["proctor_queue_rows"]["", "cell", "normal", "pending"] == 2
+    assert found["proctor_queue_oldest_seconds"][lane] >= 0
     assert found["proctor_attempts_recent"]["model", "passed"] >= 4
     assert 0 <= found["proctor_infrastructure_share"][()] < 1
     assert found["proctor_storage_bytes"][("database",)] > 1_000_000
     assert found["proctor_leaked_sandboxes"][("local",)] == 0
+
+
+def test_a_lost_lease_is_counted_and_is_nobodys_failure(
+    administrator: Tenant, acme: Tenant, database: Database, objects: ObjectStore, bench: Bench, tmp_path: Path
+) -> None:
+    own = Bench(database=database, tenant=acme.id, objects=objects, folder=tmp_path, owner=bench.owner)
+    write_tasks(tmp_path / "planted-suite", 2)
+    row = own.open(RUN_SET).run_set
+    dead = WorkerIdentity.of_this_process()
+    database.as_scheduler(lambda c: workers.register(c, dead, slots=2))
+    claimer = Claimer(database, dead.id, backend="local", slots=2, scope=row.id, lease_sec=60.0)
+    assert len(claimer.claim(2, list)) == 2
+    assert recover(database, [dead.id]) == 2
+    found = metrics(administrator)
+    assert found["proctor_lease_losses_recent"][()] >= 2
+    assert found["proctor_attempts_recent"]["infrastructure", "lease_lost"] >= 2
+    assert database.as_tenant(acme.id, lambda c: recent_ends(c, acme.id)) == [], "no gate is closed for it"
 
 
 def test_answers_are_counted_by_route_and_not_by_path(administrator: Tenant, acme: Tenant) -> None:

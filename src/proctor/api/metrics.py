@@ -18,7 +18,7 @@ from prometheus_client.registry import Collector
 from sqlalchemy import Connection, text
 
 from proctor.app import Server
-from proctor.engine.blaming import recent_ends
+from proctor.engine.blaming import ended_lately
 from proctor.engine.outcomes import CURRENT_POLICY, OutcomeClass
 from proctor.engine.policy_book import recall
 from proctor.identity.quotas import stored_bytes
@@ -118,11 +118,11 @@ class _Installation(Collector):
 
 
 def _queue(rows: Sequence[queue.Depth]) -> tuple[Metric, Metric]:
-    labels = ("kind", "band", "state")
+    labels = ("kind", "provider", "band", "state")
     depth = GaugeMetricFamily("proctor_queue_rows", "Rows of the queue", labels=labels)
     age = GaugeMetricFamily("proctor_queue_oldest_seconds", "Since when the first of them is ready", labels=labels)
     for row in rows:
-        names = [row.kind, queue.Band(row.band).name.lower(), row.state]
+        names = [row.kind, row.provider, queue.Band(row.band).name.lower(), row.state]
         depth.add_metric(names, row.rows)
         age.add_metric(names, row.oldest_sec)
     return depth, age
@@ -131,8 +131,8 @@ def _queue(rows: Sequence[queue.Depth]) -> tuple[Metric, Metric]:
 def _of_tenant(connection: Connection, tenant: UUID) -> tuple[Tally[tuple[str, str]], int]:
     found: Tally[tuple[str, str]] = Tally()
     classes = recall(connection, tenant, CURRENT_POLICY).classes
-    for one in recent_ends(connection, tenant):
-        found[(one.outcome, classes[OutcomeClass(one.outcome)].owner.value)] += one.attempts
+    for name, attempts in ended_lately(connection, tenant).items():
+        found[(name, classes[OutcomeClass(name)].owner.value)] += attempts
     return found, stored_bytes(connection, tenant) or 0
 
 
@@ -146,7 +146,9 @@ def _ended(ends: Tally[tuple[str, str]]) -> list[Metric]:
     whole = sum(ends.values())
     if whole:
         share.add_metric([], sum(count for (_, owner), count in ends.items() if owner == "infrastructure") / whole)
-    return [by_class, share]
+    lost = GaugeMetricFamily("proctor_lease_losses_recent", "Of these, attempts whose lease was lost")
+    lost.add_metric([], sum(count for (name, _), count in ends.items() if name == OutcomeClass.LEASE_LOST.value))
+    return [by_class, share, lost]
 
 
 def _storage(database: int, stored: int) -> list[Metric]:

@@ -36,7 +36,16 @@ from proctor.queue import service as queue
 if TYPE_CHECKING:
     from proctor.engine.recording import Decided
 
-__all__ = ["Reached", "forget_ends", "heal", "is_blamed", "record_ends", "troubled_run_sets"]
+__all__ = [
+    "Reached",
+    "ended_lately",
+    "forget_ends",
+    "heal",
+    "is_blamed",
+    "recent_ends",
+    "record_ends",
+    "troubled_run_sets",
+]
 
 _run = partial(run_query, "proctor.engine")
 
@@ -196,12 +205,18 @@ def troubled_run_sets(
 
 
 def recent_ends(connection: Connection, tenant: UUID) -> list[Ends]:
-    """How attempts of a tenant ended lately."""
+    """How attempts of a tenant ended lately, but for those whose lease was lost: they tell of no task and no gate."""
     rows = _run(connection, "recent_ends", tenant=tenant, window=WINDOW_SEC)
     return [
         Ends(**{**row._mapping, "blame": Kind(row.blame), "tasks": frozenset(chain.from_iterable(row.tasks))})
         for row in rows
     ]
+
+
+def ended_lately(connection: Connection, tenant: UUID) -> Mapping[str, int]:
+    """How many attempts of a tenant ended lately, by class; those whose lease was lost too."""
+    rows = _run(connection, "ended_lately", tenant=tenant, window=WINDOW_SEC)
+    return {row[0]: row.attempts for row in rows}
 
 
 def forget_ends(connection: Connection, tenant: UUID, kind: Kind, name: str) -> None:

@@ -201,6 +201,21 @@ DELETE FROM proctor.recent_end e USING (
     FOR UPDATE SKIP LOCKED) old
 WHERE e.ctid = old.ctid;
 
+-- name: count_losses
+-- Attempts whose lease was lost, among the ends: counted, and nothing is blamed for them.
+INSERT INTO proctor.recent_end AS e
+    (tenant_id, minute, run_set_id, provider, registry, node, blame, class, attempts, task, several)
+SELECT :tenant, date_trunc('minute', now()), r.run_set, '', '', '', '', 'lease_lost', count(*), '', false
+FROM unnest(CAST(:run_sets AS uuid[])) AS r (run_set) GROUP BY r.run_set ORDER BY r.run_set
+ON CONFLICT (tenant_id, minute, run_set_id, provider, registry, node, blame, class) DO UPDATE
+SET attempts = e.attempts + EXCLUDED.attempts;
+
+-- name: ended_lately
+-- By class, lost ones too.
+SELECT class, sum(attempts)::int AS attempts FROM proctor.recent_end
+WHERE tenant_id = :tenant AND minute > now() - make_interval(secs => :window) - interval '1 minute'
+GROUP BY class ORDER BY class;
+
 -- name: recent_ends
 -- Minutes as a whole: the oldest may have begun before the window did.
 SELECT run_set_id AS run_set, provider, registry, node, blame, class AS outcome, sum(attempts)::int AS attempts,
@@ -208,6 +223,7 @@ SELECT run_set_id AS run_set, provider, registry, node, blame, class AS outcome,
        extract(epoch FROM max(minute) - min(minute))::float AS lasted_sec
 FROM proctor.recent_end
 WHERE tenant_id = :tenant AND minute > now() - make_interval(secs => :window) - interval '1 minute'
+  AND class <> 'lease_lost'
 GROUP BY 1, 2, 3, 4, 5, 6 ORDER BY 1, 2, 3, 4, 5, 6;
 
 -- name: forget_ends

@@ -239,6 +239,7 @@ def record_lost(connection: Connection, tenant: UUID, lost: Sequence[queue.Lost]
     insert_evidence(connection, tenant, [_lost_evidence(row, reasons[row.cell_id]) for row in attempts])
     _write(connection, "insert_outcomes", tenant, [_lost_outcome(row) for row in attempts])
     _write(connection, "insert_events", tenant, [_lost_event(tenant, row) for row in attempts])
+    _run(connection, "count_losses", tenant=tenant, run_sets=[row.run_set_id for row in attempts])
     return len(attempts)
 
 

@@ -683,6 +683,10 @@ DELETE FROM proctor.queue_item WHERE tenant_id = :tenant AND kind = :kind AND st
   AND (CAST(:ids AS uuid[]) IS NULL OR id = ANY(CAST(:ids AS uuid[]))) RETURNING id;
 
 -- name: depths
-SELECT kind, band, state, count(*) AS rows,
-       greatest(0, extract(epoch FROM now() - min(ready_at)))::float AS oldest_sec
-FROM proctor.queue_item GROUP BY kind, band, state;
+-- By lane, of all tenants together. Providers are named by users: those beyond the hundred with the most rows are one.
+WITH many AS (
+    SELECT provider FROM proctor.queue_item GROUP BY provider ORDER BY count(*) DESC, provider LIMIT 100
+)
+SELECT q.kind, coalesce(m.provider, '(others)') AS provider, q.band, q.state, count(*) AS rows,
+       greatest(0, extract(epoch FROM now() - min(q.ready_at)))::float AS oldest_sec
+FROM proctor.queue_item q LEFT JOIN many m ON m.provider = q.provider GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4;

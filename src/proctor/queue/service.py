@@ -443,6 +443,8 @@ class Depth(NamedTuple):
     """Rows of the queue that are alike, of all tenants together."""
 
     kind: str
+    provider: str
+    """Of the lane; empty: of rows that no model is asked for."""
     band: int
     state: str
     rows: int
