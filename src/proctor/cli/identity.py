@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from proctor.cli.output import AsJson, chosen_server, print_json, remote, show, told
+from proctor.cli.output import OF_A_SERVER, AsJson, Refusal, chosen_server, print_json, remote, show, told
 
 if TYPE_CHECKING:
     from proctor.identity.api_keys import IssuedKey
@@ -39,9 +39,9 @@ def register(app: typer.Typer) -> None:
 
 
 @contextmanager
-def identity(*, as_json: bool) -> Iterator[IdentityClient]:
-    """The identity routes of the server that the command goes to."""
-    with remote(as_json=as_json) as server:
+def identity(*, as_json: bool, refusal: Refusal = OF_A_SERVER) -> Iterator[IdentityClient]:
+    """The identity routes of the server that the command goes to; ``refusal``: what is said where there is none."""
+    with remote(as_json=as_json, refusal=refusal) as server:
         from proctor.sdk.remote.identity import IdentityClient
 
         yield IdentityClient(server.transport)
@@ -250,6 +250,14 @@ def _tell(issued: IssuedKey, *, as_json: bool) -> None:
 
 
 # --- tenants ----------------------------------------------------------------------------------------------------------
+
+
+@tenants.command("list")
+def list_tenants(as_json: AsJson = False) -> None:
+    """List the tenants of the installation, as an administrator of it."""
+    with identity(as_json=as_json) as asked:
+        found = asked.tenants()
+        print_json({"tenants": found}) if as_json else show(*(one.name for one in found))
 
 
 @tenants.command("create")

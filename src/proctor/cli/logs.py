@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from proctor.cli.output import AsJson, client, show
+from proctor.cli.times import moment
 
 if TYPE_CHECKING:
     from proctor.sdk.client import Client
@@ -61,8 +62,8 @@ def logs(
             level=level,
             trace=trace,
             text=text,
-            since=_time(since, "--since"),
-            until=_time(until, "--until"),
+            since=moment(since, "--since"),
+            until=moment(until, "--until"),
         )
         last = _last(opened, wanted, limit)
         for line in last:
@@ -99,20 +100,6 @@ def _coming(opened: Client, wanted: LogsWanted, last: list[LogLine]) -> Iterator
                 seen[line.id] = line.at
                 yield line
         seen = {identity: at for identity, at in seen.items() if at >= since - LATE}
-
-
-def _time(text: str | None, option: str) -> datetime | None:
-    from proctor.engine.spec import parse_duration
-
-    if text is None:
-        return None
-    try:
-        if text[-1:].isalpha() and text[-1:] != "Z":
-            return datetime.now(UTC) - timedelta(seconds=parse_duration(text))
-        time_of = datetime.fromisoformat(text)
-    except (ValueError, OverflowError) as error:
-        raise typer.BadParameter(f"{text!r} is no time; give 2h, or 2026-07-01T12:00Z", param_hint=option) from error
-    return time_of if time_of.tzinfo is not None else time_of.replace(tzinfo=UTC)
 
 
 def _print(line: LogLine, *, as_json: bool) -> None:

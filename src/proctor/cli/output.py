@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import TYPE_CHECKING, Annotated, NamedTuple, cast
 
 import typer
 
@@ -18,8 +18,10 @@ if TYPE_CHECKING:
     from proctor.sdk.remote.client import RemoteClient
 
 __all__ = [
+    "OF_A_SERVER",
     "AsJson",
     "ExitCode",
+    "Refusal",
     "choose_server",
     "chosen_server",
     "client",
@@ -152,8 +154,18 @@ def client(*, as_json: bool) -> Iterator[Client]:
             yield opened
 
 
+class Refusal(NamedTuple):
+    """What is said of a command that would go to this machine's own data, where a server is needed."""
+
+    message: str
+    remedy: str | None = None
+
+
+OF_A_SERVER = Refusal("This is a server's business, and no server is named.")
+
+
 @contextmanager
-def remote(*, as_json: bool) -> Iterator[RemoteClient]:
+def remote(*, as_json: bool, refusal: Refusal = OF_A_SERVER) -> Iterator[RemoteClient]:
     """A client of the server that the command goes to, for what only a server has."""
     with told(as_json=as_json):
         from proctor.sdk.logins import LoginMissing
@@ -163,7 +175,7 @@ def remote(*, as_json: bool) -> Iterator[RemoteClient]:
 
         login = chosen_login(Settings(), chosen_server())
         if login is None:
-            raise LoginMissing("This is a server's business, and no server is named.")
+            raise LoginMissing(refusal.message, remedy=refusal.remedy)
         with RemoteClient.open(login.server, login.key) as opened:
             yield opened
 

@@ -8,12 +8,16 @@ from typing import Annotated
 import typer
 
 from proctor.cli.identity import identity
-from proctor.cli.output import AsJson, ExitCode, chosen_server, err, print_json, show, told
+from proctor.cli.output import AsJson, ExitCode, Refusal, err, print_json, show, told
 
 __all__ = ["app"]
 
 app = typer.Typer(no_args_is_help=True, help="Secrets that a server keeps for its tenant's run sets.")
 
+_OF_A_SERVER = Refusal(
+    "Secrets are kept by servers, and no server is named.",
+    "Runs of this machine's own take them from the environment: export NAME=... and run.",
+)
 Name = Annotated[str, typer.Argument(help="As the run-set file lists it under [secrets].")]
 
 
@@ -24,8 +28,7 @@ def set_secret(
     as_json: AsJson = False,
 ) -> None:
     """Set or replace one. The value comes from a hidden prompt or standard input, where one newline at its end goes."""
-    _refuse_local(as_json=as_json)
-    with identity(as_json=as_json) as asked:
+    with identity(as_json=as_json, refusal=_OF_A_SERVER) as asked:
         made = asked.set_secret(name, _value(name) if from_env is None else _of_environment(from_env))
         print_json(made) if as_json else show(f"{made.name} is set, version {made.version}; the next attempt uses it")
 
@@ -51,8 +54,7 @@ def _of_environment(variable: str) -> str:
 @app.command("list")
 def list_secrets(as_json: AsJson = False) -> None:
     """List names, who set them when, and when an attempt last used them."""
-    _refuse_local(as_json=as_json)
-    with identity(as_json=as_json) as asked:
+    with identity(as_json=as_json, refusal=_OF_A_SERVER) as asked:
         found = asked.secrets()
         if as_json:
             print_json({"secrets": found})
@@ -65,24 +67,9 @@ def list_secrets(as_json: AsJson = False) -> None:
 @app.command("remove")
 def remove_secret(name: Name, as_json: AsJson = False) -> None:
     """Forget one. Attempts that need it end without a verdict until it is set again."""
-    _refuse_local(as_json=as_json)
-    with identity(as_json=as_json) as asked:
+    with identity(as_json=as_json, refusal=_OF_A_SERVER) as asked:
         gone = asked.remove_secret(name)
         print_json(gone) if as_json else show(f"{gone.name} is removed")
-
-
-def _refuse_local(*, as_json: bool) -> None:
-    """Raises ``LoginMissing`` where the command would go to this machine's own data."""
-    with told(as_json=as_json):
-        from proctor.sdk.logins import LoginMissing
-        from proctor.sdk.opening import chosen_login
-        from proctor.settings import Settings
-
-        if chosen_login(Settings(), chosen_server()) is None:
-            raise LoginMissing(
-                "Secrets are kept by servers, and no server is named.",
-                remedy="Runs of this machine's own take them from the environment: export NAME=... and run.",
-            )
 
 
 @app.command("rotate")

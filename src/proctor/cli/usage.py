@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from proctor.cli.identity import tenants
 from proctor.cli.output import AsJson, client, print_json, remote, show
+from proctor.cli.times import moment
 
 if TYPE_CHECKING:
     from proctor.identity.quotas import Quota
@@ -19,8 +20,8 @@ __all__ = ["register"]
 _NONE = "none"
 _HOUR_SEC = 3600
 _GIGABYTE = 1_000_000_000
-Since = Annotated[datetime | None, typer.Option(help="From this time on (UTC); 30 days ago without.")]
-Until = Annotated[datetime | None, typer.Option(help="To before this time (UTC); now without.")]
+Since = Annotated[str | None, typer.Option(help="30d ago, or from a time such as 2026-07-01; 30 days without.")]
+Until = Annotated[str | None, typer.Option(help="The same, to before it; now without.")]
 
 
 def register(app: typer.Typer) -> None:
@@ -28,7 +29,6 @@ def register(app: typer.Typer) -> None:
     app.command()(usage)
     app.command()(quota)
     app.command()(budget)
-    tenants.command("list")(list_tenants)
     tenants.command("usage")(tenant_usage)
     tenants.command("quota")(tenant_quota)
 
@@ -42,7 +42,11 @@ def usage(
 ) -> None:
     """Show attempts, sandbox hours and cost of a time, the dearest first."""
     with client(as_json=as_json) as opened:
-        _tell_report(opened.usage.report(_apart(by), since=_utc(since), until=_utc(until)), csv=csv, as_json=as_json)
+        _tell_report(
+            opened.usage.report(_apart(by), since=moment(since, "--since"), until=moment(until, "--until")),
+            csv=csv,
+            as_json=as_json,
+        )
 
 
 def _tell_report(report: UsageReport, *, csv: bool, as_json: bool) -> None:
@@ -63,13 +67,6 @@ def _apart(name: str) -> Apart:
     if word not in set(Apart):
         raise typer.BadParameter(f"there are {', '.join(Apart)}", param_hint="--by")
     return Apart(word)
-
-
-def _utc(time: datetime | None) -> datetime | None:
-    """A time without a zone is UTC's, as all that Proctor prints."""
-    from datetime import UTC
-
-    return time if time is None or time.tzinfo is not None else time.replace(tzinfo=UTC)
 
 
 def _tell_usage(report: UsageReport) -> None:
@@ -120,23 +117,16 @@ def budget(
 ) -> None:
     """Show or set what the tenant spends in a month (UTC) at the most. When it is used up, its run sets pause."""
     with remote(as_json=as_json) as server:
-        from proctor.kernel.money import format_usd
+        from proctor.kernel.money import format_usd, parse_usd
 
         if amount is None:
             most = server.usage.allowance().quota.budget_month_nano
         else:
-            most = server.usage.set_budget(_nano(amount, "AMOUNT")).budget_month_nano
+            most = server.usage.set_budget(_limit(amount, "AMOUNT", parse_usd)).budget_month_nano
         if as_json:
             print_json({"budget_month_nano": most})
         else:
             show("No budget." if most is None else f"{format_usd(most)} a month.")
-
-
-def list_tenants(as_json: AsJson = False) -> None:
-    """List the tenants of the installation, as an administrator of it."""
-    with remote(as_json=as_json) as server:
-        found = server.usage.tenants()
-        print_json({"tenants": found}) if as_json else show(*(one.name for one in found))
 
 
 def tenant_usage(
@@ -147,7 +137,11 @@ def tenant_usage(
 ) -> None:
     """Show what each tenant used in a time, the dearest first, as an administrator of the installation."""
     with remote(as_json=as_json) as server:
-        _tell_report(server.usage.of_tenants(since=_utc(since), until=_utc(until)), csv=csv, as_json=as_json)
+        _tell_report(
+            server.usage.of_tenants(since=moment(since, "--since"), until=moment(until, "--until")),
+            csv=csv,
+            as_json=as_json,
+        )
 
 
 def tenant_quota(
@@ -165,26 +159,35 @@ def tenant_quota(
     with remote(as_json=as_json) as server:
         from dataclasses import replace
 
-        given = {
-            "evaluations_per_day": _many(evaluations, "--evaluations"),
-            "cost_month_nano": None if cost is None else [_nano(cost, "--cost")],
-            "storage_bytes": _many(storage_gb, "--storage-gb", times=_GIGABYTE),
-            "sandboxes": _many(sandboxes, "--sandboxes"),
-        }
-        changed = {field: value[0] for field, value in given.items() if value is not None}
+        from proctor.kernel.money import parse_usd
+
+        given: tuple[tuple[str, str | None, str, Callable[[str], int]], ...] = (
+            ("evaluations_per_day", evaluations, "--evaluations", _whole),
+            ("cost_month_nano", cost, "--cost", parse_usd),
+            ("storage_bytes", storage_gb, "--storage-gb", lambda text: _whole(text) * _GIGABYTE),
+            ("sandboxes", sandboxes, "--sandboxes", _whole),
+        )
+        changed = {field: _limit(text, option, read) for field, text, option, read in given if text is not None}
         made = server.usage.quota(name)
         if changed:
             made = server.usage.set_quota(name, replace(made, **changed))
         print_json(made) if as_json else show(f"{name}: {_words(made)}")
 
 
-def _many(text: str | None, where: str, *, times: int = 1) -> list[int | None] | None:
-    """What an option says: nothing, or one number, or that there is to be none."""
-    if text is None or text == _NONE:
-        return None if text is None else [None]
+def _limit(text: str, where: str, read: Callable[[str], int]) -> int | None:
+    """A limit, or that there is to be none."""
+    if text == _NONE:
+        return None
+    try:
+        return read(text)
+    except ValueError as error:
+        raise typer.BadParameter(str(error), param_hint=where) from error
+
+
+def _whole(text: str) -> int:
     if not text.isdecimal():
-        raise typer.BadParameter(f"{text!r} is no whole number, nor {_NONE!r}", param_hint=where)
-    return [int(text) * times]
+        raise ValueError(f"{text!r} is no whole number, nor {_NONE!r}")
+    return int(text)
 
 
 def _words(made: Quota) -> str:
@@ -198,14 +201,3 @@ def _words(made: Quota) -> str:
         None if made.sandboxes is None else f"{made.sandboxes:,} at once in sandboxes",
     ]
     return " · ".join(filter(None, parts)) or "no limits"
-
-
-def _nano(amount: str | None, where: str) -> int | None:
-    from proctor.kernel.money import parse_usd
-
-    if amount is None or amount == _NONE:
-        return None
-    try:
-        return parse_usd(amount)
-    except ValueError as error:
-        raise typer.BadParameter(str(error), param_hint=where) from error

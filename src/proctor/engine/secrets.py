@@ -8,12 +8,11 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 from proctor.kernel.canonical import Json
+from proctor.kernel.masking import SHORTEST_MASKED
 
 __all__ = ["MASK", "Scrubber", "holds_secret", "scrub", "scrub_detail", "scrub_document"]
 
 MASK: bytes = b"[secret removed]"
-_SHORTEST: int = 6
-"""Values shorter than this are words of everyday text; masking them would garble logs and protect nothing."""
 _CHUNK: int = 1024 * 1024
 
 
@@ -91,7 +90,7 @@ def _scrubbed(value: Json, needles: Sequence[bytes]) -> Json:
 def _without_halves(text: bytes, needles: Sequence[bytes]) -> bytes:
     """Text that neither begins with the end of a secret nor ends with the beginning of one."""
     for needle in needles:
-        for size in range(len(needle) - 1, _SHORTEST - 1, -1):
+        for size in range(len(needle) - 1, SHORTEST_MASKED - 1, -1):
             if text.startswith(needle[-size:]):
                 text = MASK + text[size:]
             if text.endswith(needle[:size]):
@@ -117,6 +116,6 @@ def holds_secret(path: Path, secrets: Collection[str]) -> bool:
 
 def _needles(secrets: Collection[str]) -> list[bytes]:
     """Each value as it is and as JSON writes it, longest first, so that no part of a longer one is left."""
-    plain = {value.encode() for value in secrets if len(value) >= _SHORTEST}
-    escaped = {json.dumps(value)[1:-1].encode() for value in secrets if len(value) >= _SHORTEST}
+    plain = {value.encode() for value in secrets if len(value) >= SHORTEST_MASKED}
+    escaped = {json.dumps(value)[1:-1].encode() for value in secrets if len(value) >= SHORTEST_MASKED}
     return sorted(plain | escaped, key=len, reverse=True)

@@ -28,7 +28,7 @@ from proctor.operations import service as operations
 from proctor.sdk.leaks import leaks, remove_leaks
 from proctor.settings import Settings
 from proctor.suites.service import named_archives
-from proctor.telemetry.places import is_log
+from proctor.telemetry.places import minute_of
 
 __all__ = ["UNNAMED_AGE", "Swept", "SweptKind", "sweep"]
 
@@ -62,20 +62,19 @@ class Swept:
 def sweep(settings: Settings, *, dry_run: bool, on_more: Callable[[int], None] = lambda number: None) -> Swept:
     """Remove what nobody will ask for again, of every tenant. ``on_more`` is told of objects that were looked at."""
     found: dict[str, list[int]] = defaultdict(lambda: [0, 0])
-    answers, ages = 0, {_LOGS: timedelta(days=settings.log_days)}
-    with open_storage(settings) as storage:
-        database, objects = storage
+    answers, look = 0, count_old if dry_run else remove_old
+    with open_storage(settings) as (database, objects):
         for tenant in database.as_scheduler(lambda c: [one.id for one in tenants(c)]):
-            for kind, item in _unnamed(storage, tenant, ages, on_more):
-                if not dry_run and kind in _NAMED:
+            for kind, item in _Unnamed(database, objects, timedelta(days=settings.log_days)).of(tenant, on_more):
+                if not dry_run and kind in _KINDS:
                     objects.delete(item.key)
                 found[kind][0] += 1
                 found[kind][1] += item.size
-            answers += database.as_tenant(tenant, _old_answers(tenant, dry_run=dry_run))
+            answers += database.as_tenant(tenant, partial(look, tenant=tenant, age=ANSWERS_AGE))
     left = leaks(settings)
     if not dry_run and any(left.values()):
         remove_leaks(settings)
-    kinds = [_kind(f"objects of {kind}", found[kind]) for kind in sorted(_NAMED)]
+    kinds = [_kind(f"objects of {kind}", found[kind]) for kind in sorted(_KINDS)]
     kinds.append(SweptKind(kind="answers to repeat", count=answers))
     kinds += [SweptKind(kind=f"left by {name} sandboxes", count=count) for name, count in sorted(left.items())]
     return Swept(dry_run=dry_run, kinds=kinds, unknown=_kind("unknown objects", found[_UNKNOWN]))
@@ -85,30 +84,34 @@ def _kind(name: str, sums: Sequence[int]) -> SweptKind:
     return SweptKind(kind=name, count=sums[0], size=sums[1])
 
 
-def _old_answers(tenant: UUID, *, dry_run: bool) -> Callable[[Connection], int]:
-    look = count_old if dry_run else remove_old
-    return lambda connection: look(connection, tenant, ANSWERS_AGE)
+@dataclass(frozen=True)
+class _Unnamed:
+    """Objects that are old and that no row names."""
 
+    database: Database
+    objects: ObjectStore
+    log_age: timedelta
 
-def _unnamed(
-    storage: tuple[Database, ObjectStore], tenant: UUID, ages: Mapping[str, timedelta], on_more: Callable[[int], None]
-) -> Iterator[tuple[str, ListedObject]]:
-    """Objects of a tenant that are old and that no row names, with their kinds.
+    def of(self, tenant: UUID, on_more: Callable[[int], None]) -> Iterator[tuple[str, ListedObject]]:
+        """A tenant's, with their kinds. Rows are read after objects are listed: what was named meanwhile is seen."""
+        for batch in _batched(self.objects.listed(f"{tenant}/")):
+            on_more(len(batch))
+            for kind, items in self._old(batch).items():
+                known = self._named(tenant, kind, items)
+                yield from ((kind, item) for item in items if item.key not in known)
 
-    The rows are read after the objects are listed: what was named meanwhile is seen.
-    """
-    (database, objects), now = storage, datetime.now(UTC)
-    for batch in _batched(objects.listed(f"{tenant}/")):
-        on_more(len(batch))
+    def _old(self, batch: Sequence[ListedObject]) -> Mapping[str, list[ListedObject]]:
         kinds: dict[str, list[ListedObject]] = defaultdict(list)
         for item in batch:
-            kind = _kind_of(item.key)
-            if now - item.modified > ages.get(kind, UNNAMED_AGE):
-                kinds[kind].append(item)
-        for kind, items in kinds.items():
-            named = _NAMED.get(kind)
-            known = set() if named is None else database.as_tenant(tenant, partial(named, tenant=tenant, items=items))
-            yield from ((kind, item) for item in items if item.key not in known)
+            logged = minute_of(item.key)
+            age = datetime.now(UTC) - (logged or item.modified)
+            if age > (UNNAMED_AGE if logged is None else self.log_age):
+                kinds[_LOGS if logged is not None else _kind_of(item.key)].append(item)
+        return kinds
+
+    def _named(self, tenant: UUID, kind: str, items: Sequence[ListedObject]) -> set[str]:
+        named = _NAMED.get(kind)
+        return set() if named is None else self.database.as_tenant(tenant, partial(named, tenant=tenant, items=items))
 
 
 def _batched(items: Iterable[ListedObject]) -> Iterator[list[ListedObject]]:
@@ -118,8 +121,6 @@ def _batched(items: Iterable[ListedObject]) -> Iterator[list[ListedObject]]:
 
 
 def _kind_of(key: str) -> str:
-    if is_log(key):
-        return _LOGS
     parts = key.split("/")
     return parts[1] if len(parts) > _PARTS and parts[1] in _NAMED else _UNKNOWN
 
@@ -135,30 +136,18 @@ def _archives(connection: Connection, tenant: UUID, items: Sequence[ListedObject
     return named_archives(connection, tenant, [item.key for item in items])
 
 
-def _attempts(connection: Connection, tenant: UUID, items: Sequence[ListedObject]) -> set[str]:
-    by_id = _by_id(items)
-    known = reading.attempts_known(connection, tenant, list(by_id))
-    return {key for identity in known for key in by_id[identity]}
-
-
-def _operations(connection: Connection, tenant: UUID, items: Sequence[ListedObject]) -> set[str]:
-    by_id = _by_id(items)
-    known = operations.with_files(connection, tenant, list(by_id))
-    return {key for identity in known for key in by_id[identity]}
-
-
-def _by_id(items: Sequence[ListedObject]) -> Mapping[UUID, list[str]]:
-    """Keys by the id that is their third part; one without an id is of nothing."""
-    found: dict[UUID, list[str]] = defaultdict(list)
+def _of_ids(
+    known: Callable[[Connection, UUID, Sequence[UUID]], set[UUID]],
+    connection: Connection,
+    tenant: UUID,
+    items: Sequence[ListedObject],
+) -> set[str]:
+    """Those whose id, the third part of their key, is known; one without an id is of nothing."""
+    by_id: dict[UUID, list[str]] = defaultdict(list)
     for item in items:
         with suppress(ValueError):
-            found[UUID(item.key.split("/")[2])].append(item.key)
-    return found
-
-
-def _nothing(connection: Connection, tenant: UUID, items: Sequence[ListedObject]) -> set[str]:
-    """Log lines are kept by their age alone."""
-    return set()
+            by_id[UUID(item.key.split("/")[2])].append(item.key)
+    return {key for identity in known(connection, tenant, list(by_id)) for key in by_id[identity]}
 
 
 _NAMED: Mapping[str, Callable[..., set[str]]] = {
@@ -166,8 +155,9 @@ _NAMED: Mapping[str, Callable[..., set[str]]] = {
     "pushed": _artifacts,
     "trajectories": _artifacts,
     "tasks": _archives,
-    "attempts": _attempts,
-    "operations": _operations,
-    _LOGS: _nothing,
+    "attempts": partial(_of_ids, reading.attempts_known),
+    "operations": partial(_of_ids, operations.with_files),
 }
 """By kind: which of the objects a row names."""
+_KINDS: frozenset[str] = frozenset({*_NAMED, _LOGS})
+"""What may be removed."""

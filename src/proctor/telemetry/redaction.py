@@ -12,11 +12,11 @@ from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
+from proctor.kernel.masking import SHORTEST_MASKED
+
 __all__ = ["MASK", "hide", "redacted"]
 
 MASK = "[removed]"
-_SHORTEST: int = 6
-"""Values shorter than this are words of everyday text: masking them would garble lines and protect nothing."""
 _REMEMBERED: int = 10_000
 """Secret values that a process knows; the oldest are forgotten first."""
 
@@ -61,7 +61,7 @@ class _Known:
         self.pattern: re.Pattern[str] | None = None
 
     def add(self, values: Iterable[str]) -> None:
-        new = [value for value in values if len(value) >= _SHORTEST and value not in self._values]
+        new = [value for value in values if len(value) >= SHORTEST_MASKED and value not in self._values]
         if not new:
             return
         with self._lock:

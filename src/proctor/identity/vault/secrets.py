@@ -18,11 +18,10 @@ from proctor.identity.models import tenant_secret, tenant_user
 from proctor.identity.vault.envelopes import Envelope, Place, seal, unseal
 from proctor.identity.vault.errors import SecretNameInvalid, SecretUnknown, SecretValueInvalid
 from proctor.identity.vault.interfaces import Keyring, Wrapped
+from proctor.kernel.masking import SHORTEST_MASKED
 
 __all__ = ["TenantSecret", "list_secrets", "missing_secrets", "open_secrets", "remove_secret", "set_secret"]
 
-SHORTEST: int = 6
-"""Characters: the log's mask leaves shorter ones alone, since they are words of everyday text."""
 LARGEST_BYTES: int = 64 * 1024
 """Half of what Linux takes for one variable of a program's environment."""
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
@@ -72,7 +71,7 @@ def _refuse(name: str, value: str) -> None:
         size = len(value.encode())
     except UnicodeEncodeError:
         raise SecretValueInvalid(where="value") from None  # it holds the value
-    if len(value) < SHORTEST or size > LARGEST_BYTES or "\0" in value:
+    if len(value) < SHORTEST_MASKED or size > LARGEST_BYTES or "\0" in value:
         raise SecretValueInvalid(where="value")
 
 

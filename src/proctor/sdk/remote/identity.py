@@ -8,21 +8,19 @@ from datetime import datetime
 from typing import Any, TypeVar
 from uuid import UUID
 
-from pydantic import TypeAdapter
-
 from proctor.identity.api_keys import ApiKey, IssuedKey
 from proctor.identity.audit_log import AuditEntry
 from proctor.identity.permissions import Permission, Role
+from proctor.identity.service import TenantRow
 from proctor.identity.setup import Founded
 from proctor.identity.users import User
 from proctor.identity.vault.secrets import TenantSecret
-from proctor.sdk.remote.answers import part
+from proctor.sdk.remote.answers import part, read
 from proctor.sdk.remote.errors import ServerRefused
 from proctor.sdk.remote.transport import Transport
 
 __all__ = ["IdentityClient", "Me"]
 
-T = TypeVar("T")
 _Named = TypeVar("_Named", User, ApiKey)
 
 
@@ -48,15 +46,15 @@ class IdentityClient:
     def set_up(self, token: str, *, tenant: str, owner: str) -> Founded:
         """Use the one-time link. Raises what the server refuses it with."""
         body = {"token": token, "tenant": tenant, "owner": owner}
-        return _read(Founded, self._transport.send("POST", "setup", body=body, again=False).json())
+        return read(Founded, self._transport.send("POST", "setup", body=body, again=False).json())
 
     def me(self) -> Me:
         """Whoever asks."""
-        return _read(Me, self._transport.get("me"))
+        return read(Me, self._transport.get("me"))
 
     def users(self) -> list[User]:
         """The tenant's users."""
-        return [_read(User, one) for one in self._transport.pages("users")]
+        return [read(User, one) for one in self._transport.pages("users")]
 
     def user(self, reference: str) -> User:
         """A user by name, or by id or the beginning of one."""
@@ -65,16 +63,16 @@ class IdentityClient:
     def create_user(self, name: str, role: Role, *, service: bool) -> User:
         """Make one."""
         body = {"name": name, "role": role.value, "kind": "service" if service else "person"}
-        return _read(User, self._transport.post("users", body))
+        return read(User, self._transport.post("users", body))
 
     def change_user(self, user: UUID, *, role: Role | None = None, disabled: bool | None = None) -> User:
         """Another role, or no way in any more."""
         body: Mapping[str, Any] = {"role": role and role.value, "disabled": disabled}
-        return _read(User, self._transport.patch(f"users/{user}", body))
+        return read(User, self._transport.patch(f"users/{user}", body))
 
     def keys(self) -> list[ApiKey]:
         """Keys without their secrets: everybody's for whoever keeps users, else one's own."""
-        return [_read(ApiKey, one) for one in self._transport.pages("keys")]
+        return [read(ApiKey, one) for one in self._transport.pages("keys")]
 
     def key(self, reference: str) -> ApiKey:
         """A key that was not revoked, by name, prefix, or id or the beginning of one."""
@@ -90,35 +88,39 @@ class IdentityClient:
             "scopes": None if scopes is None else [scope.value for scope in scopes],
             "expires_at": expires_at and expires_at.isoformat(),
         }
-        return _read(IssuedKey, self._transport.post("keys", body))
+        return read(IssuedKey, self._transport.post("keys", body))
 
     def rotate_key(self, key: UUID, *, overlap_sec: float) -> IssuedKey:
         """A new key in its place; the old one works for a while longer."""
-        return _read(IssuedKey, self._transport.post(f"keys/{key}/rotate", {"overlap_sec": overlap_sec}))
+        return read(IssuedKey, self._transport.post(f"keys/{key}/rotate", {"overlap_sec": overlap_sec}))
 
     def revoke_key(self, key: UUID) -> ApiKey:
         """From now on it opens nothing."""
-        return _read(ApiKey, self._transport.delete(f"keys/{key}"))
+        return read(ApiKey, self._transport.delete(f"keys/{key}"))
 
     def secrets(self) -> list[TenantSecret]:
         """The tenant's secrets without their values."""
-        return [_read(TenantSecret, one) for one in self._transport.pages("secrets")]
+        return [read(TenantSecret, one) for one in self._transport.pages("secrets")]
 
     def set_secret(self, name: str, value: str) -> TenantSecret:
         """Set or replace one; the next attempt uses the new value."""
-        return _read(TenantSecret, self._transport.put(f"secrets/{part(name)}", {"value": value}))
+        return read(TenantSecret, self._transport.put(f"secrets/{part(name)}", {"value": value}))
 
     def remove_secret(self, name: str) -> TenantSecret:
         """Forget one."""
-        return _read(TenantSecret, self._transport.delete(f"secrets/{part(name)}"))
+        return read(TenantSecret, self._transport.delete(f"secrets/{part(name)}"))
+
+    def tenants(self) -> list[TenantRow]:
+        """Every tenant of the installation, by name, for its administrators."""
+        return read(list[TenantRow], list(self._transport.pages("tenants")))
 
     def create_tenant(self, name: str, owner: str) -> Founded:
         """Make a tenant, as an administrator of the installation."""
-        return _read(Founded, self._transport.post("tenants", {"name": name, "owner": owner}))
+        return read(Founded, self._transport.post("tenants", {"name": name, "owner": owner}))
 
     def audit_log(self) -> Iterator[AuditEntry]:
         """Who did what that matters to security, oldest first."""
-        return (_read(AuditEntry, one) for one in self._transport.pages("audit-log"))
+        return (read(AuditEntry, one) for one in self._transport.pages("audit-log"))
 
 
 def _one(found: Sequence[_Named], reference: str, kind: str) -> _Named:
@@ -130,8 +132,3 @@ def _one(found: Sequence[_Named], reference: str, kind: str) -> _Named:
     told = ", ".join(getattr(one, "prefix", str(one.id)) for one in hits)
     words = f"Several {kind}s fit {reference!r}: {told}." if hits else f"There is no {kind} {reference!r}."
     raise ServerRefused(f"{kind}-unknown", words, where=None, remedy=f"`proctor {kind} list` names those there are.")
-
-
-def _read(kind: type[T], value: Any) -> T:
-    found: T = TypeAdapter(kind).validate_python(value)
-    return found

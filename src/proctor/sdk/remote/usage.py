@@ -5,7 +5,6 @@ from __future__ import annotations
 from datetime import datetime
 
 from proctor.identity.quotas import Quota
-from proctor.identity.service import TenantRow
 from proctor.sdk.remote.answers import part, read
 from proctor.sdk.remote.transport import Transport
 from proctor.sdk.usage import Allowance, Apart, UsageReport
@@ -28,10 +27,6 @@ class RemoteUsages:
         """The same of every tenant, as an administrator of the installation."""
         times = {"since": since and since.isoformat(), "until": until and until.isoformat()}
         return read(UsageReport, self._transport.get("tenants/usage", **times))
-
-    def tenants(self) -> list[TenantRow]:
-        """Every tenant of the installation, by name."""
-        return read(list[TenantRow], list(self._transport.pages("tenants")))
 
     def allowance(self) -> Allowance:
         """What the tenant may use, and how far it is."""
