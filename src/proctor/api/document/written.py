@@ -190,7 +190,7 @@ _ATTEMPT = {
     "ended_at": "2026-07-01T02:03:32Z",
     "artifacts": [{"name": "state.tar", "key": "…", "sha256": SPEC, "size": 20_480}],
 }
-_OUTCOME = {"policy_version": "outcomes-1", "grading": 1, "class": "failed", "owner": "agent", "verdict": False}
+_OUTCOME = {"policy_version": "outcomes-1", "grading": 1, "class": "failed", "owner": "model", "verdict": False}
 
 _RATES = {
     "counts": {"expected": 200, "decided": 198, "passed": 121, "withdrawn": 0},
@@ -275,7 +275,7 @@ WRITTEN: Mapping[str, Any] = {
         "name": "attempt.ended",
         "subject": ATTEMPT,
         "created_at": "2026-07-01T02:03:32Z",
-        "payload": {"run_set": RUN_SET, "cell": CELL, "number": 1, "class": "failed", "owner": "agent"},
+        "payload": {"run_set": RUN_SET, "cell": CELL, "number": 1, "class": "failed", "owner": "model"},
         "trace_id": TRACE,
     },
     "LogLine": {
@@ -320,8 +320,8 @@ WRITTEN: Mapping[str, Any] = {
         "rank": [1, 2],
         "usage": _USAGE,
         "classes": [
-            {"outcome": "passed", "owner": "agent", "decided": True, "cells": 121},
-            {"outcome": "failed", "owner": "agent", "decided": True, "cells": 77},
+            {"outcome": "passed", "owner": "model", "decided": True, "cells": 121},
+            {"outcome": "failed", "owner": "model", "decided": True, "cells": 77},
             {"outcome": "image_error", "owner": "infrastructure", "decided": False, "cells": 2},
         ],
         "comparable": False,
