@@ -1,6 +1,7 @@
-"""What every sandbox backend does. ``SandboxContract`` holds for all; ``RealSandboxContract`` where commands run.
+"""What every sandbox backend does. ``SandboxContract`` holds for all; ``RealSandboxContract`` where commands run, and
+there also ``TransferContract`` and ``ConfinementContract``.
 
-A backend's test module derives a class from one of them and gives it a ``backend`` fixture.
+A backend's test module derives a class from them and gives it a ``backend`` fixture.
 """
 
 from __future__ import annotations
@@ -12,9 +13,7 @@ import stat
 import tarfile
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
@@ -27,14 +26,9 @@ from proctor.sandboxes.interfaces import (
     ExecResult,
     Labels,
     LimitKind,
-    Network,
-    Place,
-    Reach,
     Sandbox,
     SandboxBackend,
     SandboxSpec,
-    ServiceSpec,
-    Strength,
     TransferLimits,
 )
 
@@ -394,278 +388,6 @@ class RealSandboxContract(SandboxContract):
         with pytest.raises(SandboxError):
             await sandbox.snapshot(tmp_path / "state.tar")
 
-    # --- files ----------------------------------------------------------------------------------------
-
-    async def test_modes_links_holes_and_times_are_kept_both_ways(self, start, tmp_path):
-        tree = _difficult_tree(tmp_path / "in")
-        sandbox = await start()
-        await sandbox.put(tree, "/app/tree")
-        seen = await shell(
-            sandbox, "cd /app/tree; stat -c '%n %a %h %Y %U' *; du -k holes | cut -f1; readlink dangling"
-        )
-        lines = seen.stdout.decode().splitlines()
-        assert "first 640 2 1000000000 agent" in lines
-        assert "second 640 2 1000000000 agent" in lines
-        assert int(lines[-2]) < 1024 or not self.keeps_holes
-        assert lines[-1] == "/no/where"
-        await sandbox.get("/app/tree", tmp_path / "out")
-        _same_tree(tree, tmp_path / "out", self.time_unit_ns)
-
-    async def test_a_snapshot_keeps_modes_links_holes_and_times(self, start, tmp_path):
-        tree = _difficult_tree(tmp_path / "in")
-        first = await start()
-        await first.put(tree, "/app/tree")
-        kept = await first.snapshot(tmp_path / "state.tar")
-        assert kept.size < 8 * 1024**2
-        second = await start(base=kept)
-        await second.get("/app/tree", tmp_path / "out")
-        _same_tree(tree, tmp_path / "out", self.time_unit_ns)
-        again = await second.snapshot(tmp_path / "again.tar")
-        assert again.sha256 == kept.sha256
-
-    async def test_a_snapshot_shows_what_was_deleted(self, start, tmp_path):
-        first = await start()
-        await shell(first, "mkdir /app/d; touch /app/d/gone /app/kept; rm -r /app/d")
-        second = await start(base=await first.snapshot(tmp_path / "state.tar"))
-        assert (await shell(second, "ls /app")).stdout == b"kept\n"
-
-    async def test_what_the_owner_shut_himself_out_of_is_still_kept(self, start, tmp_path):
-        first = await start()
-        await shell(first, "mkdir /app/d; echo secret > /app/d/f; chmod 000 /app/d/f /app/d")
-        kept = await first.snapshot(tmp_path / "state.tar")
-        with tarfile.open(kept.path) as archive:
-            assert archive.getmember("app/d").mode == 0
-            assert archive.extractfile("app/d/f").read() == b"secret\n"
-        second = await start(base=kept)
-        assert (await shell(second, "stat -c %a /app/d; chmod 700 /app/d; stat -c %a /app/d/f")).stdout == b"0\n0\n"
-
-    async def test_put_replaces_what_an_agent_planted(self, start, tmp_path):
-        sandbox = await start()
-        await shell(sandbox, "mkdir -p /elsewhere /tests/test.sh/deep; ln -s /elsewhere /tests/lib")
-        (tmp_path / "tests" / "lib").mkdir(parents=True)
-        (tmp_path / "tests" / "test.sh").write_text("trusted")
-        (tmp_path / "tests" / "lib" / "m.py").write_text("trusted")
-        await sandbox.put(tmp_path / "tests", "/tests")
-        assert await sandbox.read("/tests/test.sh", 10) == b"trusted"
-        assert (await shell(sandbox, "ls /elsewhere; test -L /tests/lib")).exit_code == 1
-
-    async def test_put_through_a_planted_symlink_stays_in_the_sandbox(self, start, tmp_path):
-        sandbox = await start()
-        outside = tmp_path / "outside"
-        outside.mkdir(mode=0o777)
-        (tmp_path / "f").write_text("x")
-        await shell(sandbox, f"ln -s {outside} /app/a; ln -s ../../../../../../../../..{outside} /app/b")
-        for name in ("a", "b"):
-            await sandbox.put(tmp_path / "f", f"/app/{name}-not/f")
-            with pytest.raises(TransferRefused):
-                await sandbox.put(tmp_path / "f", f"/app/{name}/../f")
-            try:
-                await sandbox.put(tmp_path / "f", f"/app/{name}/f")
-            except TransferRefused:
-                continue
-        assert list(outside.iterdir()) == []
-
-    async def test_read_and_get_through_a_planted_symlink_stay_in_the_sandbox(self, start, tmp_path):
-        sandbox = await start()
-        outside = tmp_path / "outside"
-        outside.mkdir()
-        (outside / "secret").write_text("host")
-        await shell(sandbox, f"ln -s {outside} /app/a; ln -s ../../../../../../../../..{outside} /app/b")
-        for name in ("a", "b"):
-            assert await sandbox.read(f"/app/{name}/secret", 10) is None
-            with pytest.raises(TransferRefused):
-                await sandbox.get(f"/app/{name}/secret", tmp_path / "out")
-            with pytest.raises(TransferRefused):
-                await sandbox.get(f"/app/{name}", tmp_path / "out")
-
-    async def test_get_refuses_pipes_sockets_and_devices(self, start, tmp_path):
-        sandbox = await start()
-        await python(
-            sandbox,
-            "import os, socket, stat\n"
-            "for name in 'abc': os.mkdir('/app/' + name)\n"
-            "os.mkfifo('/app/a/x')\n"
-            "socket.socket(socket.AF_UNIX).bind('/app/b/x')\n"
-            "os.mknod('/app/c/x', stat.S_IFCHR, 0)\n",  # the one device number that anybody may make
-        )
-        for name in set("abc") - set(self.unseen):
-            with pytest.raises(TransferRefused):
-                await sandbox.get(f"/app/{name}", tmp_path / "out")
-            assert not (tmp_path / "out").exists()
-        await sandbox.kill_all()
-        kept = await sandbox.snapshot(tmp_path / "state.tar")
-        with tarfile.open(kept.path) as archive:
-            assert not [name for name in archive.getnames() if name.endswith("/x")]
-
-    async def test_a_sparse_bomb_is_refused(self, start, tmp_path):
-        sandbox = await start()
-        await shell(sandbox, "truncate -s 1G /app/bomb")
-        with pytest.raises(TransferRefused, match="sparse"):
-            await sandbox.get("/app/bomb", tmp_path / "out")
-        with pytest.raises(TransferRefused, match="sparse"):
-            await sandbox.snapshot(tmp_path / "state.tar")
-
-    async def test_set_uid_bits_do_not_come_out(self, start, tmp_path):
-        sandbox = await start()
-        await shell(sandbox, "cp /usr/bin/id /app/id; chmod 6755 /app/id")
-        await sandbox.get("/app/id", tmp_path / "id")
-        assert stat.S_IMODE((tmp_path / "id").stat().st_mode) == 0o755
-
-    async def test_a_hundred_thousand_entries_are_too_many(self, start, tmp_path):
-        sandbox = await start()
-        await python(sandbox, "for i in range(3000): open(f'/app/{i}', 'w')")
-        with pytest.raises(TransferRefused, match="2000 entries"):
-            await sandbox.get("/app", tmp_path / "out", TransferLimits(entries=2000))
-
-    async def test_a_tree_too_deep_to_walk_is_refused_and_still_removed(self, start, tmp_path):
-        sandbox = await start()
-        await python(sandbox, "import os\nfor _ in range(3000): os.mkdir('d'); os.chdir('d')", cwd="/app")
-        with pytest.raises(TransferRefused, match="deeper"):
-            await sandbox.get("/app", tmp_path / "out")
-        await sandbox.destroy()
-
-    # --- limits ---------------------------------------------------------------------------------------
-
-    async def test_a_memory_hog_is_told_from_a_plain_kill(self, start):
-        sandbox = await start(limits=replace(LIMITS, memory_mb=128))
-        hog = await python(sandbox, "x = bytearray(1 << 20)\nwhile True: x += bytearray(8 << 20)", timeout_sec=30)
-        assert hog.oom
-        assert hog.limit is LimitKind.MEMORY
-        assert hog.exit_code != 0
-        plain = await shell(sandbox, "kill -9 $$")
-        assert (plain.signal, plain.oom, plain.limit) == (9, False, None)
-
-    async def test_a_fork_bomb_meets_the_process_limit(self, start):
-        sandbox = await start(limits=replace(LIMITS, pids=64))
-        await python(sandbox, FORK_BOMB, timeout_sec=1.0, session="bomb")
-        await sandbox.kill_session("bomb")
-        await sandbox.kill_all()
-        assert (await shell(sandbox, "echo alive | cat")).stdout == b"alive\n"
-
-    async def test_a_disk_filler_is_killed_at_the_limit(self, start):
-        sandbox = await start(limits=replace(LIMITS, disk_mb=32, file_size_mb=8))
-        script = "i=0; while :; do i=$((i+1)); head -c 4000000 /dev/zero > /app/$i || exit 1; done"
-        result = await shell(sandbox, script, timeout_sec=30)
-        assert result.limit is LimitKind.DISK
-        assert result.signal == 9
-        assert await sandbox.disk_used() > 32 * 1000**2
-        assert (await shell(sandbox, "echo verifier > /logs/verifier/f")).exit_code == 0
-
-    async def test_deleted_files_that_are_held_open_count(self, start):
-        sandbox = await start(limits=replace(LIMITS, disk_mb=32, file_size_mb=8))
-        program = (
-            "import os, itertools\n"
-            "held = []\n"
-            "for i in itertools.count():\n"
-            "    held.append(open(f'/app/{i}', 'wb')); os.unlink(f'/app/{i}')\n"
-            "    if i > 60: import time; time.sleep(1000)\n"
-            "    held[-1].write(bytes(4 << 20)); held[-1].flush()\n"
-        )
-        result = await python(sandbox, program, timeout_sec=30)
-        assert result.limit is LimitKind.DISK
-
-    async def test_one_file_meets_the_file_size_limit(self, start):
-        sandbox = await start(limits=replace(LIMITS, file_size_mb=1))
-        result = await shell(sandbox, "exec head -c 5000000 /dev/zero > /app/f")
-        assert result.limit is LimitKind.FILE_SIZE
-        assert len(await sandbox.read("/app/f", 1 << 30)) == 1024**2
-
-    async def test_a_flood_of_output_is_counted_and_dropped(self, start):
-        sandbox = await start()
-        result = await shell(sandbox, "yes", timeout_sec=0.5, output_limit=10_000)
-        assert result.limit is LimitKind.WALL
-        assert len(result.stdout) == 10_000
-        assert result.truncated
-
-    # --- what a sandbox can't reach -------------------------------------------------------------------
-
-    async def test_no_network(self, start):
-        sandbox = await start()
-        server = socket.create_server(("127.0.0.1", 0))
-        with server:
-            port = server.getsockname()[1]
-            for address in (f"127.0.0.1', {port}", "1.1.1.1', 53"):
-                result = await python(sandbox, f"import socket; socket.create_connection(('{address}), timeout=3)")
-                assert result.exit_code != 0
-        names = (await shell(sandbox, "cat /proc/net/dev | tail -n +3 | cut -d: -f1")).stdout.split()
-        assert names in ([b"lo"], [])
-
-    async def test_a_relays_socket_is_the_one_way_out(self, start):
-        sandbox, other = await start(relay=True), await start()
-        asked = (
-            "import socket; s = socket.socket(socket.AF_UNIX); s.connect('/proctor/relay.sock'); s.sendall(b'ping\\n')"
-        )
-
-        async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            writer.write(b"pong to " + await reader.readline())
-            await writer.drain()
-            writer.close()
-
-        path = sandbox.relay / "relay.sock"
-        async with await asyncio.start_unix_server(answer, path):
-            path.chmod(0o666)
-            result = await python(sandbox, f"{asked}; print(s.recv(100))")
-            assert b"pong to ping" in result.stdout, result.stderr
-            assert (await python(other, asked)).exit_code != 0
-            planted = await shell(
-                sandbox, "rm -f /proctor/relay.sock; mv /proctor/relay.sock /tmp/x; echo x > /proctor/x"
-            )
-            assert planted.exit_code != 0
-            assert [one.name for one in sandbox.relay.iterdir()] == ["relay.sock"]
-        folder = sandbox.relay
-        await sandbox.destroy()
-        assert not folder.exists()
-        assert other.relay is None
-
-    async def test_services_are_had_or_refused(self, backend, start):
-        assert (await start()).service("main").workdir
-        with pytest.raises(UnsupportedByBackend):
-            (await start()).service("db")
-        if not backend.capabilities().services:
-            with pytest.raises(UnsupportedByBackend) as refused:
-                await start(services=(ServiceSpec(place=Place(name="db"), image="db"),))
-            assert refused.value.where == "services"
-
-    async def test_an_allowlist_is_held_or_refused(self, backend, start):
-        if Network.ALLOWLIST not in backend.capabilities().networks:
-            with pytest.raises(UnsupportedByBackend) as refused:
-                await start(reach=Reach(network=Network.ALLOWLIST, hosts=("example.org",)))
-            assert refused.value.where == "network"
-
-    async def test_host_files_are_not_there(self, start, tmp_path):
-        sandbox = await start()
-        (tmp_path / "secret").write_text("host")
-        result = await shell(sandbox, f"cat {tmp_path}/secret /etc/shadow /root/.ssh/* /home/*/.ssh/* 2>/dev/null")
-        assert result.stdout == b""
-
-    async def test_a_system_path_can_t_be_written(self, start):
-        sandbox = await start()
-        script = "for p in /usr/bin/x /bin/x /etc/passwd /etc/x /lib/x /dev/x; do echo x 2>/dev/null > $p; done"
-        await shell(sandbox, f"({script}) 2>/dev/null; mv /bin /bin2; rm -rf /usr/bin/env; ln -sf /app /etc")
-        assert (await shell(sandbox, "ls /usr/bin/x /bin/x /etc/x /dev/x 2>/dev/null; env true")).stdout == b""
-
-    async def test_a_hard_link_to_a_system_file_is_refused(self, start):
-        sandbox = await start()
-        assert (await shell(sandbox, "ln /usr/bin/env /app/env")).exit_code != 0
-
-    async def test_two_sandboxes_do_not_see_each_other(self, start):
-        one, other = await start(), await start()
-        await shell(one, "sleep 4242 & echo private > /tmp/private; exit 0")
-        assert b"4242" not in (await shell(other, COMMANDS)).stdout
-        assert await other.read("/tmp/private", 10) is None
-        await shell(other, "kill -9 -1")
-        assert b"4242" in (await shell(one, COMMANDS)).stdout
-
-    async def test_a_spare_sandbox_does_not_know_the_host_s_processes(self, start):
-        sandbox = await start()
-        seen = (await shell(sandbox, "ls /proc | grep -c '^[0-9]'")).stdout
-        assert int(seen) < 8
-
-    async def test_a_limit_that_is_only_declared_is_no_error(self, backend, start):
-        sandbox = await start(limits=replace(LIMITS, cpus=1.0))
-        if backend.capabilities().limits[LimitKind.CPU] is Strength.ENFORCED:
-            assert sandbox.strengths[LimitKind.CPU] is Strength.ENFORCED
-
 
 LIMITS = SandboxSpec(labels=labels()).limits
 COMMANDS = "cat /proc/[0-9]*/cmdline | tr '\\0' ' '"
@@ -685,34 +407,3 @@ async def _there(sandbox: Sandbox, path: str) -> bool:
 
 async def _runs(sandbox: Sandbox, word: bytes) -> bool:
     return word in (await shell(sandbox, COMMANDS)).stdout.replace(COMMANDS.encode(), b"")
-
-
-def _difficult_tree(tree: Path) -> Path:
-    """Modes, a hard link, a hole, a dangling symlink, an odd name, an empty folder, old times."""
-    (tree / "empty").mkdir(parents=True)
-    (tree / "first").write_bytes(b"linked")
-    (tree / "first").chmod(0o640)
-    (tree / "second").hardlink_to(tree / "first")
-    (tree / "dangling").symlink_to("/no/where")
-    (tree / "ünï\ncode").write_bytes(os.urandom(1000))
-    with (tree / "holes").open("wb") as file:
-        file.seek(40 * 1024**2)
-        file.write(b"end")
-    for path in (*tree.iterdir(), tree):
-        os.utime(path, ns=(10**18 + 123_456_789, 10**18 + 123_456_789), follow_symlinks=False)
-    return tree
-
-
-def _same_tree(one: Path, other: Path, time_unit_ns: int) -> None:
-    for path in (one, *sorted(one.rglob("*"))):
-        twin = other / path.relative_to(one)
-        ours, theirs = path.lstat(), twin.lstat()
-        assert ours.st_mode == theirs.st_mode, path
-        assert ours.st_mtime_ns // time_unit_ns == theirs.st_mtime_ns // time_unit_ns, path
-        if path.is_symlink():
-            assert os.readlink(path) == os.readlink(twin)
-        elif path.is_file():
-            assert (ours.st_nlink, ours.st_size) == (theirs.st_nlink, theirs.st_size), path
-            assert theirs.st_blocks * 512 < max(ours.st_blocks * 512 * 2, 65536)
-            assert path.read_bytes() == twin.read_bytes()
-    assert sorted(p.relative_to(one) for p in one.rglob("*")) == sorted(p.relative_to(other) for p in other.rglob("*"))

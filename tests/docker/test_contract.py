@@ -14,7 +14,9 @@ import pytest
 from proctor.sandboxes.docker import DockerBackend
 from proctor.sandboxes.errors import ImagePullFailed, LeftBroken, SandboxError, TransferRefused, UnsupportedByBackend
 from proctor.sandboxes.interfaces import ExecRequest, LimitKind, Limits, SandboxSpec
+from tests.contracts.confinement import ConfinementContract
 from tests.contracts.sandboxes import RealSandboxContract, labels, shell
+from tests.contracts.transfers import TransferContract
 from tests.docker.conftest import PODMAN
 
 
@@ -34,7 +36,7 @@ async def image(backend, image_folder) -> str:
     return await backend.build(image_folder, 120)
 
 
-class TestDocker(RealSandboxContract):
+class TestDocker(RealSandboxContract, TransferContract, ConfinementContract):
     time_unit_ns = 10**9
     keeps_holes = False
     unseen = "bc"  # the engine skips sockets; to overlayfs that device is a whiteout

@@ -21,7 +21,6 @@ from proctor.database.embedded.control import connect
 from proctor.database.embedded.errors import (
     DatabaseInUse,
     EmbeddedError,
-    FolderRefused,
     PasswordsLost,
     ServerElsewhere,
     StartFailed,
@@ -186,13 +185,6 @@ def test_stop_ends_it_under_its_clients(made: Path) -> None:
         assert not EmbeddedServer(made).stop()
 
 
-def test_stop_of_a_folder_that_is_not_there(tmp_path: Path) -> None:
-    server = EmbeddedServer(tmp_path / "none")
-    assert not server.stop()
-    assert not server.status().running
-    assert not (tmp_path / "none").exists()
-
-
 def test_kill_9_of_every_client_stops_the_server_and_the_next_one_finds_its_data(made: Path) -> None:
     with client(made) as one, client(made) as two:
         for process in (one, two):
@@ -259,20 +251,6 @@ def test_a_reused_pid_in_the_registry_is_not_a_client(made: Path) -> None:
     assert not entry.exists()
 
 
-def test_a_zombie_is_dead(tmp_path: Path) -> None:
-    process = subprocess.Popen([sys.executable, "-c", ""])
-    eventually(lambda: psutil.Process(process.pid).status() == psutil.STATUS_ZOMBIE)
-    assert started(process.pid) is None
-    process.wait()
-
-
-def test_names_that_are_no_entries_are_left_alone(tmp_path: Path) -> None:
-    (tmp_path / "clients").mkdir()
-    (tmp_path / "clients" / "README").touch()
-    assert live_clients(str(tmp_path)) == []
-    assert (tmp_path / "clients" / "README").exists()
-
-
 def test_a_copy_of_a_folder_is_a_database_of_its_own(made: Path, tmp_path: Path) -> None:
     """Also a copy of one in use: it takes neither the socket nor the clients of the first for its own."""
     first, second = EmbeddedServer(made), EmbeddedServer(tmp_path / "copy")
@@ -302,14 +280,6 @@ def test_a_server_that_somebody_started_by_hand_is_left_alone(made: Path) -> Non
         assert file.exists()
         other.kill()
     assert processes(made) == []
-
-
-def test_a_data_path_longer_than_a_socket_path_may_be(tmp_path: Path) -> None:
-    folder = tmp_path.joinpath(*["long" * 12] * 5)
-    assert len(str(folder)) > 200
-    with EmbeddedServer(folder) as urls:
-        assert len(str(urls.app.query["host"])) < 60
-        connect(urls.app).close()
 
 
 def test_another_major_version_is_refused_before_anything_starts(folder: Path) -> None:
@@ -480,23 +450,6 @@ def test_a_restore_under_another_client_is_refused(made: Path, tmp_path: Path) -
         other.stdout.readline()
         with pytest.raises(DatabaseInUse, match=str(other.pid)):
             server.restore(tmp_path / "whole.dump")
-
-
-def test_a_folder_that_others_may_write_to_is_refused(tmp_path: Path) -> None:
-    folder = tmp_path / "open"
-    folder.mkdir()
-    folder.chmod(0o777)
-    with pytest.raises(FolderRefused, match="chmod go-w"):
-        EmbeddedServer(folder).acquire()
-    assert folder.stat().st_mode & 0o777 == 0o777
-
-
-def test_a_file_or_link_in_the_folders_place_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "file").touch()
-    (tmp_path / "link").symlink_to(tmp_path)
-    for path in (tmp_path / "file", tmp_path / "link"):
-        with pytest.raises(FolderRefused):
-            EmbeddedServer(path).acquire()
 
 
 def test_the_log_is_capped(made: Path) -> None:

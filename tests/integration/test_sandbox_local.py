@@ -19,10 +19,12 @@ from proctor.sandboxes.local import LocalBackend, doctor, userland
 from proctor.sandboxes.local import backend as local_backend
 from proctor.sandboxes.local.homes import home_of
 from proctor.sandboxes.local.userland import Userland
+from tests.contracts.confinement import ConfinementContract
 from tests.contracts.sandboxes import RealSandboxContract, labels, nobody_is_live, shell
+from tests.contracts.transfers import TransferContract
 
 
-class TestLocal(RealSandboxContract):
+class TestLocal(RealSandboxContract, TransferContract, ConfinementContract):
     @pytest.fixture
     def backend(self, sandbox_root):
         return LocalBackend(sandbox_root)
