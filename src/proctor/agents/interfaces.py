@@ -13,9 +13,12 @@ from pathlib import Path
 from typing import Protocol
 
 from proctor.agents.trajectory import Step
+from proctor.kernel.canonical import Json
+from proctor.models.calls import Call
+from proctor.models.conversation import ChatRequest, Reply
 from proctor.sandboxes.interfaces import ExecResult, Sandbox
 
-__all__ = ["Agent", "AgentContext", "AgentIdentity", "AgentLimit", "AgentRun", "StepMaker", "Usage"]
+__all__ = ["Agent", "AgentContext", "AgentIdentity", "AgentLimit", "AgentRun", "ModelAccess", "StepMaker", "Usage"]
 
 StepMaker = Callable[[int], Step]
 """Makes a trajectory step, given its number: whoever gathers the steps of an attempt numbers them."""
@@ -73,6 +76,43 @@ class AgentIdentity:
     layer_digest: str | None = None
 
 
+class ModelAccess(Protocol):
+    """What an attempt reaches of models: those that its profile declares, for as long as it lasts."""
+
+    @property
+    def model(self) -> str:
+        """The profile's model, ``provider/name``."""
+        ...
+
+    @property
+    def thinking(self) -> str | None:
+        """How much it is to think, as the profile says."""
+        ...
+
+    @property
+    def sampling(self) -> Mapping[str, Json]:
+        """``temperature`` and the like, as the profile says."""
+        ...
+
+    @property
+    def token(self) -> str:
+        """By which programs in the sandbox are let through; it is the attempt's own and dies with it."""
+        ...
+
+    @property
+    def socket(self) -> str:
+        """The path in the sandbox of the Unix socket behind which the gateway speaks HTTP on every wire."""
+        ...
+
+    async def complete(self, request: ChatRequest) -> tuple[Reply, Call]:
+        """Ask a model from here. Raises ``CallFailed``, ``BudgetExhausted``, ``LimitReached``, ``RequestInvalid``."""
+        ...
+
+    def usage(self) -> Usage:
+        """What the attempt has used so far, by the gateway's own count."""
+        ...
+
+
 @dataclass(frozen=True, kw_only=True)
 class AgentContext:
     """All that an agent gets."""
@@ -90,6 +130,8 @@ class AgentContext:
     solution: Path | None = None
     """The folder of the task's or step's reference solution, for ``oracle`` only."""
     solution_env: Mapping[str, str] = field(default_factory=dict)
+    models: ModelAccess | None = None
+    """``None``: its profile names no model."""
     on_output: Callable[[str, bytes], None] | None = None
     on_step: Callable[[StepMaker], None] | None = None
     """Called for each trajectory step as it happens, in order, with what makes it from its number."""

@@ -1,0 +1,1 @@
+"""The model gateway: every LLM call of the platform goes through it."""
