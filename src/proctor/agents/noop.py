@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from proctor.agents.interfaces import AgentContext, AgentIdentity, AgentRun, Usage
+from proctor.agents.interfaces import AgentContext, AgentIdentity, AgentRun, Asks, Usage
 from proctor.agents.trajectory import Step
 
 __all__ = ["Noop"]
@@ -12,6 +12,7 @@ class Noop:
     """Leaves the task as it found it."""
 
     identity = AgentIdentity(name="noop", version="1")
+    asks = Asks.NOTHING
 
     async def setup(self, context: AgentContext) -> None:
         """Nothing to bring."""

@@ -58,6 +58,8 @@ class Assignment:
     worker: UUID | None = None
     node: str = ""
     """The machine that it runs on, as breakers know it."""
+    user: str = ""
+    """The id of the user who asked for its run set; empty: this machine's own."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,3 +74,5 @@ class Finished:
     artifacts: Mapping[str, StoredObject] = field(default_factory=dict)
     last_segment: int = 0
     retry_after: float | None = None
+    metered: bool = False
+    """Whether its calls went through the gateway, so that the ledger has a line for each already."""

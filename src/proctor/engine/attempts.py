@@ -15,9 +15,10 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from proctor.agents.errors import AgentSetupFailed
-from proctor.agents.interfaces import Agent, AgentContext, Usage
+from proctor.agents.interfaces import Agent, AgentContext, Asks, Usage
 from proctor.agents.trajectory import dump
 from proctor.engine.assignments import Assignment, Finished, LoadedTask
+from proctor.engine.attempt_models import AttemptModels
 from proctor.engine.attempt_sandboxes import AttemptSandboxes
 from proctor.engine.evidence import Evidence, Phase, retry_after
 from proctor.engine.healthchecks import becomes_healthy
@@ -74,6 +75,7 @@ class AttemptRunner:
             states=StateKeeper(assignment, parts),
         )
         self._agent: Agent | None = None
+        self._models: AttemptModels | None = None
         self._limits: dict[str, Json] = {}
 
     @property
@@ -118,6 +120,8 @@ class AttemptRunner:
                 raise HarnessFault(f"{type(error).__name__}: {error}") from error
 
     async def _end(self) -> Finished:
+        if self._models is not None:
+            await self._models.end()
         await self._kept.sandboxes.destroy_all()
         await self._kept.states.forget()
         return await self._record()
@@ -144,6 +148,7 @@ class AttemptRunner:
             task=task,
             plans=plans,
             agent=agent,
+            models=self._models,
             sandbox=sandbox,
         )
         with phase(Phase.AGENT_SETUP):
@@ -196,6 +201,10 @@ class AttemptRunner:
             assert isinstance(options, Mapping)
             assert isinstance(agent_name, Mapping)
             self._agent = self._parts.agents(str(agent_name["name"]), options)
+            if self._parts.models is not None and self._agent.asks is not Asks.NOTHING:
+                self._models = self._parts.models(self.assignment, self._secrets)
+                in_sandbox = self._models is not None and self._agent.asks is Asks.SANDBOX
+                self._kept.sandboxes.reaches_models = in_sandbox
             return loaded, loaded.task, self._agent, plans
         raise AssertionError("unreachable: a phase either returns or raises")
 
@@ -203,6 +212,8 @@ class AttemptRunner:
         sandbox = await self._kept.sandboxes.create(task, first.terms)
         self._limits = {kind.value: strength.value for kind, strength in sandbox.strengths.items()}
         await self._put_files(sandbox, task, loaded)
+        if self._models is not None:
+            await self._models.serve(sandbox.relay)
         return sandbox
 
     async def _put_files(self, sandbox: Sandbox, task: Task, loaded: LoadedTask) -> None:
@@ -243,6 +254,7 @@ class AttemptRunner:
             artifacts=artifacts,
             last_segment=self._kept.log.last_segment,
             retry_after=retry_after(self._kept.recorder.evidence),
+            metered=self._models is not None,
         )
 
     @property
@@ -252,7 +264,9 @@ class AttemptRunner:
         return f"{self.assignment.tenant}/trajectories/{attempt.hex[-2:]}/{attempt}.json"
 
     def _usage(self) -> dict[str, Json] | None:
-        """The sum over the agent's runs; unknown where one ended without telling."""
+        """By the gateway's count, else the sum over the agent's runs; unknown where one ended without telling."""
+        if self._models is not None:
+            return asdict(self._models.usage())
         began = sum(item.phase is Phase.AGENT for item in self._kept.recorder.evidence)
         told = [run.usage for run in self._kept.agent_runs if run.usage is not None]
         if len(told) < began:

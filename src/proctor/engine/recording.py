@@ -353,7 +353,7 @@ def _result_row(
 
 def _ledger_row(tenant: UUID, finished: Finished) -> dict[str, Any] | None:
     cost = finished.usage.get("cost_nano") if finished.usage else None
-    if not cost:
+    if not cost or finished.metered:
         return None
     return {
         "id": derived_id("ledger", tenant, finished.assignment.attempt),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from proctor.agents.errors import ProviderFailed
-from proctor.agents.interfaces import Agent, AgentContext, AgentIdentity, AgentRun
+from proctor.agents.interfaces import Agent, AgentContext, AgentIdentity, AgentRun, Asks
 from proctor.engine.faults.hits import Hit
 from proctor.engine.faults.plan import FaultKind
 
@@ -24,6 +24,11 @@ class FaultyAgent:
     def identity(self) -> AgentIdentity:
         """The real one's."""
         return self._agent.identity
+
+    @property
+    def asks(self) -> Asks:
+        """As the real one."""
+        return self._agent.asks
 
     async def setup(self, context: AgentContext) -> None:
         """The real one's."""

@@ -1,0 +1,37 @@
+"""What every call of one gateway shares."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from proctor.kernel.clock import Clock
+from proctor.models.calls import Call
+from proctor.models.gateway.breakers import Breakers
+from proctor.models.gateway.upstreams import Upstream
+from proctor.models.ports import Prices, Rates, Spending
+from proctor.models.providers.catalogue import Catalogue, Provider
+
+__all__ = ["GatewayParts"]
+
+
+def _nothing(_call: Call) -> None:
+    """Nobody watches."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class GatewayParts:
+    """What every call of one gateway shares."""
+
+    catalogue: Catalogue
+    prices: Prices
+    spending: Spending
+    rates: Rates
+    upstream: Callable[[Provider], Upstream]
+    """The way to a provider."""
+    clock: Clock
+    breakers: Breakers
+    calls_seen: Callable[[Call], None] = field(default=_nothing)
+    """Told of every try that ended: metrics."""
+    patience_sec: float = 60.0
+    """The longest that a call waits for room in a budget or a rate."""
