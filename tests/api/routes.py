@@ -126,6 +126,7 @@ PROBES: dict[str, Probe] = {
     "GET /api/v1/logs": Probe(query="run_set={run_set}&attempt={attempt}"),
     "GET /api/v1/attempts/{attempt}": Probe(_ATTEMPT),
     "GET /api/v1/attempts/{attempt}/log": Probe(_ATTEMPT),
+    "GET /api/v1/attempts/{attempt}/trajectory": Probe(_ATTEMPT),
     "GET /api/v1/attempts/{attempt}/artifacts/{name}": Probe({**_ATTEMPT, "name": "artifact"}),
 }
 

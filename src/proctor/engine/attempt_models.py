@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from proctor.agents.errors import ProviderFailed
-from proctor.agents.interfaces import Usage
+from proctor.agents.interfaces import Agent, Asks, Usage
 from proctor.engine.assignments import Assignment
 from proctor.kernel.canonical import Json
 from proctor.kernel.money import parse_usd
@@ -14,9 +14,10 @@ from proctor.models.calls import Call, End, Payer
 from proctor.models.conversation import ChatRequest, Reply
 from proctor.models.gateway.gateway import Gateway
 from proctor.models.gateway.sessions import Bounds, Declared, Session
+from proctor.models.providers.catalogue import Catalogue
 from proctor.sandboxes.interfaces import RELAY
 
-__all__ = ["AttemptModels", "bounds_of", "declared_of"]
+__all__ = ["AttemptModels", "Models", "bounds_of", "declared_of"]
 
 SOCKET: str = f"{RELAY}/models.sock"
 """Where programs in the sandbox find the gateway."""
@@ -120,6 +121,33 @@ class AttemptModels:
         if session.last is not None and session.last.end is End.CONTEXT:
             found["limit"] = "context"
         return {**found, **_ended_by(session.failure, session.refusal, session.retry_after)}
+
+
+class Models:
+    """Opens the way to models for attempts of one process."""
+
+    def __init__(self, gateway: Gateway, catalogue: Catalogue) -> None:
+        self._gateway, self._catalogue = gateway, catalogue
+
+    def of(self, assignment: Assignment, secrets: Mapping[str, str], agent: Agent) -> AttemptModels | None:
+        """An attempt's; ``None`` where its agent asks none, or may be one that asks them by itself: a command whose
+        model is of no provider that is known here, or whose keys the run set does not list."""
+        declared = declared_of(assignment.configuration)
+        if declared is None or agent.asks is Asks.NOTHING:
+            return None
+        if not self._is_reached(declared, secrets) and agent.identity.name == "command":
+            return None
+        return AttemptModels(self._gateway, assignment, declared, secrets)
+
+    def _is_reached(self, declared: Declared, secrets: Mapping[str, str]) -> bool:
+        if not self._catalogue.knows(declared.model):
+            return False
+        keys = self._catalogue.of(declared.model)[0].keys
+        return not keys or any(secrets.get(name) for name in keys)
+
+    def close(self) -> None:
+        """No attempt runs any more: write down what was spent."""
+        self._gateway.close()
 
 
 def _ended_by(failure: Call | None, refusal: Call | None, wait: float | None) -> dict[str, Json]:

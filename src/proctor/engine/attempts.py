@@ -70,7 +70,7 @@ class AttemptRunner:
         self._kept = Kept(
             recorder=PhaseRecorder(parts.clock, secrets, parts.remarks),
             log=LogWriter(parts.objects, assignment.tenant, assignment.attempt, secrets, parts.clock),
-            trajectory=TrajectoryGatherer(),
+            trajectory=TrajectoryGatherer(parts.objects, assignment.tenant, assignment.attempt, secrets),
             sandboxes=AttemptSandboxes(assignment, parts),
             states=StateKeeper(assignment, parts),
         )
@@ -201,10 +201,11 @@ class AttemptRunner:
             assert isinstance(options, Mapping)
             assert isinstance(agent_name, Mapping)
             self._agent = self._parts.agents(str(agent_name["name"]), options)
-            if self._parts.models is not None and self._agent.asks is not Asks.NOTHING:
-                self._models = self._parts.models(self.assignment, self._secrets)
-                in_sandbox = self._models is not None and self._agent.asks is Asks.SANDBOX
-                self._kept.sandboxes.reaches_models = in_sandbox
+            if self._parts.models is not None:
+                self._models = self._parts.models.of(self.assignment, self._secrets, self._agent)
+            if self._models is not None:
+                hide([self._models.token])
+                self._kept.sandboxes.reaches_models = self._agent.asks is Asks.SANDBOX
             return loaded, loaded.task, self._agent, plans
         raise AssertionError("unreachable: a phase either returns or raises")
 
@@ -238,10 +239,14 @@ class AttemptRunner:
         artifacts = dict(self._kept.states.artifacts)
         with contextlib.suppress(PhaseFailed), self._kept.recorder.phase(Phase.RECORD):
             await self._kept.log.close()
+            await self._kept.trajectory.close()
             identity = self._agent.identity if self._agent else None
             model = self.assignment.configuration.get("model")
             trajectory = self._kept.trajectory.gathered(
-                self.assignment.attempt, identity, model if isinstance(model, str) else None
+                self.assignment.attempt,
+                identity,
+                model if isinstance(model, str) else None,
+                self._models.usage() if self._models is not None else None,
             )
             document = scrub_document(dump(trajectory), self._secrets.values())
             artifacts["trajectory.json"] = await self._parts.objects.put_soon(self._trajectory_key, document)

@@ -9,17 +9,14 @@ from pathlib import Path
 from proctor.agents.catalogue import build_agent
 from proctor.agents.interfaces import Agent
 from proctor.engine.assignments import Assignment, TaskLibrary
-from proctor.engine.attempt_models import AttemptModels
+from proctor.engine.attempt_models import Models
 from proctor.engine.service_faults import ServiceFaults
 from proctor.kernel.canonical import Json
 from proctor.kernel.clock import Clock
 from proctor.objects.store import ObjectStore
 from proctor.sandboxes.interfaces import SandboxBackend
 
-__all__ = ["ModelsOf", "RunnerParts"]
-
-ModelsOf = Callable[[Assignment, Mapping[str, str]], AttemptModels | None]
-"""``None``: the assignment's profile names no model that is reached from here."""
+__all__ = ["RunnerParts"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,8 +37,8 @@ class RunnerParts:
     opener: Callable[[Assignment], Mapping[str, str]] | None = None
     """Opens the secrets of an attempt's own tenant as it starts; ``None``: ``secrets`` are those of all attempts.
     Raises ``SecretMissing``, ``SecretsClosed``."""
-    models: ModelsOf | None = None
-    """Opens an attempt's way to models, given the values of its secrets; ``None``: there is none here."""
+    models: Models | None = None
+    """``None``: models are not reached from here."""
     images: dict[str, str] = field(default_factory=dict)
     """What images are by digest, as they were resolved before the first attempt."""
     references: dict[str, str] = field(default_factory=dict)

@@ -7,7 +7,7 @@ reached through litellm, where that is installed. Keys are secrets, known here b
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from proctor.models.errors import ProviderUnknown
@@ -106,7 +106,8 @@ class Catalogue:
         """``providers``: what the operator adds to those that ship, or changes of them."""
         self._providers = {one.name: one for one in SHIPPED} | dict(providers or {})
 
-    def __iter__(self) -> object:
+    def __iter__(self) -> Iterator[Provider]:
+        """By name."""
         return iter(sorted(self._providers.values(), key=lambda one: one.name))
 
     def knows(self, model: str | None) -> bool:

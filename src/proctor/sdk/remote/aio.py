@@ -7,7 +7,7 @@ itself. Events come over the loop, and end with whoever reads them.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from functools import partial, wraps
@@ -117,6 +117,11 @@ class AsyncClient:
         """What an attempt printed after the segment numbered so, as one piece with the number of its last."""
         for segment in await self._soon(lambda: list(self._client.log_segments(attempt, after=after)))():
             yield segment
+
+    async def steps(self, detail: Any, *, after: int = 0) -> AsyncIterator[Mapping[str, Any]]:
+        """The steps of an attempt's trajectory (ATIF) numbered above ``after``, as far as it has come."""
+        for step in await self._soon(lambda: list(self._client.steps(detail, after=after)))():
+            yield step
 
     async def events(
         self, *, topics: Sequence[str] = (), after: str | None = None, wait: float | None = None
