@@ -15,7 +15,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from proctor.kernel.canonical import Json
-from proctor.kernel.key_shapes import LONGEST_KEY, holds_key, key_may_begin, mask_keys
+from proctor.kernel.key_shapes import IN_A_WORD, LONGEST_KEY, ends_in_a_word, holds_key, key_may_begin, mask_keys
 from proctor.kernel.masking import SHORTEST_MASKED
 
 __all__ = ["MASK", "Scrubber", "holds_secret", "scrub", "scrub_detail", "scrub_document"]
@@ -30,19 +30,26 @@ class Scrubber:
     """Removes known secret values and what looks like a key from a byte stream, across the borders of its pieces."""
 
     def __init__(self, secrets: Collection[str]) -> None:
-        self._values, self._word = _ValueScrubber(secrets), b""
+        self._values, self._word, self._before = _ValueScrubber(secrets), b"", b""
 
     def feed(self, piece: bytes) -> bytes:
         """What can be let out so far; only an end that may become a secret is held back, unmasked."""
-        text = self._word + self._values.feed(piece)
-        cut = key_may_begin(text)
+        text = self._before + self._word + self._values.feed(piece)
+        cut = max(key_may_begin(text), len(self._before))
         self._word = text[cut:]
-        return mask_keys(text[:cut], MASK)
+        return self._let_out(text[:cut])
 
     def finish(self) -> bytes:
         """What was held back: the text ended, so it is no secret unless it is one already."""
-        text, self._word = self._word + self._values.finish(), b""
-        return mask_keys(text, MASK)
+        text, self._word = self._before + self._word + self._values.finish(), b""
+        return self._let_out(text)
+
+    def _let_out(self, text: bytes) -> bytes:
+        """``text`` begins with what stands for the word before it, if it goes on with one."""
+        out = mask_keys(text, MASK)[len(self._before) :]
+        if text:
+            self._before = IN_A_WORD if ends_in_a_word(text) else b""
+        return out
 
 
 class _ValueScrubber:

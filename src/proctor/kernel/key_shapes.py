@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["LONGEST_KEY", "holds_key", "key_may_begin", "mask_keys"]
+__all__ = ["IN_A_WORD", "LONGEST_KEY", "ends_in_a_word", "holds_key", "key_may_begin", "mask_keys"]
+
+IN_A_WORD: bytes = b"_"
+"""Stands for a word that was let out before: no key begins with it, and none begins after it."""
 
 LONGEST_KEY: int = 512
 """Bytes; the longest in use has under 200."""
@@ -75,6 +78,11 @@ def _begins_in(text: bytes, start: bytes) -> bool:
             return True
         place = text.find(start, place + 1)
     return False
+
+
+def ends_in_a_word(text: bytes) -> bool:
+    """Whether a key that began right after it would be part of a longer word."""
+    return _LAST_WORD.search(text, len(text) - 1) is not None
 
 
 def key_may_begin(text: bytes) -> int:
