@@ -23,6 +23,7 @@ __all__ = [
     "Settings",
     "clean_environment",
     "docker_logins",
+    "registry_environment",
     "secret_values",
     "step_summary",
     "stored_logins",
@@ -213,6 +214,19 @@ def secret_values(names: Iterable[str]) -> tuple[dict[str, str], list[str]]:
 def clean_environment() -> dict[str, str]:
     """A minimal environment for programs Proctor starts on the host: nothing of the caller's leaks into them."""
     return {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LANG": "C.UTF-8"}
+
+
+_REGISTRY = re.compile(
+    r"(PIP_|npm_config_).*|(HTTPS?|ALL|NO)_PROXY|SSL_CERT_(FILE|DIR)|(REQUESTS|CURL)_CA_BUNDLE|NODE_EXTRA_CA_CERTS"
+    r"|NPM_TOKEN|NODE_AUTH_TOKEN|HOME|XDG_(CONFIG|CACHE)_(HOME|DIRS)|PATH",
+    re.IGNORECASE,
+)
+"""How pip and npm are told which registry to ask, through which proxy and with which certificates."""
+
+
+def registry_environment() -> dict[str, str]:
+    """What pip and npm need of the environment to reach the registries that this user's are set up with."""
+    return {name: value for name, value in os.environ.items() if _REGISTRY.fullmatch(name)}
 
 
 def stored_logins() -> Path:

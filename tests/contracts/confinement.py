@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import tarfile
+import tempfile
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -22,6 +25,13 @@ from tests.contracts.sandboxes import COMMANDS, FORK_BOMB, LIMITS, SandboxContra
 
 class ConfinementContract(SandboxContract):
     """Limits and walls."""
+
+    @pytest.fixture
+    def open_folder(self):
+        """A folder that every user can pass through; pytest's own is private."""
+        with tempfile.TemporaryDirectory(prefix="layer-") as name:
+            Path(name).chmod(0o755)
+            yield Path(name)
 
     async def test_a_memory_hog_is_told_from_a_plain_kill(self, start):
         sandbox = await start(limits=replace(LIMITS, memory_mb=128))
@@ -113,6 +123,28 @@ class ConfinementContract(SandboxContract):
         await sandbox.destroy()
         assert not folder.exists()
         assert other.relay is None
+
+    async def test_a_layer_is_read_by_all_and_written_by_nobody(self, start, tmp_path, open_folder):
+        tree = open_folder
+        (tree / "bin").mkdir()
+        (tree / "bin/tool").write_text("#!/bin/sh\necho ran\n")
+        (tree / "bin/tool").chmod(0o755)
+        sandbox = await start(layers={"/proctor-layers/tool": tree})
+        assert (await shell(sandbox, "/proctor-layers/tool/bin/tool")).stdout == b"ran\n"
+        spoil = "cd /proctor-layers/tool; echo x > bin/tool; echo x > new; rm -f bin/tool; chmod 777 . bin"
+        await shell(sandbox, f"({spoil}) 2>/dev/null; true", user="agent" if self.image is None else "root")
+        assert [path.name for path in sorted(tree.rglob("*"))] == ["bin", "tool"]
+        assert (tree / "bin/tool").read_text() == "#!/bin/sh\necho ran\n"
+        assert (tree / "bin").stat().st_mode & 0o777 == 0o755
+        await shell(sandbox, "echo mine > /app/kept")
+        await sandbox.kill_all()
+        snapshot = await sandbox.snapshot(tmp_path / "state.tar")
+        with tarfile.open(snapshot.path) as tar:
+            names = tar.getnames()
+        assert [name for name in names if "proctor-layers" in name] == []
+        assert any(name.endswith("app/kept") for name in names)
+        again = await start(base=snapshot, layers={"/proctor-layers/tool": tree})
+        assert (await shell(again, "/proctor-layers/tool/bin/tool; cat /app/kept")).stdout == b"ran\nmine\n"
 
     async def test_services_are_had_or_refused(self, backend, start):
         assert (await start()).service("main").workdir

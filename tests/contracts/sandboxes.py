@@ -128,6 +128,14 @@ class SandboxContract:
             with pytest.raises(UnsupportedByBackend):
                 await start(user=user)
 
+    @pytest.mark.parametrize("place", ["/usr/tool", "/proctor-layers", "/proctor-layers/a/b", "relative"])
+    async def test_a_layer_has_its_place_and_is_a_folder(self, start, tmp_path, place):
+        with pytest.raises(UnsupportedByBackend):
+            await start(layers={place: tmp_path})
+        with pytest.raises(UnsupportedByBackend) as refused:
+            await start(layers={"/proctor-layers/tool": tmp_path / "nothing"})
+        assert refused.value.where == "layers"
+
     async def test_files_come_back_as_they_were_put(self, start, tmp_path):
         sandbox = await start()
         tree = tmp_path / "in"

@@ -40,7 +40,7 @@ from proctor.sandboxes.interfaces import (
     Strength,
     TransferLimits,
 )
-from proctor.sandboxes.requests import only_itself, refuse_services
+from proctor.sandboxes.requests import only_itself, refuse_layers, refuse_services
 from proctor.sandboxes.system_paths import belongs_to_system, runs_at_start
 
 __all__ = ["ExecHandler", "FakeBackend", "FakeFile", "FakeSandbox", "exits", "rewards"]
@@ -137,6 +137,7 @@ class FakeBackend:
         if spec.user not in (None, "agent", "root"):
             raise UnsupportedByBackend(f"no user {spec.user!r}", where="user")
         refuse_services(spec)
+        refuse_layers(spec)
         sandbox = FakeSandbox(self, spec, self._base(spec))
         self.sandboxes[sandbox.id] = sandbox
         return sandbox

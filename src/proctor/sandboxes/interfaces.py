@@ -16,6 +16,7 @@ from typing import Protocol
 from uuid import UUID
 
 __all__ = [
+    "LAYERS",
     "RELAY",
     "Capabilities",
     "Check",
@@ -45,6 +46,9 @@ __all__ = [
 
 RELAY: str = "/proctor"
 """Where a sandbox finds its relay's socket."""
+
+LAYERS: str = "/proctor-layers"
+"""Below it a sandbox finds the trees that it shares with others, read-only: the programs of agents."""
 
 
 class Strength(StrEnum):
@@ -212,6 +216,9 @@ class SandboxSpec:
     """``None``: nothing is promised."""
     relay: bool = False
     """Whether it has a folder ``/proctor`` for its own attempt's relay: with no network the only way out."""
+    layers: Mapping[str, Path] = field(default_factory=dict)
+    """Trees of this machine's by where each is inside, ``/proctor-layers/NAME``: read-only also for root, and no part
+    of its state. Those who run in it have to be able to read them."""
     base: Snapshot | None = None
     """Start from this final state instead of the bare image."""
     restore_system: bool = False

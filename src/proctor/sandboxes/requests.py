@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from proctor.sandboxes.errors import SandboxError, TransferRefused, UnsupportedByBackend
 from proctor.sandboxes.files.confined import parts_of
-from proctor.sandboxes.interfaces import ExecRequest, SandboxSpec, Service
+from proctor.sandboxes.interfaces import LAYERS, ExecRequest, SandboxSpec, Service
 
-__all__ = ["only_itself", "refuse_services", "refuse_words", "workdir_parts"]
+__all__ = ["only_itself", "refuse_layers", "refuse_services", "refuse_words", "workdir_parts"]
+
+
+_LAYER_NAME = re.compile(r"[a-z0-9][a-z0-9._-]*")
 
 
 def refuse_words(request: ExecRequest, environment: Mapping[str, str]) -> None:
@@ -33,6 +37,15 @@ def refuse_services(spec: SandboxSpec) -> None:
     """Raise ``UnsupportedByBackend`` where services are asked for, for backends that have none."""
     if spec.services or spec.place.volumes or spec.place.files:
         raise UnsupportedByBackend("nothing can run beside a sandbox here", where="services")
+
+
+def refuse_layers(spec: SandboxSpec) -> None:
+    """Raise ``UnsupportedByBackend`` for a layer that is no folder, or is to be elsewhere than where layers are."""
+    for path, tree in spec.layers.items():
+        if workdir_parts(path)[:-1] != workdir_parts(LAYERS) or not _LAYER_NAME.fullmatch(path.rpartition("/")[2]):
+            raise UnsupportedByBackend(f"{path} is not {LAYERS}/NAME", where="layers")
+        if not tree.is_absolute() or not tree.is_dir():
+            raise UnsupportedByBackend(f"{tree} is no folder", where="layers")
 
 
 def only_itself(sandbox: Service, name: str, own: str) -> Service:

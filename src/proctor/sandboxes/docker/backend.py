@@ -50,7 +50,7 @@ from proctor.sandboxes.interfaces import (
     Strength,
 )
 from proctor.sandboxes.pulls import PullTurns
-from proctor.sandboxes.requests import workdir_parts
+from proctor.sandboxes.requests import refuse_layers, workdir_parts
 
 __all__ = ["DockerBackend", "mark_of"]
 
@@ -198,6 +198,7 @@ class DockerBackend:
         relay: Path | None = None
         try:
             self._ways(engine).refuse(spec.reach)
+            _refuse_layers(engine, spec)
             relay = _relay_folder(engine) if spec.relay else None
             spec = await self._fitted(engine, spec)
             known = await images.find(engine, image)
@@ -254,7 +255,7 @@ class DockerBackend:
                 **held,
                 **promised(spec.requests, held["Memory"]),
                 "Init": True,
-                "Binds": [f"{relay}:{RELAY}:ro"] if relay is not None else [],
+                "Binds": _binds(spec, relay),
                 "LogConfig": {"Type": "none", "Config": {}},
             },
         }
@@ -311,6 +312,18 @@ async def _undo(engine: Engine, made: str | None, cell: Cell) -> None:
     with suppress(SandboxError):
         await cell.remove()
     await engine.close()
+
+
+def _refuse_layers(engine: Engine, spec: SandboxSpec) -> None:
+    refuse_layers(spec)
+    if spec.layers and not engine.is_local:
+        raise UnsupportedByBackend("the engine is on another machine, which has no agents' layers", where="layers")
+
+
+def _binds(spec: SandboxSpec, relay: Path | None) -> list[str]:
+    """Folders of this machine that are in the container too, read-only also for its root."""
+    shared = dict(spec.layers) if relay is None else {**spec.layers, RELAY: relay}
+    return [f"{tree}:{path}:ro" for path, tree in shared.items()]
 
 
 def _relay_folder(engine: Engine) -> Path:

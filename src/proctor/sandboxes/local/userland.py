@@ -13,6 +13,7 @@ from pathlib import Path
 from proctor.sandboxes import requests
 from proctor.sandboxes.errors import UnsupportedByBackend
 from proctor.sandboxes.files.trees import remove_tree
+from proctor.sandboxes.interfaces import LAYERS, RELAY
 
 __all__ = [
     "AGENT",
@@ -64,7 +65,7 @@ FOLDERS = (
     *("logs/agent", "logs/verifier", "logs/artifacts"),
 )
 _OPEN_FOLDERS = ("tmp", "var/tmp")
-HIDDEN = ("proc", "dev", "proctor")
+HIDDEN = ("proc", "dev", RELAY.strip("/"), LAYERS.strip("/"))
 
 
 @dataclass(frozen=True, kw_only=True)
