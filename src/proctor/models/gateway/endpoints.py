@@ -72,7 +72,7 @@ class Endpoints:
     def __init__(self, gateway: Gateway, session: Session) -> None:
         self._gateway, self._session = gateway, session
         self._server: asyncio.Server | None = None
-        self._web = web.Server(self._handle, access_log=None, keepalive_timeout=300.0)
+        self._web = web.Server(self._handle, access_log=None, keepalive_timeout=300.0, handler_cancellation=True)
         self._turns = asyncio.Semaphore(AT_ONCE)
 
     async def open(self, folder: Path) -> Path:
@@ -210,7 +210,8 @@ async def _given(request: web.BaseRequest, answer: Answer) -> web.StreamResponse
     try:
         await response.prepare(request)
         async for piece in pieces:
-            await response.write(piece)
+            if piece:
+                await response.write(piece)
         await response.write_eof()
     except Broken:  # the caller sees that it broke off, as it did
         if request.transport is not None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Sequence
 
 from proctor.models.calls import End, Purpose
@@ -46,7 +45,7 @@ class Exchange:
             wait = wait_before(self._number - first + 1, answer.wait_sec)
             if wait is None or self._parts.clock.monotonic() + wait >= deadline:
                 return answer
-            await asyncio.sleep(wait)
+            await self._parts.sleep(wait)
 
     async def _try(self, prepared: Prepared, deadline: float) -> Answer:
         self._number += 1

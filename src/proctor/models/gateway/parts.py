@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import asyncio
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
 from proctor.kernel.clock import Clock
@@ -33,5 +34,7 @@ class GatewayParts:
     breakers: Breakers
     calls_seen: Callable[[Call], None] = field(default=_nothing)
     """Told of every try that ended: metrics."""
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+    """Waits between tries."""
     patience_sec: float = 60.0
     """The longest that a call waits for room in a budget or a rate."""

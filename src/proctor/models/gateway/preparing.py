@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from proctor.kernel.canonical import Json
 from proctor.models.conversation import ChatRequest
 from proctor.models.errors import RequestInvalid
+from proctor.models.gateway.hiding import asked_for_usage
 from proctor.models.gateway.tries import Prepared
 from proctor.models.providers.catalogue import Catalogue, Provider
 from proctor.models.wires.catalogue import WIRES
@@ -59,6 +60,7 @@ def passed_on(catalogue: Catalogue, passing: Passing, chain: Sequence[str]) -> l
                     body=body,
                     facts=replace(facts, model=name),
                     headers=headers,
+                    hides_usage=not asked_for_usage(passing.wire, passing.body),
                 )
             )
     if not found or found[0].model != chain[0]:

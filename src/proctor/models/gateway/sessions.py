@@ -149,7 +149,8 @@ class Session:
         if call.answered:
             self.answered = call.answered
         if call.end is End.UNDECLARED:
-            self.tainted = True
+            self.tainted = self._ended = True
+            self.shut()
 
     # --- what ended it ---------------------------------------------------------------------------------------------
 

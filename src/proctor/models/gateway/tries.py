@@ -18,6 +18,7 @@ from proctor.kernel.ids import new_id
 from proctor.models.calls import Call, End, Purpose
 from proctor.models.conversation import TokenUsage
 from proctor.models.errors import BudgetExhausted, LimitReached, PriceUnknown
+from proctor.models.gateway.hiding import UsageHider
 from proctor.models.gateway.parts import GatewayParts
 from proctor.models.gateway.retries import retry_after
 from proctor.models.gateway.sessions import Session
@@ -59,6 +60,8 @@ class Prepared:
     body: bytes
     facts: RequestFacts
     headers: Mapping[str, str]
+    hides_usage: bool = False
+    """Whether the caller did not ask for what the stream says of its usage."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -166,7 +169,7 @@ class Try:
             wire=one.wire.name,
             model=one.name,
             path=one.wire.path(one.name, stream=one.facts.stream),
-            headers={"Content-Type": "application/json", **one.headers, **one.wire.headers(key)},
+            headers={"Content-Type": "application/json", **one.wire.headers(key), **one.headers},
             body=one.body,
             stream=one.facts.stream,
             key=key,
@@ -227,7 +230,7 @@ class Try:
         if document is None:
             return self._refused(End.UNAVAILABLE, 502, "The provider's answer is no JSON object.", cost=self._worst)
         reading = self._prepared.wire.read_whole(document)
-        call = self._ended(reading, whole=True)
+        call = self._ended(reading, End.DONE)
         if call.end is not End.DONE:
             told = self._prepared.wire.write_error(502, Fault.UNAVAILABLE, f"{reading.model!r} answered instead.")
             return Answer(end=call.end, call=call, status=502, headers={}, body=json.dumps(told).encode())
@@ -250,29 +253,35 @@ class Try:
 
     async def _metered(self, first: bytes, pieces: AsyncIterator[bytes], incoming: Incoming) -> AsyncIterator[bytes]:
         """The stream as it passes; at its end, whichever that is, the line in the ledger. Raises ``Broken``."""
-        meter, whole = self._prepared.wire.meter(), False
+        meter, came = self._prepared.wire.meter(), End.ABANDONED
+        hider = UsageHider() if self._prepared.hides_usage else None
         try:
             meter.feed(first)
-            yield first
+            yield first if hider is None else hider.feed(first)
             async for piece in pieces:
                 meter.feed(piece)
-                yield piece
-            whole = True
+                yield piece if hider is None else hider.feed(piece)
+            came = End.DONE
+            if hider is not None:
+                yield hider.finish()
+        except Broken:
+            came = End.UNAVAILABLE
+            raise
         finally:
             await incoming.close()
-            self._ended(meter.reading(), whole=whole)
+            self._ended(meter.reading(), came)
 
-    def _ended(self, reading: Reading, *, whole: bool) -> Call:
-        """The line of an answer that began well."""
+    def _ended(self, reading: Reading, came: End) -> Call:
+        """The line of an answer that began well. ``came``: ``DONE`` where all of it did, else what broke it off."""
         one, price = self._prepared, self._price
-        finished = whole and (reading.finish is not None or reading.usage.total is not None)
+        finished = came is End.DONE and (reading.finish is not None or reading.usage.total is not None)
         cost = price.cost(reading.usage) if price is not None else None
         if not finished:
             cost = self._worst if cost is None or self._worst is None else max(cost, self._worst)
         if reading.error is not None:
             end = _ENDS[reading.error.fault]
         elif not finished:
-            end = End.UNAVAILABLE if whole else End.ABANDONED
+            end = End.UNAVAILABLE if came is End.DONE else came
         else:
             end = End.DONE if one.provider.is_same(one.name, reading.model) else End.UNDECLARED
         return self._settle(end, 200, usage=reading.usage, cost=cost, answered=reading.model or one.name)

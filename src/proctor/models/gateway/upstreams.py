@@ -11,6 +11,7 @@ import asyncio
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
+from urllib.parse import urlsplit
 
 from proctor.models.errors import ModelsExtraMissing
 from proctor.models.providers.catalogue import Provider
@@ -19,12 +20,15 @@ from proctor.models.wires.interfaces import WireName
 if TYPE_CHECKING:
     import aiohttp
 
-__all__ = ["Broken", "HttpUpstream", "Incoming", "Outgoing", "Unreachable", "Upstream"]
+__all__ = ["Broken", "HttpUpstream", "Incoming", "Outgoing", "Unreachable", "Upstream", "address_of"]
 
 CONNECT_SEC: float = 15.0
 """To a provider; those in use answer a SYN within a second."""
 KEEP_SEC: float = 15.0
 """An idle connection is kept for less than providers keep it: one that they close under a request would be charged."""
+
+
+_BELOW_VERSION = frozenset({WireName.OPENAI_CHAT, WireName.OPENAI_RESPONSES, WireName.OPENAI_EMBEDDINGS})
 
 
 class Unreachable(Exception):
@@ -84,6 +88,17 @@ class Upstream(Protocol):
         ...
 
 
+def address_of(base: str, wire: WireName, path: str) -> str:
+    """Where a request goes. OpenAI's paths begin below the version (``/chat/completions``), the others' with it.
+
+    A base address may be a host alone, or end in the version as in ``OPENAI_BASE_URL``; either does for every wire.
+    """
+    has_path = bool(urlsplit(base).path.strip("/"))
+    if wire in _BELOW_VERSION:
+        return f"{base}{path}" if has_path else f"{base}/v1{path}"
+    return base.removesuffix("/v1") + path
+
+
 class HttpUpstream:
     """Over HTTP, with connections that are kept. Made and used in one loop."""
 
@@ -102,7 +117,7 @@ class HttpUpstream:
         timeout = aiohttp.ClientTimeout(total=request.timeout_sec, sock_connect=CONNECT_SEC)
         try:
             response = await session.post(
-                request.provider.base_url + request.path,
+                address_of(request.provider.base_url, request.wire, request.path),
                 data=request.body,
                 headers=request.headers,
                 timeout=timeout,

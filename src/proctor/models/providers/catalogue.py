@@ -32,7 +32,7 @@ class Provider:
 
     name: str
     base_url: str
-    """Without the version that paths begin with; empty: it is not reached over HTTP from here (``mock``, litellm's)."""
+    """A host, or with the version below which OpenAI's paths are; empty: it is not reached over HTTP from here."""
     wires: frozenset[WireName]
     keys: tuple[str, ...] = ()
     """Names of secrets, any of which opens it; a run set lists those that are its own. Empty: it needs none."""
@@ -81,9 +81,9 @@ SHIPPED: tuple[Provider, ...] = (
     _shipped("openai", "https://api.openai.com", _OPENAI, "OPENAI_API_KEY"),
     _shipped("anthropic", "https://api.anthropic.com", frozenset({WireName.ANTHROPIC}), "ANTHROPIC_API_KEY"),
     _shipped("gemini", "https://generativelanguage.googleapis.com", frozenset({WireName.GEMINI}), "GEMINI_API_KEY"),
-    _shipped("openrouter", "https://openrouter.ai/api", _CHAT, "OPENROUTER_API_KEY"),
+    _shipped("openrouter", "https://openrouter.ai/api/v1", _CHAT, "OPENROUTER_API_KEY"),
     _shipped("deepseek", "https://api.deepseek.com", _CHAT, "DEEPSEEK_API_KEY"),
-    _shipped("groq", "https://api.groq.com/openai", _CHAT, "GROQ_API_KEY"),
+    _shipped("groq", "https://api.groq.com/openai/v1", _CHAT, "GROQ_API_KEY"),
     _shipped("mistral", "https://api.mistral.ai", _CHAT, "MISTRAL_API_KEY"),
     _shipped("xai", "https://api.x.ai", _CHAT, "XAI_API_KEY"),
     _shipped("together", "https://api.together.xyz", _CHAT, "TOGETHER_API_KEY"),

@@ -1,7 +1,7 @@
 """The operator's file of providers, in TOML: others than those that ship, their keys, limits and prices.
 
 [providers.gateway]                       # a model is named gateway/NAME
-base_url = "http://10.1.2.3:4000"         # a LiteLLM proxy, vLLM, ...: without the /v1 that paths begin with
+base_url = "http://10.1.2.3:4000"         # a LiteLLM proxy, vLLM, ...; with or without /v1
 wires = ["openai-chat"]
 keys = ["GATEWAY_KEY"]                    # names of secrets, not keys
 requests_per_minute = 500                 # of each key
