@@ -61,12 +61,14 @@ def application(script: Script = NO_SCRIPT, *, key: str | None = None) -> web.Ap
         ("/v1/chat/completions", WireName.OPENAI_CHAT),
         ("/v1/responses", WireName.OPENAI_RESPONSES),
         ("/v1/messages", WireName.ANTHROPIC),
-        ("/v1beta/models/{model}:{method:(?:stream)?[gG]enerateContent}", WireName.GEMINI),
+        ("/{version:v1(?:beta)?}/models/{model}:{method:(?:stream)?[gG]enerateContent}", WireName.GEMINI),
     ):
         app.router.add_post(path, provider.checked(name, provider.talk))
     app.router.add_post("/v1/embeddings", provider.checked(WireName.OPENAI_EMBEDDINGS, provider.embed))
     app.router.add_post("/v1/messages/count_tokens", provider.checked(WireName.ANTHROPIC, provider.count))
-    app.router.add_post("/v1beta/models/{model}:countTokens", provider.checked(WireName.GEMINI, provider.count))
+    app.router.add_post(
+        "/{version:v1(?:beta)?}/models/{model}:countTokens", provider.checked(WireName.GEMINI, provider.count)
+    )
     app.router.add_get("/v1/models", provider.checked(WireName.OPENAI_CHAT, provider.models))
     app.router.add_get("/v1/models/{model}", provider.checked(WireName.OPENAI_CHAT, provider.model))
     return app
