@@ -42,6 +42,7 @@ class Scope:
 
     kind: ScopeKind
     key: str
+    """The id of the tenant, user or run set; of a profile its run set's id, a slash and its name."""
     period: str
     limit_nano: int | None
     """``None``: it has no limit; it is counted all the same."""
@@ -94,15 +95,18 @@ class Reservation:
 class Spending(Protocol):
     """Room in budgets, drawn from the database in slices, and the ledger. One to a process; used from one loop."""
 
-    async def reserve(self, payer: Payer, worst_nano: int | None, *, wait_sec: float) -> Reservation:
-        """Room for a call. Waits where only what others have reserved and may not need is in the way.
+    async def reserve(self, payer: Payer, worst_nano: int | None, *, wait_sec: float, model: str = "") -> Reservation:
+        """Room for a call. Waits where only what others have reserved and may not need is in the way. ``model``: as it
+        is asked for, ``provider/model``, for the ledger's line should nobody be left to settle it.
 
         Raises ``BudgetExhausted``, and ``PriceUnknown`` where ``worst_nano`` is ``None`` under a hard budget.
         """
         ...
 
     def settle(self, reservation: Reservation, call: Call) -> None:
-        """The call has ended: what it cost is spent, the rest is free again. Written down soon, never lost."""
+        """The call has ended: what it cost is spent, the rest is free again. Written down soon, never lost.
+
+        A cost that is not known is taken to be all that was reserved. Raises ``IntegrityError`` the second time."""
         ...
 
     async def close(self) -> None:
