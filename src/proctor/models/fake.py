@@ -19,9 +19,9 @@ class FakeSpending:
         self.spent_nano = self.held_nano = 0
         self.calls: list[Call] = []
 
-    async def reserve(self, payer: Payer, worst_nano: int | None, *, wait_sec: float) -> Reservation:
+    async def reserve(self, payer: Payer, worst_nano: int | None, *, wait_sec: float, model: str = "") -> Reservation:
         """Room for a call; nothing is waited for."""
-        _ = wait_sec
+        _ = (wait_sec, model)
         if self.limit_nano is not None:
             if worst_nano is None:
                 raise PriceUnknown()

@@ -130,7 +130,9 @@ class Try:
             self._session.add(self._call(End.LIMIT, None, usage=TokenUsage(), cost=0))
             raise
         try:
-            self._reservation = await self._parts.spending.reserve(self._session.payer, self._worst, wait_sec=wait)
+            self._reservation = await self._parts.spending.reserve(
+                self._session.payer, self._worst, wait_sec=wait, model=self._prepared.model
+            )
         except BaseException as error:
             self._session.let_go(self._worst)
             if isinstance(error, BudgetExhausted | PriceUnknown):
