@@ -66,4 +66,4 @@ def _refuse_keys(profile: Profile, place: str, known: KnownModels) -> None:
 
 
 def _has_hard_budget(spec: RunSetSpec, profile: Profile) -> bool:
-    return spec.budget.cost is not None or profile.limits.cost is not None
+    return any(one is not None for one in (spec.budget.cost, profile.limits.cost, profile.budget))

@@ -828,6 +828,15 @@ SELECT (SELECT count(*) FROM proctor.attempt
         WHERE tenant_id = :tenant AND created_at >= date_trunc('month', now(), 'UTC')) AS cost_month_nano,
        (SELECT count(*) FROM proctor.attempt WHERE tenant_id = :tenant AND ended_at IS NULL) AS sandboxes;
 
+-- name: this_month
+SELECT to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM');
+
+-- name: run_set_budgets
+-- What its file says that it, and one of its profiles, may spend.
+SELECT r.spec -> 'budget' ->> 'cost' AS whole,
+       (SELECT p ->> 'budget' FROM jsonb_array_elements(r.spec -> 'profiles') p WHERE p ->> 'name' = :profile) AS profile
+FROM proctor.run_set r WHERE r.tenant_id = :tenant AND r.id = :run_set;
+
 -- name: usage_by_tenant
 SELECT '' AS key, '' AS name, count(*) AS attempts,
        coalesce(sum(extract(epoch FROM a.ended_at - a.started_at)), 0)::float AS sandbox_sec,

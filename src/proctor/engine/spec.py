@@ -104,6 +104,7 @@ class Profile(_Section):
     max_cost: Amount | None = Field(
         default=None, description="The most one attempt may cost, for the worst case of a dry run."
     )
+    budget: Amount | None = Field(default=None, description="The most it may spend in this run set.")
 
     @field_validator("env")
     @classmethod
