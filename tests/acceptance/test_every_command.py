@@ -83,6 +83,7 @@ READING: dict[str, list[tuple[str, ...]]] = {
     "regrade": [("r", "--recheck", "--dry-run"), ("r", "--dry-run", "--suite", "tasks"), ("gone", "--dry-run")],
     "run": [("r.toml", "--dry-run"), ("tasks", "--agent", "noop", "--dry-run")],
     "attempt show": [("ATTEMPT",), ("00000000",)],
+    "attempt steps": [("ATTEMPT",), ("00000000",)],
     "suite list": [()],
     "suite show": [("gone",)],
     "suite alias": [()],

@@ -58,8 +58,6 @@ class Assignment:
     worker: UUID | None = None
     node: str = ""
     """The machine that it runs on, as breakers know it."""
-    user: str = ""
-    """The id of the user who asked for its run set; empty: this machine's own."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import lru_cache
 from pathlib import Path
+from uuid import UUID
 
 from proctor.agents.errors import ProviderFailed
 from proctor.agents.interfaces import Agent, Asks, Usage
@@ -27,13 +29,15 @@ _UNAUTHORIZED: int = 401
 class AttemptModels:
     """What an attempt reaches of models, from its start to its end."""
 
-    def __init__(self, gateway: Gateway, assignment: Assignment, declared: Declared, keys: Mapping[str, str]) -> None:
+    def __init__(
+        self, gateway: Gateway, assignment: Assignment, declared: Declared, keys: Mapping[str, str], user: str
+    ) -> None:
         """``keys``: values of the secrets of the run set, by name; those of the declared providers are used."""
         payer = Payer(
             tenant=assignment.tenant,
             run_set=assignment.run_set,
             profile=assignment.profile,
-            user=assignment.user,
+            user=user,
             attempt=assignment.attempt,
         )
         self._gateway = gateway
@@ -126,24 +130,42 @@ class AttemptModels:
 class Models:
     """Opens the way to models for attempts of one process."""
 
-    def __init__(self, gateway: Gateway, catalogue: Catalogue) -> None:
-        self._gateway, self._catalogue = gateway, catalogue
+    def __init__(
+        self,
+        gateway: Gateway,
+        catalogue: Catalogue,
+        *,
+        users: Callable[[UUID, UUID], str],
+        recover: Callable[[], object],
+    ) -> None:
+        """``users``: the id of the user who asked for a tenant's run set, empty where none did; ``recover``: takes in
+        what dead processes left."""
+        self._gateway, self._catalogue, self._recover = gateway, catalogue, recover
+        self._user_of = lru_cache(maxsize=1000)(users)
 
     def of(self, assignment: Assignment, secrets: Mapping[str, str], agent: Agent) -> AttemptModels | None:
-        """An attempt's; ``None`` where its agent asks none, or may be one that asks them by itself: a command whose
-        model is of no provider that is known here, or whose keys the run set does not list."""
+        """An attempt's; may wait for the database.
+
+        ``None`` where its agent asks none, or may be one that asks them by itself: a command whose model is of no
+        provider that is known here, or whose keys the run set does not list.
+        """
         declared = declared_of(assignment.configuration)
         if declared is None or agent.asks is Asks.NOTHING:
             return None
         if not self._is_reached(declared, secrets) and agent.identity.name == "command":
             return None
-        return AttemptModels(self._gateway, assignment, declared, secrets)
+        user = self._user_of(assignment.tenant, assignment.run_set)
+        return AttemptModels(self._gateway, assignment, declared, secrets, user)
 
     def _is_reached(self, declared: Declared, secrets: Mapping[str, str]) -> bool:
         if not self._catalogue.knows(declared.model):
             return False
         keys = self._catalogue.of(declared.model)[0].keys
         return not keys or any(secrets.get(name) for name in keys)
+
+    def recover(self) -> None:
+        """Take in what dead processes of this machine spent and had not written down yet."""
+        self._recover()
 
     def close(self) -> None:
         """No attempt runs any more: write down what was spent."""

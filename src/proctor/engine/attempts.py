@@ -201,8 +201,10 @@ class AttemptRunner:
             assert isinstance(options, Mapping)
             assert isinstance(agent_name, Mapping)
             self._agent = self._parts.agents(str(agent_name["name"]), options)
-            if self._parts.models is not None:
-                self._models = self._parts.models.of(self.assignment, self._secrets, self._agent)
+            if self._parts.models is not None and self._agent.asks is not Asks.NOTHING:
+                self._models = await asyncio.to_thread(
+                    self._parts.models.of, self.assignment, self._secrets, self._agent
+                )
             if self._models is not None:
                 hide([self._models.token])
                 self._kept.sandboxes.reaches_models = self._agent.asks is Asks.SANDBOX

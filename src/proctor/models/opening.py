@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 from pydantic import ValidationError
 
 from proctor.database.engine import Database
 from proctor.kernel.clock import SystemClock
-from proctor.models.calls import Call
 from proctor.models.errors import ProvidersInvalid
+from proctor.models.fake import FakeRates
 from proctor.models.gateway.breakers import Breakers
 from proctor.models.gateway.gateway import Gateway
 from proctor.models.gateway.mocking import MockUpstream
@@ -23,7 +23,6 @@ from proctor.models.prices.book import PriceBook
 from proctor.models.prices.rows import PriceRow
 from proctor.models.providers.catalogue import Catalogue, Provider
 from proctor.models.providers.files import ProvidersFile, read_providers
-from proctor.models.rates.service import RateBook
 from proctor.models.spending.service import Spender
 
 __all__ = ["Installation", "known_models"]
@@ -43,7 +42,9 @@ def _prices(file: ProvidersFile, path: Path) -> Mapping[str, PriceRow]:
         except ValidationError as error:
             first = error.errors(include_url=False, include_input=False, include_context=False)[0]
             field = ".".join(("models", f'"{model}"', "price", *map(str, first["loc"])))
-            raise ProvidersInvalid(f"{first['msg'].removeprefix('Value error, ')}.", where=f"{path}: {field}") from error
+            raise ProvidersInvalid(
+                f"{first['msg'].removeprefix('Value error, ')}.", where=f"{path}: {field}"
+            ) from error
     return rows
 
 
@@ -57,10 +58,9 @@ class Installation:
         *,
         providers: Path,
         journals: Path,
-        seen: Callable[[Call], None],
     ) -> None:
         """``providers``: the operator's file; ``journals``: the folder of what was spent and is not yet written."""
-        self._database, self._budgets, self._seen = database, budgets, seen
+        self._database, self._budgets = database, budgets
         self._file, self._journals = providers, journals
         self._upstreams: dict[str, Upstream] = {}
         self._script: Script = NO_SCRIPT
@@ -73,11 +73,10 @@ class Installation:
             catalogue=known.catalogue,
             prices=known.prices,
             spending=Spender(self._database, self._budgets, self._journals),
-            rates=RateBook(self._database),
+            rates=FakeRates(),
             upstream=self._upstream,
             clock=SystemClock(),
             breakers=Breakers(SystemClock()),
-            calls_seen=self._seen,
         )
 
     def _upstream(self, provider: Provider) -> Upstream:
@@ -89,10 +88,6 @@ class Installation:
     def _new_upstream(self, kind: str) -> Upstream:
         if kind == "mock":
             return MockUpstream(self._script)
-        if kind == "litellm":
-            from proctor.models.gateway.litellm import LitellmUpstream
-
-            return LitellmUpstream()
         from proctor.models.gateway.upstreams import HttpUpstream
 
         return HttpUpstream()
@@ -101,5 +96,4 @@ class Installation:
         for upstream in self._upstreams.values():
             await upstream.close()
         self._upstreams.clear()
-        await parts.rates.close()
         await parts.spending.close()

@@ -4,20 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from proctor.kernel.clock import Clock
-from proctor.models.calls import Call
 from proctor.models.gateway.breakers import Breakers
 from proctor.models.gateway.upstreams import Upstream
 from proctor.models.ports import Prices, Rates, Spending
 from proctor.models.providers.catalogue import Catalogue, Provider
 
 __all__ = ["GatewayParts"]
-
-
-def _nothing(_call: Call) -> None:
-    """Nobody watches."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,8 +27,6 @@ class GatewayParts:
     """The way to a provider."""
     clock: Clock
     breakers: Breakers
-    calls_seen: Callable[[Call], None] = field(default=_nothing)
-    """Told of every try that ended: metrics."""
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
     """Waits between tries."""
     patience_sec: float = 60.0

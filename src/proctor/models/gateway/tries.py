@@ -309,7 +309,6 @@ class Try:
         self._session.let_go(self._worst)
         self._session.add(call, retry_after=wait)
         self._parts.spending.settle(self._reservation, call)
-        self._parts.calls_seen(call)
         if self._admission is not None:
             self._parts.rates.done(self._admission, tokens=usage.total)
         return call
