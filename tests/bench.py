@@ -14,6 +14,7 @@ from sqlalchemy.engine import URL
 
 from proctor.database.engine import Database
 from proctor.engine import leaderboards, reading
+from proctor.engine.attempt_models import Models
 from proctor.engine.attempts import RunnerParts
 from proctor.engine.certificates.certificate import Certificate, CheckVerdict
 from proctor.engine.certificates.checks import ORACLE_RUNS, checks_digest
@@ -28,6 +29,7 @@ from proctor.engine.worker import Worker, WorkerSettings
 from proctor.kernel.canonical import sha256_hex
 from proctor.kernel.clock import SystemClock
 from proctor.kernel.ids import new_id
+from proctor.models.known import KnownModels
 from proctor.objects.store import ObjectStore
 from proctor.queue.workers import WorkerIdentity
 from proctor.sandboxes.fake import FakeBackend, rewards
@@ -94,6 +96,8 @@ class Bench:
     owner: URL
     backend: SandboxBackend = field(default_factory=lambda: FakeBackend(rewards(1.0)))
     secrets: Mapping[str, str] = field(default_factory=dict)
+    models: Models | None = None
+    known: KnownModels | None = None
     settled: Counter[str] = field(default_factory=Counter)
 
     def __post_init__(self) -> None:
@@ -112,6 +116,7 @@ class Bench:
             suites=self.suites,
             backend=self.backend,
             fresh=fresh,
+            models=self.known,
         )
 
     def certify(self, source: str) -> None:
@@ -143,6 +148,7 @@ class Bench:
             owner=identity.owner,
             scratch=self.folder,
             secrets=self.secrets,
+            models=self.models,
         )
         settings = WorkerSettings(slots=slots, scope=scope, lease_sec=lease_sec)
         return Worker(self.database, parts, identity, settings, self._count)
