@@ -8,6 +8,7 @@ amounts that were decided before: so a transaction may be repeated when it is no
 from __future__ import annotations
 
 import asyncio
+import math
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -136,12 +137,13 @@ class Till:
 
     async def _serve(self, pool: Pool) -> None:
         """Draw until nobody waits any more."""
-        pause = POLL_SEC[0]
+        pause, age = POLL_SEC[0], self._desk.timing.age
         try:
-            while self._hand_out(pool):
+            while self._hand_out(pool, age):
                 found = await self._draw(pool)
+                age = self._desk.timing.age
                 if not isinstance(found, NoRoom):
-                    pause = POLL_SEC[0]
+                    pause, age = POLL_SEC[0], math.inf  # just drawn, however busy this process is
                 elif self._refuse(pool, found):
                     self._moved.clear()
                     await _either(self._moved, pause)
@@ -152,10 +154,10 @@ class Till:
         finally:
             pool.serving = None
 
-    def _hand_out(self, pool: Pool) -> bool:
-        """Grant what there is room for, in order; whether somebody still waits."""
+    def _hand_out(self, pool: Pool, age: float) -> bool:
+        """Grant what there is room for in a slice that is no older, in order; whether somebody still waits."""
         now = asyncio.get_running_loop().time()
-        while pool.waiting and pool.has(pool.waiting[0].worst, now - self._desk.timing.age):
+        while pool.waiting and pool.has(pool.waiting[0].worst, now - age):
             waiter = pool.waiting.popleft()
             if waiter.granted.done():
                 continue
