@@ -16,6 +16,8 @@ from tests.foreign.environments import (
     JCS,
     JSONSCHEMA,
     JUNITPARSER,
+    LITELLM,
+    MODEL_CLIENTS,
     STATSMODELS,
     Foreign,
     PythonMissing,
@@ -42,8 +44,9 @@ def made() -> None:
         with suppress(PythonMissing):  # the test that asks says so
             foreign.interpreter()
 
+    judges = (COMPOSE, HARBOR, STATSMODELS, JSONSCHEMA, JCS, JUNITPARSER, LITELLM, MODEL_CLIENTS)
     with ThreadPoolExecutor() as pool:
-        list(pool.map(make, (COMPOSE, HARBOR, STATSMODELS, JSONSCHEMA, JCS, JUNITPARSER)))
+        list(pool.map(make, judges))
 
 
 @pytest.fixture(scope="session")

@@ -25,6 +25,8 @@ __all__ = [
     "JCS",
     "JSONSCHEMA",
     "JUNITPARSER",
+    "LITELLM",
+    "MODEL_CLIENTS",
     "STATSMODELS",
     "Foreign",
     "PythonMissing",
@@ -41,10 +43,11 @@ class PythonMissing(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class Foreign:
-    """A tool from PyPI, pinned. ``python``: the oldest Python it runs on."""
+    """A tool from PyPI, pinned. ``beside``: what else its environment has; ``python``: the oldest Python it runs on."""
 
     name: str
     version: str
+    beside: tuple[str, ...] = ()
     python: tuple[int, int] = (3, 11)
 
     @property
@@ -65,7 +68,7 @@ class Foreign:
         shutil.rmtree(self.folder, ignore_errors=True)
         _checked([base, "-m", "venv", str(self.folder)])
         pip = [str(self.folder / "bin" / "python"), "-m", "pip", "install", "--quiet"]
-        _checked([*pip, "--no-compile", "--disable-pip-version-check", f"{self.name}=={self.version}"])
+        _checked([*pip, "--no-compile", "--disable-pip-version-check", f"{self.name}=={self.version}", *self.beside])
         (self.folder / "made").touch()
 
     def ask(self, script: Path, question: object) -> Any:
@@ -117,6 +120,9 @@ INSPECT = Foreign(name="inspect-ai", version="0.3.285")
 JCS = Foreign(name="jcs", version="0.2.1")
 JSONSCHEMA = Foreign(name="jsonschema", version="4.26.0")
 JUNITPARSER = Foreign(name="junitparser", version="5.0.3")
+LITELLM = Foreign(name="litellm", version="1.110.2", beside=("aiohttp>=3.14,<4",))
+MODEL_CLIENTS = Foreign(name="openai", version="3.57.0", beside=("anthropic==2.14.0", "google-genai==3.6.1"))
+"""The official clients of the providers whose wires we speak."""
 STATSMODELS = Foreign(name="statsmodels", version="0.15.0")
 
 
