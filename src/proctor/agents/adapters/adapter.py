@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import PurePosixPath
 
 from proctor.agents.adapters.events import StepGatherer, read_json
-from proctor.agents.adapters.recipes import BASE, HOME, INSTRUCTION, MODEL, TOKEN, Recipe, Start
+from proctor.agents.adapters.recipes import BASE, INSTRUCTION, MODEL, TOKEN, Recipe, Start
 from proctor.agents.errors import AgentSetupFailed, ProfileInvalid
 from proctor.agents.interfaces import AgentContext, AgentIdentity, AgentRun, ModelAccess
 from proctor.agents.layers.locks import Layer, LayerKind
@@ -14,7 +14,7 @@ from proctor.agents.layers.node import NODE_PLACE, node_command
 from proctor.agents.layers.python import PYTHON_PLACE, python_command
 from proctor.agents.shell import command_step, limit_of
 from proctor.kernel.canonical import digest
-from proctor.sandboxes.interfaces import LAYERS, ExecRequest, ExecResult
+from proctor.sandboxes.interfaces import LAYERS, ExecRequest
 
 __all__ = ["Adapter"]
 
@@ -38,7 +38,15 @@ class Adapter:
     async def setup(self, context: AgentContext) -> None:
         """See that its programs run here, and write its settings. Raises ``AgentSetupFailed``."""
         models = _models(context)
-        result = await self._exec(context, (*self._program, "--version"), timeout=_CHECK_SEC)
+        request = ExecRequest(
+            argv=[*self._program, "--version"],
+            env=self._environment(context, models),
+            user=context.user,
+            cwd="/",
+            timeout_sec=_CHECK_SEC,
+            session="setup",
+        )
+        result = await context.sandbox.exec(request)
         if result.exit_code != 0:
             words = (result.stderr or result.stdout).decode("utf-8", "replace").strip()[-500:]
             raise AgentSetupFailed(f"{self._recipe.name} does not start in this image: {words}")
@@ -56,7 +64,7 @@ class Adapter:
             ExecRequest(
                 argv=[*self._bridge, models.socket, *self._program, *words],
                 stdin=_filled(start.stdin, context, None).encode("utf-8", "replace"),
-                env={**context.env, **{name: _filled(value, context, models) for name, value in start.env.items()}},
+                env=self._environment(context, models),
                 user=context.user,
                 cwd=context.workdir,
                 timeout_sec=context.timeout_sec,
@@ -97,11 +105,9 @@ class Adapter:
         provider = models.model.partition("/")[0]
         return self._recipe.starts[self._recipe.wire(provider)]
 
-    async def _exec(self, context: AgentContext, argv: tuple[str, ...], *, timeout: float) -> ExecResult:
-        request = ExecRequest(
-            argv=argv, env={"HOME": HOME}, user=context.user, cwd="/", timeout_sec=timeout, session="setup"
-        )
-        return await context.sandbox.exec(request)
+    def _environment(self, context: AgentContext, models: ModelAccess) -> dict[str, str]:
+        own = {name: _filled(value, context, models) for name, value in self._start(models).env.items()}
+        return {**context.env, **own}
 
     async def _write(self, context: AgentContext, path: str, text: str) -> None:
         folder = str(PurePosixPath(path).parent)

@@ -31,6 +31,8 @@ class Said:
     """The model's words."""
 
     text: str
+    joined: bool = False
+    """Whether they go on where the last ones ended."""
 
 
 @dataclass(frozen=True)
@@ -99,9 +101,9 @@ class StepGatherer:
 
     def _begin(self, event: Said | Thought | Called) -> None:
         match event:
-            case Said(text=text):
-                self._said.append(text)
-                self.final_message = _clean(text)
+            case Said(text=text, joined=joined):
+                self._said.append((self._said.pop() if joined and self._said else "") + text)
+                self.final_message = _clean(self._said[-1])
             case Thought(text=text):
                 self._thought.append(text)
             case Called(id=call, name=name, arguments=arguments):

@@ -18,7 +18,7 @@ def read_line(line: Mapping[str, Json]) -> Iterable[Event]:
     """One event of ``--output-format=stream-json``."""
     match line.get("type"):
         case "message" if line.get("role") == "assistant":
-            yield Said(text_of(line.get("content")))
+            yield Said(text_of(line.get("content")), joined=line.get("delta") is True)
         case "tool_use":
             yield Called(text_of(line.get("tool_id")), text_of(line.get("tool_name")), line.get("parameters"))
         case "tool_result":
