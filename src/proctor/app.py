@@ -161,7 +161,9 @@ class Platform:
             return str(database.as_tenant(tenant, lambda c: starter_of(c, tenant, run_set)) or "")
 
         journals = _private(self.settings.home / "journals")
-        installed = Installation(database, EngineBudgets(), providers=providers_file(self.settings), journals=journals)
+        installed = Installation(
+            database, self.objects, EngineBudgets(), providers=providers_file(self.settings), journals=journals
+        )
         return Models(
             installed.gateway,
             self.known_models.catalogue,

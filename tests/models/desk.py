@@ -12,6 +12,7 @@ import aiohttp
 
 from proctor.kernel.clock import SystemClock
 from proctor.kernel.ids import new_id
+from proctor.models.cache import ReplyCache
 from proctor.models.calls import End, Payer
 from proctor.models.fake import FakeRates, FakeSpending
 from proctor.models.gateway.breakers import Breakers
@@ -24,6 +25,7 @@ from proctor.models.prices.book import PriceBook
 from proctor.models.prices.rows import PriceRow
 from proctor.models.providers.catalogue import Catalogue, Provider
 from proctor.models.wires.interfaces import WireName
+from proctor.objects.store import ObjectStore
 
 PRICE = {"input": "1 USD", "output": "10 USD", "max_output": 100}
 
@@ -98,6 +100,7 @@ async def desk(
             upstream=lambda _provider: upstream,
             clock=SystemClock(),
             breakers=Breakers(SystemClock()),
+            cache=ReplyCache(ObjectStore(folder / "objects")),
             sleep=sleep,
         )
 

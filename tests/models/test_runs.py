@@ -53,7 +53,9 @@ def place(bench: Bench) -> Iterator[Bench]:
     (bench.folder / "providers.toml").write_text('mock = "replies.toml"\n')
     providers = bench.folder / "providers.toml"
     bench.known = known_models(providers)
-    installed = Installation(bench.database, EngineBudgets(), providers=providers, journals=bench.folder / "journals")
+    installed = Installation(
+        bench.database, bench.objects, EngineBudgets(), providers=providers, journals=bench.folder / "journals"
+    )
     bench.models = Models(
         installed.gateway, bench.known.catalogue, users=lambda _tenant, _run_set: "", recover=lambda: None
     )

@@ -9,6 +9,7 @@ from pydantic import ValidationError
 
 from proctor.database.engine import Database
 from proctor.kernel.clock import SystemClock
+from proctor.models.cache import ReplyCache
 from proctor.models.errors import ProvidersInvalid
 from proctor.models.fake import FakeRates
 from proctor.models.gateway.breakers import Breakers
@@ -24,6 +25,7 @@ from proctor.models.prices.rows import PriceRow
 from proctor.models.providers.catalogue import Catalogue, Provider
 from proctor.models.providers.files import ProvidersFile, read_providers
 from proctor.models.spending.service import Spender
+from proctor.objects.store import ObjectStore
 
 __all__ = ["Installation", "known_models"]
 
@@ -54,13 +56,14 @@ class Installation:
     def __init__(
         self,
         database: Database,
+        objects: ObjectStore,
         budgets: Budgets,
         *,
         providers: Path,
         journals: Path,
     ) -> None:
         """``providers``: the operator's file; ``journals``: the folder of what was spent and is not yet written."""
-        self._database, self._budgets = database, budgets
+        self._database, self._objects, self._budgets = database, objects, budgets
         self._file, self._journals = providers, journals
         self._upstreams: dict[str, Upstream] = {}
         self._script: Script = NO_SCRIPT
@@ -77,6 +80,7 @@ class Installation:
             upstream=self._upstream,
             clock=SystemClock(),
             breakers=Breakers(SystemClock()),
+            cache=ReplyCache(self._objects),
         )
 
     def _upstream(self, provider: Provider) -> Upstream:

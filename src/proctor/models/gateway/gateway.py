@@ -14,10 +14,12 @@ from concurrent.futures import Future
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from proctor.models.cache import CacheKey
 from proctor.models.calls import Call, End, Purpose
 from proctor.models.conversation import ChatRequest, Reply
 from proctor.models.errors import CallFailed
 from proctor.models.gateway.exchanges import Exchange
+from proctor.models.gateway.keeping import Keeping
 from proctor.models.gateway.parts import GatewayParts
 from proctor.models.gateway.preparing import Passing, passed_on, spoken
 from proctor.models.gateway.sessions import Session
@@ -55,11 +57,13 @@ class Gateway:
     # --- from any loop ---------------------------------------------------------------------------------------------
 
     async def complete(
-        self, session: Session, request: ChatRequest, purpose: Purpose = Purpose.AGENT
+        self, session: Session, request: ChatRequest, purpose: Purpose = Purpose.AGENT, cached: CacheKey | None = None
     ) -> tuple[Reply, Call]:
-        """Ask in our words. Raises ``CallFailed``, ``BudgetExhausted``, ``LimitReached``, ``RequestInvalid``,
+        """Ask in our words. ``cached``: what the answer is for, where one that is kept does as well; never for agents.
+
+        Raises ``CallFailed``, ``BudgetExhausted``, ``LimitReached``, ``RequestInvalid``,
         ``ReplyInvalid``."""
-        return await asyncio.wrap_future(self._submit(self._complete(session, request, purpose)))
+        return await asyncio.wrap_future(self._submit(self._complete(session, request, purpose, cached)))
 
     async def serve(self, session: Session, folder: Path) -> Path:
         """Serve a session's calls at a Unix socket in ``folder``; its path. Until ``leave``."""
@@ -109,8 +113,13 @@ class Gateway:
     async def _exchanged(self, session: Session, chain: list[Prepared], purpose: Purpose) -> Answer:
         return await Exchange(self.parts, session, purpose).run(chain)
 
-    async def _complete(self, session: Session, request: ChatRequest, purpose: Purpose) -> tuple[Reply, Call]:
+    async def _complete(
+        self, session: Session, request: ChatRequest, purpose: Purpose, cached: CacheKey | None
+    ) -> tuple[Reply, Call]:
         chain = spoken(self.parts.catalogue, request, session.declared.chain(request.model))
+        kept = Keeping(self.parts, session, chain, cached) if cached and purpose is not Purpose.AGENT else None
+        if kept is not None and (found := await kept.found(purpose)) is not None:
+            return found
         answer = await self._exchanged(session, chain, purpose)
         call = answer.call
         assert call is not None  # it was not asked to stream
@@ -122,7 +131,10 @@ class Gateway:
                 retry_after=answer.wait_sec,
             )
         wire = next(one.wire for one in chain if one.model == call.model)
-        return wire.read_reply(json.loads(answer.body)), call
+        reply = wire.read_reply(json.loads(answer.body))
+        if kept is not None:
+            await kept.keep(answer.body, call, reply)
+        return reply, call
 
     async def _serve(self, session: Session, folder: Path) -> Path:
         from proctor.models.gateway.endpoints import Endpoints

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from proctor.kernel.clock import Clock
+from proctor.models.cache import ReplyCache
 from proctor.models.gateway.breakers import Breakers
 from proctor.models.gateway.upstreams import Upstream
 from proctor.models.ports import Prices, Rates, Spending
@@ -27,6 +28,7 @@ class GatewayParts:
     """The way to a provider."""
     clock: Clock
     breakers: Breakers
+    cache: ReplyCache | None = None
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
     """Waits between tries."""
     patience_sec: float = 60.0
