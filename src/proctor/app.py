@@ -137,7 +137,7 @@ class Platform:
             owner=owner,
             scratch=make_scratch(_private(self.settings.home / "tmp")),
             secrets=secrets,
-            models=self._models(),
+            models=self.open_models(),
         )
 
     @property
@@ -147,7 +147,7 @@ class Platform:
 
         return known_models(providers_file(self.settings))
 
-    def _models(self) -> Models:
+    def open_models(self) -> Models:
         """The way to models for the attempts of this process, of whichever tenant."""
         from proctor.engine.attempt_models import Models
         from proctor.engine.budgets import EngineBudgets

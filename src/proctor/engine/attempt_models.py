@@ -140,7 +140,7 @@ class Models:
     ) -> None:
         """``users``: the id of the user who asked for a tenant's run set, empty where none did; ``recover``: takes in
         what dead processes left."""
-        self._gateway, self._catalogue, self._recover = gateway, catalogue, recover
+        self.gateway, self._catalogue, self._recover = gateway, catalogue, recover
         self._user_of = lru_cache(maxsize=1000)(users)
 
     def of(self, assignment: Assignment, secrets: Mapping[str, str], agent: Agent) -> AttemptModels | None:
@@ -155,7 +155,7 @@ class Models:
         if not self._is_reached(declared, secrets) and agent.identity.name == "command":
             return None
         user = self._user_of(assignment.tenant, assignment.run_set)
-        return AttemptModels(self._gateway, assignment, declared, secrets, user)
+        return AttemptModels(self.gateway, assignment, declared, secrets, user)
 
     def _is_reached(self, declared: Declared, secrets: Mapping[str, str]) -> bool:
         if not self._catalogue.knows(declared.model):
@@ -169,7 +169,7 @@ class Models:
 
     def close(self) -> None:
         """No attempt runs any more: write down what was spent."""
-        self._gateway.close()
+        self.gateway.close()
 
 
 def _ended_by(failure: Call | None, refusal: Call | None, wait: float | None) -> dict[str, Json]:
