@@ -26,6 +26,8 @@ __all__ = ["LitellmWorker", "Question"]
 _START_SEC: float = 60.0
 """Until it has to be there: importing litellm takes 5 to 10 s on a machine that has other work."""
 _END_SEC: float = 5.0
+_NOTICE_SEC: float = 1.0
+"""Between a connection that broke and the end of the process that broke it."""
 _AT_ONCE: int = 64
 """Requests that are worked on at a time: each costs the worker some 5 ms of processor, and the rest is waiting."""
 _SOCKET = "socket"
@@ -86,15 +88,14 @@ class LitellmWorker:
         Raises ``ModelsExtraMissing``, ``CallFailed`` where it does not start, and ``aiohttp.ClientError`` where it dies
         meanwhile.
         """
-        data = encoded(asdict(question))
         running = await self._ready()
         try:
-            response = await running.session.post("http://worker/", data=data)
-        except aiohttp.ClientConnectorError:  # it has just died: nothing was asked yet
-            running = await self._ready(dead=running)
-            response = await running.session.post("http://worker/", data=data)
-        async with response:
-            yield response
+            async with running.session.post("http://worker/", data=encoded(asdict(question))) as response:
+                yield response
+        except aiohttp.ClientError:
+            with suppress(TimeoutError):  # where it died, who asks next has to find that it did
+                await asyncio.wait_for(running.process.wait(), _NOTICE_SEC)
+            raise
 
     async def close(self) -> None:
         """End it; what it still works on breaks off."""
@@ -102,11 +103,10 @@ class LitellmWorker:
         if running is not None:
             await _ended(running)
 
-    async def _ready(self, *, dead: _Running | None = None) -> _Running:
+    async def _ready(self) -> _Running:
         async with self._starting:
-            running = self._running
-            if running is not None and running is not dead and running.process.returncode is None:
-                return running
+            if self._running is not None and self._running.process.returncode is None:
+                return self._running
             await self.close()
             self._running = await self._started()
             return self._running
