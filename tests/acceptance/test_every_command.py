@@ -284,6 +284,11 @@ def budgets(place: Place) -> None:
     code, told = place.there("budget", "much")
     assert (code, told["error"]["where"]) == (2, "AMOUNT")
     assert place.desk("budget", "none").stdout == "No budget.\n"
+    assert place.desk("budget", "--user", "ada@example.org", "7").stdout == "7.00 USD a month.\n"
+    assert place.there("budget", "--user", "ada@example.org")[1] == {"user": "ada@example.org", "month_nano": 7 * 10**9}
+    assert place.there("budget")[1] == {"budget_month_nano": None}, "the tenant's is another"
+    assert place.desk("budget", "--user", "ada@example.org", "none").stdout == "No budget.\n"
+    assert place.there("budget", "--user", "nobody@example.org", "7")[1]["error"]["code"] == "user-unknown"
 
     limits = ["--evaluations", "1", "--cost", "20", "--storage-gb", "3", "--sandboxes", "4"]
     told_quota = place.desk("tenant", "quota", "acme", *limits).stdout

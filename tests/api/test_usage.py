@@ -11,10 +11,13 @@ from sqlalchemy import text
 
 from proctor.app import Server
 from proctor.database.engine import Database
+from proctor.engine.budgets import EngineBudgets
 from proctor.engine.overseeing import oversee
 from proctor.engine.quotas import exceeded, keep_quotas
 from proctor.engine.usage import Used
 from proctor.identity.quotas import Quota
+from proctor.models.calls import Payer
+from proctor.models.ports import ScopeKind
 from proctor.objects.store import ObjectStore
 from proctor.serving.planner import Planner
 from tests.api.conftest import Tenant, new_tenant
@@ -130,6 +133,29 @@ def test_nothing_starts_over_the_budget_and_nothing_is_lost(server: Server, acme
     assert acme.owner("POST", f"run-sets/{waiting.run_set.id}/resume").status_code == 402
     assert acme.owner("PUT", "budget", {"month_nano": None}).status_code == 200
     assert acme.owner("POST", f"run-sets/{waiting.run_set.id}/resume").json()["queued"] == 12
+
+
+def test_a_user_has_a_budget_that_owners_set_and_the_log_has(server: Server, acme: Tenant, rival: Tenant) -> None:
+    me = acme.owner.get("me")
+    path = f"users/{me['user']}/budget"
+    none = {"id": me["user"], "name": me["name"], "month_nano": None}
+    assert acme.owner.get(path) == none
+    assert acme.owner("PUT", path, {"month_nano": 5 * DOLLAR}).json() == none | {"month_nano": 5 * DOLLAR}
+    assert acme.owner("PUT", path, {"month_nano": 6 * DOLLAR}).json()["month_nano"] == 6 * DOLLAR
+    assert acme.owner.get("user-budgets")["items"] == [none | {"month_nano": 6 * DOLLAR}]
+    assert acme.owner.get("user-budgets?fields=name")["items"] == [{"name": me["name"]}]
+    assert rival.owner("PUT", path, {"month_nano": 1}).status_code == 404
+    assert rival.owner.get("user-budgets")["items"] == []
+    payer = Payer(tenant=acme.id, user=me["user"])
+    with server.database.tenant(acme.id) as connection:
+        found = {scope.kind: scope.limit_nano for scope in EngineBudgets().scopes(connection, payer)}
+    assert found == {ScopeKind.TENANT: None, ScopeKind.USER: 6 * DOLLAR}
+    assert acme.owner("PUT", path, {"month_nano": None}).json() == none
+    assert acme.owner.get("user-budgets")["items"] == []
+    entries = acme.owner.get("audit-log?action=quota.set")["items"]
+    assert [(one["target"], one["detail"]) for one in entries] == [
+        (me["user"], {"user_month_nano": nano}) for nano in (5 * DOLLAR, 6 * DOLLAR, None)
+    ]
 
 
 def test_a_budget_of_time_counts_anew_when_a_run_set_goes_on(server: Server, acme: Tenant, own: Bench) -> None:

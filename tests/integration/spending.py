@@ -92,5 +92,4 @@ def books(database: Database, tenant: UUID) -> Books:
                (SELECT count(*) FROM proctor.model_call) AS calls,
                (SELECT coalesce(sum(amount_nano), 0)::bigint FROM proctor.budget_slice) AS slices
     """)
-    with database.tenant(tenant) as connection:
-        return Books(**connection.execute(query).one()._mapping)
+    return database.as_tenant(tenant, lambda connection: Books(**connection.execute(query).one()._mapping))

@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from uuid import UUID
 
+import psycopg
 import pytest
 from sqlalchemy import text
 
@@ -79,6 +80,14 @@ def watched(database: Database, tenant: UUID) -> Iterator[list[int]]:
     assert not failed, failed
 
 
+def break_connections(urls: Urls) -> None:
+    """Of every process, in the middle of whatever it does: as a database does that is started anew."""
+    plain = urls.app.set(drivername="postgresql").render_as_string(hide_password=False)
+    others = "FROM pg_stat_activity WHERE usename = current_user AND pid <> pg_backend_pid()"
+    with psycopg.connect(plain, autocommit=True) as connection:
+        connection.execute(f"SELECT pg_terminate_backend(pid) {others}")
+
+
 def settled(folder: Path) -> dict[str, int]:
     lines = (folder / "notes").read_text().splitlines()
     return {line.split()[0]: int(line.split()[1]) for line in lines}
@@ -110,7 +119,7 @@ def test_a_thousand_calls_at_once_never_exceed_a_budget(
     assert list((tmp_path / "journals").iterdir()) == []
 
 
-def test_killed_processes_neither_lose_a_call_nor_exceed_a_budget(
+def test_killed_processes_and_broken_connections_lose_no_call_and_exceed_no_budget(
     urls: Urls, database: Database, tenant: UUID, tmp_path: Path
 ) -> None:
     seed = os.environ.get("PROCTOR_TEST_SEED", "1")
@@ -127,6 +136,7 @@ def test_killed_processes_neither_lose_a_call_nor_exceed_a_budget(
             killed += victim.poll() is None
             victim.send_signal(signal.SIGKILL)
             victim.wait()
+            break_connections(urls)
             if number % 2:
                 reconcile(database, tmp_path / "journals")
             living.append(start(urls, tenant, tmp_path, seed=f"{seed}.again.{number}", calls=100_000, limit=LARGE))

@@ -46,7 +46,8 @@ class Quota:
 class UserBudget:
     """What a user may spend in a month (UTC); ``None``: as much as the tenant may."""
 
-    user: UUID
+    id: UUID
+    """The user's."""
     name: str
     month_nano: int | None
 
@@ -99,7 +100,7 @@ def user_budgets(
 ) -> list[UserBudget]:
     """Users who have a budget, a page in the order in which they were made."""
     table, user = models.user_budget.c, tenant_user.c
-    query = select(user.id.label("user"), user.name, table.month_nano).where(
+    query = select(user.id, user.name, table.month_nano).where(
         table.tenant_id == tenant, user.tenant_id == tenant, user.id == table.user_id
     )
     if after is not None:
@@ -119,7 +120,7 @@ def set_user_budget(connection: Connection, tenant: UUID, actor: Actor, user: Us
             .on_conflict_do_update(index_elements=["tenant_id", "user_id"], set_={"month_nano": nano})
         )
     note(connection, tenant, actor, Action.QUOTA_SET, str(user.id), user_month_nano=nano)
-    return UserBudget(user=user.id, name=user.name, month_nano=nano)
+    return UserBudget(id=user.id, name=user.name, month_nano=nano)
 
 
 def _set(connection: Connection, tenant: UUID, actor: Actor, values: dict[str, Any]) -> Quota:

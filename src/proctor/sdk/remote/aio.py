@@ -27,6 +27,7 @@ from proctor.sdk.remote.events import (
     read_block,
 )
 from proctor.sdk.remote.transport import API, checked, given, transport_errors
+from proctor.sdk.remote.usage import RemoteUsages
 
 if TYPE_CHECKING:
     from httpx2 import AsyncClient as Http
@@ -90,6 +91,7 @@ class AsyncClient:
         self.send_suite = soon(client.send_suite)
         self.set_alias = soon(client.set_alias)
         self.aliases = soon(client.aliases)
+        self.usage = AsyncUsages(client.usage, self)
 
     @classmethod
     @asynccontextmanager
@@ -176,3 +178,16 @@ class AsyncClient:
             return await asyncio.get_running_loop().run_in_executor(self._pool, partial(call, *words, **named))
 
         return later
+
+
+class AsyncUsages:
+    """``RemoteUsages``, awaited."""
+
+    def __init__(self, usages: RemoteUsages, client: AsyncClient) -> None:
+        soon = client._soon
+        self.report = soon(usages.report)
+        self.allowance = soon(usages.allowance)
+        self.set_budget = soon(usages.set_budget)
+        self.user_budgets = soon(usages.user_budgets)
+        self.user_budget = soon(usages.user_budget)
+        self.set_user_budget = soon(usages.set_user_budget)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from datetime import datetime
+from uuid import UUID
 
-from proctor.identity.quotas import Quota
+from proctor.identity.quotas import Quota, UserBudget
 from proctor.sdk.remote.answers import part, read
 from proctor.sdk.remote.transport import Transport
 from proctor.sdk.usage import Allowance, Apart, UsageReport
@@ -35,6 +36,18 @@ class RemoteUsages:
     def set_budget(self, month_nano: int | None) -> Quota:
         """Set what the tenant spends in a month at the most, in nano-dollars; ``None`` takes it away."""
         return read(Quota, self._transport.put("budget", {"month_nano": month_nano}))
+
+    def user_budgets(self) -> list[UserBudget]:
+        """Users who have a budget of their own."""
+        return [read(UserBudget, one) for one in self._transport.pages("user-budgets")]
+
+    def user_budget(self, user: UUID) -> UserBudget:
+        """What a user may spend in a month."""
+        return read(UserBudget, self._transport.get(f"users/{user}/budget"))
+
+    def set_user_budget(self, user: UUID, month_nano: int | None) -> UserBudget:
+        """Set what a user may spend in a month at the most, in nano-dollars; ``None`` takes it away."""
+        return read(UserBudget, self._transport.put(f"users/{user}/budget", {"month_nano": month_nano}))
 
     def quota(self, tenant: str) -> Quota:
         """What a tenant may use, as an administrator of the installation."""
