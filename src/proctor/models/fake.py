@@ -64,3 +64,6 @@ class FakeRates:
     def learn(self, admission: Admission, headers: object) -> None:
         """Remember what was said."""
         self.headers.append(headers)
+
+    async def close(self) -> None:
+        """Nothing is under way."""

@@ -11,7 +11,6 @@ from proctor.database.engine import Database
 from proctor.kernel.clock import SystemClock
 from proctor.models.cache import ReplyCache
 from proctor.models.errors import ProvidersInvalid
-from proctor.models.fake import FakeRates
 from proctor.models.gateway.breakers import Breakers
 from proctor.models.gateway.gateway import Gateway
 from proctor.models.gateway.mocking import MockUpstream
@@ -24,6 +23,7 @@ from proctor.models.prices.book import PriceBook
 from proctor.models.prices.rows import PriceRow
 from proctor.models.providers.catalogue import Catalogue, Provider
 from proctor.models.providers.files import ProvidersFile, read_providers
+from proctor.models.rates.service import RateBook
 from proctor.models.spending.service import Spender
 from proctor.objects.store import ObjectStore
 
@@ -76,7 +76,7 @@ class Installation:
             catalogue=known.catalogue,
             prices=known.prices,
             spending=Spender(self._database, self._budgets, self._journals),
-            rates=FakeRates(),
+            rates=RateBook(self._database),
             upstream=self._upstream,
             clock=SystemClock(),
             breakers=Breakers(SystemClock()),
@@ -92,6 +92,10 @@ class Installation:
     def _new_upstream(self, kind: str) -> Upstream:
         if kind == "mock":
             return MockUpstream(self._script)
+        if kind == "litellm":
+            from proctor.models.gateway.litellm import LitellmUpstream
+
+            return LitellmUpstream()
         from proctor.models.gateway.upstreams import HttpUpstream
 
         return HttpUpstream()
@@ -100,4 +104,5 @@ class Installation:
         for upstream in self._upstreams.values():
             await upstream.close()
         self._upstreams.clear()
+        await parts.rates.close()
         await parts.spending.close()

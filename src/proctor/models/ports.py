@@ -116,10 +116,14 @@ class Spending(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class RateLimit:
-    """What one key of a provider bears in a minute; ``None``: it is not known."""
+    """What one key of a provider bears; ``None``: it is not known."""
 
     requests: int | None = None
+    """In a minute."""
     tokens: int | None = None
+    """In a minute."""
+    at_once: int | None = None
+    """Of one process; fewer where the provider says that it is too much."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -153,4 +157,8 @@ class Rates(Protocol):
 
     def learn(self, admission: Admission, headers: object) -> None:
         """What a reply's headers say of what is left: ``x-ratelimit-*``, ``anthropic-ratelimit-*``, ``retry-after``."""
+        ...
+
+    async def close(self) -> None:
+        """Finish what is under way."""
         ...

@@ -95,6 +95,8 @@ class Try:
         self._first_byte: float | None = None
         self._reservation: Reservation | None = None
         self._admission: Admission | None = None
+        self._is_admitted = True
+        """Whether its admission still has to be ended."""
         self._settled = False
 
     async def run(self, timeout_sec: float) -> Answer:
@@ -215,6 +217,7 @@ class Try:
         end = _ENDS[error.fault]
         if end is End.RATE_LIMIT and self._admission is not None:
             self._parts.rates.throttled(self._admission, retry_after=wait)
+            self._is_admitted = False
         call = self._settle(end, incoming.status, usage=TokenUsage(), cost=0, code=error.code, wait=wait)
         return Answer(end=end, call=call, status=incoming.status, headers=incoming.headers, body=body, wait_sec=wait)
 
@@ -309,7 +312,7 @@ class Try:
         self._session.let_go(self._worst)
         self._session.add(call, retry_after=wait)
         self._parts.spending.settle(self._reservation, call)
-        if self._admission is not None:
+        if self._admission is not None and self._is_admitted:
             self._parts.rates.done(self._admission, tokens=usage.total)
         return call
 

@@ -14,8 +14,10 @@ from proctor.models.errors import ProviderUnknown
 from proctor.models.ports import RateLimit
 from proctor.models.wires.interfaces import WireName
 
-__all__ = ["MOCK", "SHIPPED", "Catalogue", "Provider", "split_model"]
+__all__ = ["AT_ONCE", "MOCK", "SHIPPED", "Catalogue", "Provider", "split_model"]
 
+AT_ONCE: int = 64
+"""Requests of one process with one key, where the operator says nothing else."""
 MOCK: str = "mock"
 """The provider that answers by itself."""
 
@@ -36,10 +38,8 @@ class Provider:
     wires: frozenset[WireName]
     keys: tuple[str, ...] = ()
     """Names of secrets, any of which opens it; a run set lists those that are its own. Empty: it needs none."""
-    limit: RateLimit = field(default_factory=RateLimit)
+    limit: RateLimit = field(default_factory=lambda: RateLimit(at_once=AT_ONCE))
     """Of one key."""
-    concurrency: int = 64
-    """Requests of one process at once."""
     timeout_sec: float = 600.0
     """For one answer, from the request to its last byte."""
     through_litellm: bool = False

@@ -6,7 +6,7 @@ wires = ["openai-chat"]
 keys = ["GATEWAY_KEY"]                    # names of secrets, not keys
 requests_per_minute = 500                 # of each key
 tokens_per_minute = 200000
-concurrency = 32                          # of one process
+concurrency = 32                          # of each key, in one process
 
 [providers.openai]                        # one that ships: only what is said here is another
 keys = ["OPENAI_KEY_1", "OPENAI_KEY_2"]
@@ -29,7 +29,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, f
 
 from proctor.models.errors import ProvidersInvalid
 from proctor.models.ports import RateLimit
-from proctor.models.providers.catalogue import MOCK, SHIPPED, Provider
+from proctor.models.providers.catalogue import AT_ONCE, MOCK, SHIPPED, Provider
 from proctor.models.wires.interfaces import WireName
 
 __all__ = ["ProvidersFile", "read_providers"]
@@ -141,8 +141,9 @@ def _provider(name: str, said: _Provider, shipped: Provider | None, path: Path) 
         base_url=url,
         wires=frozenset(said.wires) if said.wires is not None else base.wires,
         keys=tuple(said.keys) if said.keys is not None else base.keys,
-        limit=RateLimit(requests=said.requests_per_minute, tokens=said.tokens_per_minute),
-        concurrency=said.concurrency or base.concurrency,
+        limit=RateLimit(
+            requests=said.requests_per_minute, tokens=said.tokens_per_minute, at_once=said.concurrency or AT_ONCE
+        ),
         timeout_sec=said.timeout_sec or base.timeout_sec,
         through_litellm=said.litellm,
     )

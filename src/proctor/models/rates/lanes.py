@@ -29,13 +29,20 @@ class Lane:
     running: int = 0
     at_once: int | None = None
     """How many may run; ``None``: it was never too much."""
+    most: int | None = None
+    """How many may run, whatever the provider says."""
     done_since: int = 0
     refusals: int = 0
     drawing: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     def may_start(self, now: float) -> bool:
         """Whether it neither rests nor has as much to do as it bears."""
-        return now >= self.rests_until and (self.at_once is None or self.running < self.at_once)
+        return now >= self.rests_until and not self.is_full
+
+    @property
+    def is_full(self) -> bool:
+        """Whether one has to end before another may start."""
+        return any(most is not None and self.running >= most for most in (self.at_once, self.most))
 
     def has(self, tokens: int, limit: RateLimit, now: float) -> bool:
         """Whether there is leave in hand for a request of so many tokens."""

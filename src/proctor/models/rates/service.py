@@ -56,6 +56,7 @@ class RateBook:
         while True:
             self._moved.clear()
             for lane in lanes:
+                lane.most = limit.at_once
                 if lane.may_start(loop.time()) and lane.has(tokens, limit, loop.time()):
                     metered = limit.requests is not None or limit.tokens is not None
                     lane.take(tokens, metered=metered)
@@ -144,7 +145,7 @@ def _ours(admission: Admission) -> _Admitted:
 
 def _ready(lane: Lane, now: float) -> float:
     """When it may be worth to look again; who waits for others to end is woken by them."""
-    if lane.at_once is not None and lane.running >= lane.at_once:
+    if lane.is_full:
         return math.inf
     return max(lane.rests_until, lane.next_draw, now)
 
