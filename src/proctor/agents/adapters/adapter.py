@@ -39,7 +39,7 @@ class Adapter:
         """See that its programs run here, and write its settings. Raises ``AgentSetupFailed``."""
         models = _models(context)
         request = ExecRequest(
-            argv=[*self._program, "--version"],
+            argv=self._check,
             env=self._environment(context, models),
             user=context.user,
             cwd="/",
@@ -100,6 +100,13 @@ class Adapter:
         if program.endswith(".js"):
             return node_command(f"{self._place}/{program}")
         return (f"{self._place}/{program}",)
+
+    @property
+    def _check(self) -> tuple[str, ...]:
+        """What shows that it starts here. Python's is our own: importing an agent's packages would take seconds."""
+        if self._recipe.kind is LayerKind.PYPI:
+            return python_command(f"{self._place}/start.py")
+        return (*self._program, "--version")
 
     def _start(self, models: ModelAccess) -> Start:
         provider = models.model.partition("/")[0]
