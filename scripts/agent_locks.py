@@ -15,8 +15,8 @@ from proctor.agents.adapters.catalogue import RECIPES
 from proctor.agents.adapters.recipes import Recipe
 from proctor.agents.adapters.versions import LATEST, lock_key
 from proctor.agents.errors import ProfileInvalid
-from proctor.agents.layers import LayerStore
 from proctor.agents.layers.python import Interpreter, find_interpreter
+from proctor.agents.layers.store import LayerStore
 
 LOCKS = Path(__file__).resolve().parent.parent / "src" / "proctor" / "agents" / "adapters" / "locks"
 

@@ -30,9 +30,12 @@ from proctor.settings import Settings, docker_logins
 from proctor.suites.service import SuiteService
 
 if TYPE_CHECKING:
+    from proctor.agents.interfaces import Agent
+    from proctor.agents.layers.store import LayerStore
     from proctor.database.embedded import Connections, EmbeddedServer
     from proctor.engine.attempts import RunnerParts
     from proctor.headroom import Node
+    from proctor.kernel.canonical import Json
 
 __all__ = [
     "BackendUnknown",
@@ -44,6 +47,7 @@ __all__ = [
     "docker_backend",
     "embedded_server",
     "keyring_of",
+    "layer_store",
     "local_backend",
     "open_platform",
     "open_server",
@@ -120,6 +124,17 @@ class Platform:
         reader = NodeReader(SystemClock(), footing.disk, own_group=footing.own_group)
         return Node(reader, SystemClock(), overcommit=self.settings.cpu_overcommit)
 
+    @property
+    def layers(self) -> LayerStore:
+        """Where the programs of agents are kept on this machine."""
+        return layer_store(self.settings)
+
+    def agents(self, name: str, options: Mapping[str, Json]) -> Agent:
+        """An agent from its name and options; see ``build_agent``."""
+        from proctor.agents.catalogue import build_agent
+
+        return build_agent(name, options, self.layers)
+
     def runner_parts(self, backend: SandboxBackend, owner: str, secrets: Mapping[str, str]) -> RunnerParts:
         """What the attempts of one worker share."""
         from proctor.engine.attempts import RunnerParts
@@ -133,8 +148,18 @@ class Platform:
             clock=SystemClock(),
             owner=owner,
             scratch=make_scratch(_private(self.settings.home / "tmp")),
+            agents=self.agents,
+            layers=self.layers,
             secrets=secrets,
         )
+
+
+def layer_store(settings: Settings) -> LayerStore:
+    """The programs of agents below the data folder, or beside it where sandboxes' own users can't get to that."""
+    from proctor.agents.layers.store import LayerStore
+    from proctor.sandboxes.local.homes import home_of
+
+    return LayerStore(folder=home_of(settings.home / "cache" / "layers"))
 
 
 def local_backend(settings: Settings) -> SandboxBackend:

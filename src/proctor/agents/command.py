@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from proctor.agents.interfaces import AgentContext, AgentIdentity, AgentRun, Usage
+from proctor.agents.layers.locks import Layer
 from proctor.agents.shell import ran
 from proctor.sandboxes.interfaces import ExecRequest
 
@@ -13,6 +14,7 @@ class Command:
     """Any program as an agent. What it spends is unknown, so its usage is too."""
 
     identity = AgentIdentity(name="command", version="1")
+    layers: tuple[Layer, ...] = ()
 
     def __init__(self, command: str) -> None:
         """``command`` is run by ``bash -c``; $PROCTOR_INSTRUCTION and standard input hold the instruction.

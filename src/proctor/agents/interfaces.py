@@ -12,6 +12,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Protocol
 
+from proctor.agents.layers.locks import Layer
 from proctor.agents.trajectory import Step
 from proctor.kernel.canonical import Json
 from proctor.models.calls import Call
@@ -156,6 +157,11 @@ class Agent(Protocol):
     @property
     def identity(self) -> AgentIdentity:
         """Name, resolved version and layer."""
+        ...
+
+    @property
+    def layers(self) -> tuple[Layer, ...]:
+        """What its sandbox has to have of programs; empty where it brings none."""
         ...
 
     async def setup(self, context: AgentContext) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from proctor.agents.interfaces import AgentContext, AgentIdentity, AgentRun
+from proctor.agents.layers.locks import Layer
 from proctor.agents.shell import ran
 from proctor.kernel.errors import UsageError
 from proctor.sandboxes.interfaces import ExecRequest
@@ -27,6 +28,7 @@ class Oracle:
     """Runs ``solution/solve.sh``, or another script of that folder."""
 
     identity = AgentIdentity(name="oracle", version="1")
+    layers: tuple[Layer, ...] = ()
 
     def __init__(self, script: str = _SOLUTION) -> None:
         """``script`` is another file of the solution folder, such as the author's ``wrong.sh``.

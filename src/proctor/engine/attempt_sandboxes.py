@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -34,6 +35,8 @@ class AttemptSandboxes:
     def __init__(self, assignment: Assignment, parts: RunnerParts) -> None:
         self._assignment = assignment
         self._parts = parts
+        self.layers: Mapping[str, Path] = {}
+        """The programs of the agent, by where its sandbox has them."""
         self._there: list[Sandbox] = []
         self._image: str | None = None
         self._verifier_image: str | None = None
@@ -132,6 +135,8 @@ class AttemptSandboxes:
             reach=terms.verifier_reach if for_verifier else terms.reach,
             limits=terms.limits,
             requests=Requests(memory_mb=terms.requests.memory_mb, cpus=terms.requests.cpus),
+            relay=bool(self.layers) and not for_verifier,
+            layers={} if for_verifier else self.layers,
             base=base,
             restore_system=restore_system,
         )

@@ -104,7 +104,14 @@ class Client(SuiteCalls):
         secrets, missing = secret_values(spec.secrets.names)
         hide(secrets.values())
         resolved = resolve(
-            spec, spec_digest, tenant=platform.tenant, base=base, suites=platform.suites, backend=backend, fresh=fresh
+            spec,
+            spec_digest,
+            tenant=platform.tenant,
+            base=base,
+            suites=platform.suites,
+            backend=backend,
+            fresh=fresh,
+            agents=platform.agents,
         )
         return Prepared(spec=spec, resolved=resolved, backend=backend, secrets=secrets, missing_secrets=tuple(missing))
 

@@ -98,6 +98,7 @@ def prepare(platform: Platform, sent: Sent, *, fresh: bool) -> Prepared:
         backend=backend,
         fresh=fresh,
         scripts=sent.scripts,
+        agents=platform.agents,
     )
     missing = tuple(not_kept(platform, spec))
     return Prepared(spec=spec, resolved=resolved, backend=backend, secrets={}, missing_secrets=missing)
