@@ -30,10 +30,13 @@ from proctor.settings import Settings, docker_logins
 from proctor.suites.service import SuiteService
 
 if TYPE_CHECKING:
+    from proctor.agents.interfaces import Agent
+    from proctor.agents.layers.store import LayerStore
     from proctor.database.embedded import Connections, EmbeddedServer
     from proctor.engine.attempt_models import Models
     from proctor.engine.attempts import RunnerParts
     from proctor.headroom import Node
+    from proctor.kernel.canonical import Json
     from proctor.models.known import KnownModels
 
 __all__ = [
@@ -46,6 +49,7 @@ __all__ = [
     "docker_backend",
     "embedded_server",
     "keyring_of",
+    "layer_store",
     "local_backend",
     "open_platform",
     "open_server",
@@ -123,6 +127,17 @@ class Platform:
         reader = NodeReader(SystemClock(), footing.disk, own_group=footing.own_group)
         return Node(reader, SystemClock(), overcommit=self.settings.cpu_overcommit)
 
+    @property
+    def layers(self) -> LayerStore:
+        """Where the programs of agents are kept on this machine."""
+        return layer_store(self.settings)
+
+    def agents(self, name: str, options: Mapping[str, Json]) -> Agent:
+        """An agent from its name and options; see ``build_agent``."""
+        from proctor.agents.catalogue import build_agent
+
+        return build_agent(name, options, self.layers)
+
     def runner_parts(self, backend: SandboxBackend, owner: str, secrets: Mapping[str, str]) -> RunnerParts:
         """What the attempts of one worker share."""
         from proctor.engine.attempts import RunnerParts
@@ -136,6 +151,8 @@ class Platform:
             clock=SystemClock(),
             owner=owner,
             scratch=make_scratch(_private(self.settings.home / "tmp")),
+            agents=self.agents,
+            layers=self.layers,
             secrets=secrets,
             models=self.open_models(),
         )
@@ -175,6 +192,14 @@ class Platform:
 def providers_file(settings: Settings) -> Path:
     """The operator's file of providers; it need not be there."""
     return settings.providers_file or settings.home / "providers.toml"
+
+
+def layer_store(settings: Settings) -> LayerStore:
+    """The programs of agents below the data folder, or beside it where sandboxes' own users can't get to that."""
+    from proctor.agents.layers.store import LayerStore
+    from proctor.sandboxes.local.homes import home_of
+
+    return LayerStore(folder=home_of(settings.home / "cache" / "layers"))
 
 
 def local_backend(settings: Settings) -> SandboxBackend:

@@ -390,6 +390,7 @@ LOCAL: dict[str, tuple[str, ...]] = {
     "doctor": (),
     "gc": ("--dry-run",),
     "down": (),
+    "agents prepare": ("gemini-cli",),
     "task new": ("mine",),
     "task try": ("tasks/kept", "--solution", "noop"),
     "database status": (),

@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 
+from proctor.agents.adapters.adapter import Adapter
+from proctor.agents.adapters.catalogue import RECIPES
+from proctor.agents.adapters.versions import layers_of
 from proctor.agents.command import Command
 from proctor.agents.errors import ProfileInvalid
 from proctor.agents.interfaces import Agent
+from proctor.agents.layers.store import LayerStore
 from proctor.agents.loop import Loop, LoopSettings
 from proctor.agents.noop import Noop
 from proctor.agents.oracle import Oracle
@@ -43,12 +47,30 @@ AGENTS: tuple[AgentKind, ...] = (
         needs="model",
         reports="steps with tokens and costs",
     ),
+    *(
+        AgentKind(name=one.name, summary=f"{one.summary}, from {one.kind.value}", needs="model", reports=one.reports)
+        for one in RECIPES.values()
+    ),
 )
 """Every agent of this installation."""
 
 
-def build_agent(name: str, options: Mapping[str, Json]) -> Agent:
-    """An agent from its name and the options of its configuration. Raises ``ProfileInvalid``."""
+def build_agent(name: str, options: Mapping[str, Json], layers: LayerStore | None = None) -> Agent:
+    """An agent from its name and the options of its configuration, ``agent_version`` among them.
+
+    ``layers``: where versions that the release does not know are resolved. Blocks while a registry is asked. Raises
+    ``ProfileInvalid``, ``LayerFailed``.
+    """
+    if name in RECIPES:
+        wanted = options.get("agent_version")
+        version, found = layers_of(RECIPES[name], str(wanted) if wanted is not None else None, layers)
+        return Adapter(RECIPES[name], version, found)
+    if options.get("agent_version") is not None:
+        raise ProfileInvalid(f"{name} has no version of its own.", where="agent_version")
+    return _own(name, options)
+
+
+def _own(name: str, options: Mapping[str, Json]) -> Agent:
     if name == "oracle":
         return Oracle(str(options.get("script", "solve.sh")))
     if name == "noop":

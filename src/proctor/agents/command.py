@@ -5,6 +5,7 @@ from __future__ import annotations
 from importlib.resources import files
 
 from proctor.agents.interfaces import AgentContext, AgentIdentity, AgentRun, Asks, ModelAccess, Usage
+from proctor.agents.layers.locks import Layer
 from proctor.agents.shell import ran
 from proctor.sandboxes.interfaces import ExecRequest
 
@@ -21,6 +22,7 @@ class Command:
 
     identity = AgentIdentity(name="command", version="1")
     asks = Asks.SANDBOX
+    layers: tuple[Layer, ...] = ()
 
     def __init__(self, command: str) -> None:
         """``command`` is run by ``bash -c``; $PROCTOR_INSTRUCTION and standard input hold the instruction.

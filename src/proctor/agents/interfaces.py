@@ -12,6 +12,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Protocol
 
+from proctor.agents.layers.locks import Layer
 from proctor.agents.trajectory import Step
 from proctor.kernel.canonical import Json
 from proctor.models.calls import Call
@@ -182,6 +183,11 @@ class Agent(Protocol):
     @property
     def asks(self) -> Asks:
         """Where it asks models from, if its profile names one."""
+        ...
+
+    @property
+    def layers(self) -> tuple[Layer, ...]:
+        """What its sandbox has to have of programs; empty where it brings none."""
         ...
 
     async def setup(self, context: AgentContext) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from proctor.agents.interfaces import AgentContext, AgentIdentity, AgentRun, Asks, Usage
+from proctor.agents.layers.locks import Layer
 from proctor.agents.trajectory import Step
 
 __all__ = ["Noop"]
@@ -13,6 +14,7 @@ class Noop:
 
     identity = AgentIdentity(name="noop", version="1")
     asks = Asks.NOTHING
+    layers: tuple[Layer, ...] = ()
 
     async def setup(self, context: AgentContext) -> None:
         """Nothing to bring."""

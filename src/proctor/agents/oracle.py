@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from proctor.agents.interfaces import AgentContext, AgentIdentity, AgentRun, Asks
+from proctor.agents.layers.locks import Layer
 from proctor.agents.shell import ran
 from proctor.kernel.errors import UsageError
 from proctor.sandboxes.interfaces import ExecRequest
@@ -28,6 +29,7 @@ class Oracle:
 
     identity = AgentIdentity(name="oracle", version="1")
     asks = Asks.NOTHING
+    layers: tuple[Layer, ...] = ()
 
     def __init__(self, script: str = _SOLUTION) -> None:
         """``script`` is another file of the solution folder, such as the author's ``wrong.sh``.

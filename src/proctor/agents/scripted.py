@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, TypeAdapter, Valid
 
 from proctor.agents.errors import ProfileInvalid
 from proctor.agents.interfaces import AgentContext, AgentIdentity, AgentRun, Asks, Usage
+from proctor.agents.layers.locks import Layer
 from proctor.agents.shell import command_step, limit_of
 from proctor.sandboxes.interfaces import ExecRequest, ExecResult
 
@@ -110,6 +111,7 @@ class Scripted:
 
     identity = AgentIdentity(name="scripted", version="1")
     asks = Asks.NOTHING
+    layers: tuple[Layer, ...] = ()
 
     def __init__(self, script: Mapping[str, TaskScript]) -> None:
         """``script``: commands by task name."""

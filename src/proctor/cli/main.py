@@ -12,6 +12,7 @@ import typer
 
 from proctor import __version__
 from proctor.cli import (
+    agents,
     attempt,
     audit,
     backup,
@@ -95,6 +96,7 @@ operate.register(app)
 serve.register(app)
 identity.register(app)
 usage.register(app)
+app.add_typer(agents.app, name="agents")
 app.add_typer(secret.app, name="secret")
 app.add_typer(operation.app, name="operation")
 app.add_typer(attempt.app, name="attempt")

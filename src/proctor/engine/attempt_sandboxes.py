@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -34,6 +35,8 @@ class AttemptSandboxes:
     def __init__(self, assignment: Assignment, parts: RunnerParts) -> None:
         self._assignment = assignment
         self._parts = parts
+        self.layers: Mapping[str, Path] = {}
+        """The programs of the agent, by where its sandbox has them."""
         self._there: list[Sandbox] = []
         self._image: str | None = None
         self._verifier_image: str | None = None
@@ -135,6 +138,7 @@ class AttemptSandboxes:
             limits=terms.limits,
             requests=Requests(memory_mb=terms.requests.memory_mb, cpus=terms.requests.cpus),
             relay=self.reaches_models and not for_verifier,
+            layers={} if for_verifier else self.layers,
             base=base,
             restore_system=restore_system,
         )

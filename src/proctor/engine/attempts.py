@@ -1,8 +1,8 @@
 """One attempt, from an assignment to what it left. Knows no database: what it returns is recorded by others.
 
 The order is fixed: prepare, image, start, healthcheck, agent_setup, then agent, collect and verify for each step of
-the task, then record. An agent that hit a limit or crashed is still verified; infrastructure and provider evidence
-end the attempt where they occur.
+the task, then record. An agent with layers has an ``agent_setup`` of their own before the image. An agent that hit a
+limit or crashed is still verified; infrastructure and provider evidence end the attempt where they occur.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import tempfile
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from proctor.agents.errors import AgentSetupFailed
 from proctor.agents.interfaces import Agent, AgentContext, Asks, Usage
 from proctor.agents.trajectory import dump
+from proctor.engine.agent_layers import bring_layers, has_layers, make_agent
 from proctor.engine.assignments import Assignment, Finished, LoadedTask
 from proctor.engine.attempt_models import AttemptModels
 from proctor.engine.attempt_sandboxes import AttemptSandboxes
@@ -128,10 +128,12 @@ class AttemptRunner:
 
     async def _phases(self) -> None:
         phase = self._kept.recorder.phase
-        loaded, task, agent, plans = await self._prepare()
+        loaded, task, plans = await self._prepare()
+        agent = await self._bring_agent()
         with phase(Phase.IMAGE) as detail:
             detail.update(await self._kept.sandboxes.bring_images(task, loaded.folder))
         with phase(Phase.START):
+            await self._open_models(agent)
             sandbox = await self._start(task, loaded, plans[0])
         if task.environment.healthcheck is not None:
             with phase(Phase.HEALTHCHECK) as detail:
@@ -183,7 +185,7 @@ class AttemptRunner:
 
     # --- phases, in order -----------------------------------------------------------------------------------------
 
-    async def _prepare(self) -> tuple[LoadedTask, Task, Agent, tuple[StepPlan, ...]]:
+    async def _prepare(self) -> tuple[LoadedTask, Task, tuple[StepPlan, ...]]:
         configuration = self.assignment.configuration
         with self._kept.recorder.phase(Phase.PREPARE) as detail:
             loaded = self._parts.library.load(self.assignment.tenant, self.assignment.content_digest)
@@ -196,20 +198,28 @@ class AttemptRunner:
             refuse_unsupported(loaded.task, configuration, self._parts.backend)
             detail.update(declared(loaded.task))
             plans = plan_steps(loaded.task, loaded.folder, configuration)
-            options = configuration.get("options")
-            agent_name = configuration["agent"]
-            assert isinstance(options, Mapping)
-            assert isinstance(agent_name, Mapping)
-            self._agent = self._parts.agents(str(agent_name["name"]), options)
-            if self._parts.models is not None and self._agent.asks is not Asks.NOTHING:
-                self._models = await asyncio.to_thread(
-                    self._parts.models.of, self.assignment, self._secrets, self._agent
-                )
-            if self._models is not None:
-                hide([self._models.token])
-                self._kept.sandboxes.reaches_models = self._agent.asks is Asks.SANDBOX
-            return loaded, loaded.task, self._agent, plans
+            if not has_layers(configuration):
+                self._agent = make_agent(self._parts, configuration)
+            return loaded, loaded.task, plans
         raise AssertionError("unreachable: a phase either returns or raises")
+
+    async def _bring_agent(self) -> Agent:
+        """The agent; what it takes to bring its programs to this machine is never charged to it."""
+        if self._agent is None:
+            with self._kept.recorder.phase(Phase.AGENT_SETUP) as detail:
+                self._agent = await asyncio.to_thread(make_agent, self._parts, self.assignment.configuration)
+                detail["layers"] = {layer.name: layer.version for layer in self._agent.layers}
+                self._kept.sandboxes.layers = await bring_layers(self._parts, self._agent)
+        assert self._agent is not None
+        return self._agent
+
+    async def _open_models(self, agent: Agent) -> None:
+        if self._parts.models is None or agent.asks is Asks.NOTHING:
+            return
+        self._models = await asyncio.to_thread(self._parts.models.of, self.assignment, self._secrets, agent)
+        if self._models is not None:
+            hide([self._models.token])
+            self._kept.sandboxes.reaches_models = agent.asks is Asks.SANDBOX
 
     async def _start(self, task: Task, loaded: LoadedTask, first: StepPlan) -> Sandbox:
         sandbox = await self._kept.sandboxes.create(task, first.terms)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from proctor.agents.catalogue import build_agent
 from proctor.agents.interfaces import Agent
+from proctor.agents.layers.store import LayerStore
 from proctor.engine.assignments import Assignment, TaskLibrary
 from proctor.engine.attempt_models import Models
 from proctor.engine.service_faults import ServiceFaults
@@ -31,6 +32,8 @@ class RunnerParts:
     scratch: Path
     agents: Callable[[str, Mapping[str, Json]], Agent] = build_agent
     """Makes an agent from its name and options. Raises ``ProfileInvalid``."""
+    layers: LayerStore | None = None
+    """Where the programs of agents are; ``None``: only agents without any can run."""
     remarks: Callable[[], Mapping[str, Json]] = dict
     """Asked at the end of each phase for what its evidence says besides; no rule looks at it."""
     secrets: Mapping[str, str] = field(default_factory=dict)

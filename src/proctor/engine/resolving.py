@@ -6,13 +6,14 @@ before launch too.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from uuid import UUID
 
 from proctor.agents.catalogue import build_agent
 from proctor.agents.errors import ProfileInvalid
+from proctor.agents.interfaces import Agent
 from proctor.agents.scripted import TaskScript, read_script, script_document, script_text
 from proctor.engine.declared_models import check_models
 from proctor.engine.errors import SpecInvalid
@@ -36,7 +37,7 @@ from proctor.suites.service import StoredTask, SuiteService
 
 __all__ = ["STANDARD_TOOLS", "Resolved", "planned_tasks", "resolve", "resolve_suite"]
 
-_SETTINGS: tuple[str, ...] = ("agent", "script")
+_SETTINGS: tuple[str, ...] = ("agent", "agent_version", "model", "script")
 STANDARD_TOOLS: tuple[str, ...] = ("bash", "git", "python3")
 """Their versions are part of every local environment identity. Tools beyond these join where a task of the suite
 declares them, so that results carry over to a suite without one of its tasks unless that task alone needed more."""
@@ -76,12 +77,14 @@ def resolve(
     fresh: bool = False,
     scripts: Mapping[str, str] | None = None,
     models: KnownModels | None = None,
+    agents: Callable[[str, Mapping[str, Json]], Agent] = build_agent,
 ) -> Resolved:
     """Resolve a file against a tenant's suites and this machine.
 
     ``base``: where its relative paths begin; ``fresh``: every trial is new, whatever the file says of ``reuse``;
     ``scripts``: texts of script files by the paths in the file, where no file is to be read; ``models``: what its
-    profiles may declare, ``None``: not looked at.
+    profiles may declare, ``None``: not looked at; ``agents``: makes an agent from its name and options, and may ask a
+    registry for its version.
     """
     suite_id = resolve_suite(spec.suite, tenant, base, suites)
     tasks = suites.tasks(tenant, suite_id)
@@ -96,6 +99,7 @@ def resolve(
             tasks,
             backend.name,
             environment,
+            agents,
             in_images=in_images,
             models=models,
         )
@@ -193,13 +197,16 @@ def _profile(
     tasks: Sequence[StoredTask],
     backend: str,
     environment: Mapping[str, str],
+    agents: Callable[[str, Mapping[str, Json]], Agent],
     *,
     in_images: bool,
     models: KnownModels | None,
 ) -> PlannedProfile:
     try:
         options = _options(profile, script, tasks)
-        agent = build_agent(profile.agent, options)
+        agent = agents(profile.agent, {**options, "agent_version": profile.agent_version})
+        if agent.layers and profile.model is None:
+            raise ProfileInvalid(f"{profile.agent} needs a model.", where="model")
     except ProfileInvalid as error:
         place = f"profiles[{spec.profiles.index(profile)}]"
         error.where = f"{place}.{error.where}" if error.where in _SETTINGS else f"{place}.script: {error.where}"

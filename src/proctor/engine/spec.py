@@ -93,6 +93,11 @@ class Profile(_Section):
     name: str = Field(pattern=_NAME, description="A label, shown in every table.")
     series: str | None = Field(default=None, pattern=_NAME, description="History follows the series; unset: the name.")
     agent: str = Field(pattern=_NAME, description="oracle, noop, scripted, command, ...")
+    agent_version: str | None = Field(
+        default=None,
+        pattern=r"^[A-Za-z0-9][A-Za-z0-9.+_-]{0,63}$",
+        description="Of an agent from PyPI or npm: a version, or latest; unset: the one this release was made with.",
+    )
     model: str | None = Field(default=None, description="As the provider names it: provider/model.")
     thinking: str | None = None
     variant: str | None = None

@@ -114,6 +114,7 @@ class Client(SuiteCalls):
             backend=backend,
             fresh=fresh,
             models=platform.known_models,
+            agents=platform.agents,
         )
         return Prepared(spec=spec, resolved=resolved, backend=backend, secrets=secrets, missing_secrets=tuple(missing))
 

@@ -99,6 +99,7 @@ def prepare(platform: Platform, sent: Sent, *, fresh: bool) -> Prepared:
         fresh=fresh,
         scripts=sent.scripts,
         models=platform.known_models,
+        agents=platform.agents,
     )
     missing = tuple(not_kept(platform, spec))
     return Prepared(spec=spec, resolved=resolved, backend=backend, secrets={}, missing_secrets=missing)

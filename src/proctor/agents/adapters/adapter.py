@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 from proctor.agents.adapters.events import StepGatherer, read_json
 from proctor.agents.adapters.recipes import BASE, INSTRUCTION, MODEL, TOKEN, Recipe, Start
 from proctor.agents.errors import AgentSetupFailed, ProfileInvalid
-from proctor.agents.interfaces import AgentContext, AgentIdentity, AgentRun, ModelAccess
+from proctor.agents.interfaces import AgentContext, AgentIdentity, AgentRun, Asks, ModelAccess
 from proctor.agents.layers.locks import Layer, LayerKind
 from proctor.agents.layers.node import NODE_PLACE, node_command
 from proctor.agents.layers.python import PYTHON_PLACE, python_command
@@ -30,6 +30,8 @@ _CHECK_SEC: float = 60.0
 class Adapter:
     """Any agent that is declared by a recipe, at the version of its layers."""
 
+    asks = Asks.SANDBOX
+
     def __init__(self, recipe: Recipe, version: str, layers: tuple[Layer, ...]) -> None:
         self._recipe, self.layers = recipe, layers
         found = digest([recipe.digest, *(layer.digest for layer in layers)])
@@ -39,7 +41,7 @@ class Adapter:
         """See that its programs run here, and write its settings. Raises ``AgentSetupFailed``."""
         models = _models(context)
         request = ExecRequest(
-            argv=[*self._program, "--version"],
+            argv=self._check,
             env=self._environment(context, models),
             user=context.user,
             cwd="/",
@@ -100,6 +102,13 @@ class Adapter:
         if program.endswith(".js"):
             return node_command(f"{self._place}/{program}")
         return (f"{self._place}/{program}",)
+
+    @property
+    def _check(self) -> tuple[str, ...]:
+        """What shows that it starts here. Python's is our own: importing an agent's packages would take seconds."""
+        if self._recipe.kind is LayerKind.PYPI:
+            return python_command(f"{self._place}/start.py")
+        return (*self._program, "--version")
 
     def _start(self, models: ModelAccess) -> Start:
         provider = models.model.partition("/")[0]

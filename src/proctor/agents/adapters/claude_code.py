@@ -60,6 +60,7 @@ CLAUDE_CODE = Recipe(
                 "ANTHROPIC_DEFAULT_HAIKU_MODEL": MODEL,
                 "CLAUDE_CODE_SUBAGENT_MODEL": MODEL,
                 "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+                "CLAUDE_CODE_MAX_RETRIES": "2",  # the gateway has tried again already
                 "CLAUDE_CONFIG_DIR": f"{HOME}/claude",
                 "DISABLE_AUTOUPDATER": "1",
                 "DISABLE_TELEMETRY": "1",

@@ -13,6 +13,8 @@ from proctor.models.wires.interfaces import WireName
 
 __all__ = ["CODEX", "read_line"]
 
+_NOT_ARGUMENTS = frozenset({"id", "type", "status", "result", "aggregated_output"})
+
 
 def read_line(line: Mapping[str, Json]) -> Iterable[Event]:
     """One event of ``codex exec --json``; tools tell everything when they are done."""
@@ -36,13 +38,11 @@ def _item(item: Mapping[str, Json]) -> Iterable[Event]:
             yield Called(call, "shell", {"command": item.get("command")})
             yield Answered(call, f"{text_of(item.get('aggregated_output'))}[exit {text_of(item.get('exit_code'))}]")
         case "error":
-            yield Said(text_of(item.get("message")))
+            return  # its own remarks: it does not know the model, say
         case _:
             yield Called(call, kind, known)
             yield Answered(call, text_of(item.get("result")) or text_of(item.get("status")))
 
-
-_NOT_ARGUMENTS = frozenset({"id", "type", "status", "result", "aggregated_output"})
 
 _CONFIG = f"""\
 model = "{MODEL}"
@@ -62,6 +62,8 @@ exporter = "none"
 name = "proctor"
 wire_api = "responses"
 env_key = "PROCTOR_MODEL_TOKEN"
+request_max_retries = 2
+stream_max_retries = 2
 """
 
 CODEX = Recipe(

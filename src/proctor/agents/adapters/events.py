@@ -101,6 +101,8 @@ class StepGatherer:
 
     def _begin(self, event: Said | Thought | Called) -> None:
         match event:
+            case Said(text="") | Thought(text=""):
+                return
             case Said(text=text, joined=joined):
                 self._said.append((self._said.pop() if joined and self._said else "") + text)
                 self.final_message = _clean(self._said[-1])

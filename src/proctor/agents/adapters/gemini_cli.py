@@ -33,7 +33,7 @@ def read_line(line: Mapping[str, Json]) -> Iterable[Event]:
 
 _SETTINGS = """\
 {
-  "general": {"disableAutoUpdate": true, "disableUpdateNag": true, "enableAutoUpdate": false},
+  "general": {"disableAutoUpdate": true, "disableUpdateNag": true, "enableAutoUpdate": false, "maxAttempts": 2},
   "privacy": {"usageStatisticsEnabled": false},
   "telemetry": {"enabled": false},
   "security": {"auth": {"selectedType": "gemini-api-key"}, "folderTrust": {"enabled": false}}

@@ -4,8 +4,3 @@ An agent has two: its runtime (Node from its wheel, or a copy of a Python of thi
 gateway, and its own packages at locked versions. Each is named by the digest of what it is made from, so that a
 configuration knows it without anything being installed.
 """
-
-from proctor.agents.layers.locks import Layer, LayerKind
-from proctor.agents.layers.store import LayerStore
-
-__all__ = ["Layer", "LayerKind", "LayerStore"]

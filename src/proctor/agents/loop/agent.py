@@ -7,6 +7,7 @@ import time
 from dataclasses import dataclass, field
 
 from proctor.agents.interfaces import AgentContext, AgentIdentity, AgentLimit, AgentRun, Asks
+from proctor.agents.layers.locks import Layer
 from proctor.agents.loop.tools import SUBMIT, TOOLS, run_tool
 from proctor.agents.turns import tell_turn
 from proctor.models.calls import Call
@@ -67,6 +68,7 @@ class Loop:
 
     identity = AgentIdentity(name="loop", version="1")
     asks = Asks.HERE
+    layers: tuple[Layer, ...] = ()
 
     def __init__(self, settings: LoopSettings | None = None) -> None:
         self._settings = settings or LoopSettings()

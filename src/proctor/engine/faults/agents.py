@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from proctor.agents.errors import ProviderFailed
 from proctor.agents.interfaces import Agent, AgentContext, AgentIdentity, AgentRun, Asks
+from proctor.agents.layers.locks import Layer
 from proctor.engine.faults.hits import Hit
 from proctor.engine.faults.plan import FaultKind
 
@@ -29,6 +30,11 @@ class FaultyAgent:
     def asks(self) -> Asks:
         """As the real one."""
         return self._agent.asks
+
+    @property
+    def layers(self) -> tuple[Layer, ...]:
+        """The real one's."""
+        return self._agent.layers
 
     async def setup(self, context: AgentContext) -> None:
         """The real one's."""
