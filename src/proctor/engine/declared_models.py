@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from proctor.agents.adapters.adapter import Adapter
 from proctor.agents.interfaces import Agent, Asks
 from proctor.engine.errors import SpecInvalid
 from proctor.engine.spec import Profile, RunSetSpec
+from proctor.kernel.errors import ProctorError
 from proctor.models.errors import PriceUnknown, ProviderUnknown, RequestInvalid
 from proctor.models.gateway.preparing import preferred_wire
 from proctor.models.known import KnownModels
@@ -28,13 +30,27 @@ def check_models(spec: RunSetSpec, position: int, agent: Agent, known: KnownMode
     for field, model in _declared(profile):
         try:
             provider, _ = known.catalogue.of(model)
-            if agent.asks is Asks.HERE:
-                preferred_wire(provider)
+            _refuse_other_wire(agent, provider)
         except (ProviderUnknown, RequestInvalid) as error:
-            raise ProviderUnknown(error.message, where=f"{place}.{field}") from error
+            raise ProviderUnknown(error.message, where=f"{place}.{field}", remedy=_remedy(error)) from error
         _refuse_missing_key(spec, provider, place, field)
         if _has_hard_budget(spec, profile) and known.prices.of(model) is None:
             raise PriceUnknown(f"The price of {model!r} is not known.", where=f"{place}.{field}")
+
+
+def _refuse_other_wire(agent: Agent, provider: Provider) -> None:
+    """Raises ``RequestInvalid`` where an agent and a provider have no wire in common."""
+    if not isinstance(agent, Adapter):
+        preferred_wire(provider)
+    elif not provider.speaks(wire := agent.wire(provider.name)):
+        known = ", ".join(sorted(provider.wires))
+        raise RequestInvalid(f"{agent.identity.name} asks by {wire}; {provider.name} is reached by {known}.")
+
+
+def _remedy(error: ProctorError) -> str:
+    if isinstance(error, ProviderUnknown):
+        return error.fix
+    return "Take a model of another provider, or say in the providers' file on which wires this one answers."
 
 
 def _declared(profile: Profile) -> Iterator[tuple[str, str]]:

@@ -14,6 +14,7 @@ from proctor.agents.layers.node import NODE_PLACE, node_command
 from proctor.agents.layers.python import PYTHON_PLACE, python_command
 from proctor.agents.shell import command_step, limit_of
 from proctor.kernel.canonical import digest
+from proctor.models.wires.interfaces import WireName
 from proctor.sandboxes.interfaces import LAYERS, ExecRequest
 
 __all__ = ["Adapter"]
@@ -81,6 +82,10 @@ class Adapter:
         if not steps.told and context.on_step is not None:
             context.on_step(lambda number: command_step(number, self._recipe.name, result))
         return AgentRun(exec=result, limit=limit_of(result), usage=models.usage(), final_message=steps.final_message)
+
+    def wire(self, provider: str) -> WireName:
+        """On which wire it asks for a provider's models."""
+        return self._recipe.wire(provider)
 
     # --- its parts -------------------------------------------------------------------------------------------------
 
