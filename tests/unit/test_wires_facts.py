@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from proctor.models.errors import RequestInvalid
 from proctor.models.wires.catalogue import WIRES
 from proctor.models.wires.interfaces import RequestFacts, WireName
 
@@ -52,6 +53,7 @@ def test_chat() -> None:
         {"web_search_options": {}},
         {"tools": [{"type": "web_search"}]},
         {"messages": [{"role": "user", "content": [{"type": "file", "file": {"file_id": "file-1"}}]}]},
+        {"messages": [{"role": "user", "content": [{"type": "video_url", "video_url": {"url": "data:video/mp4"}}]}]},
         {"messages": [{"role": "assistant", "audio": {"id": "audio_1"}}]},
     ],
 )
@@ -187,6 +189,20 @@ def test_generate_content_whose_input_has_no_bound(more: dict[str, Any]) -> None
     body = {"contents": [{"parts": [{"text": "hi"}]}]}
     assert not facts(WireName.GEMINI, body, model="m").stateful
     assert facts(WireName.GEMINI, {**body, **more}, model="m").stateful
+
+
+@pytest.mark.parametrize(
+    ("twice", "field"),
+    [
+        ({"cached_content": "cachedContents/1", "cachedContent": None}, "cachedContent"),
+        ({"contents": [{"parts": [{"file_data": {"file_uri": "x"}, "fileData": None}]}]}, "fileData"),
+        ({"generationConfig": {"maxOutputTokens": 1, "max_output_tokens": 9}}, "maxOutputTokens"),
+    ],
+)
+def test_nothing_of_geminis_hides_behind_its_other_spelling(twice: dict[str, Any], field: str) -> None:
+    with pytest.raises(RequestInvalid) as caught:
+        facts(WireName.GEMINI, {"contents": [], **twice}, model="m")
+    assert caught.value.where == field
 
 
 def test_embeddings() -> None:

@@ -19,7 +19,7 @@ from tests.unit.wire_strategies import TALKING, replies, requests
 
 EVERY = pytest.mark.parametrize("name", list(WireName))
 WHICH = pytest.mark.parametrize("name", TALKING)
-FEW = settings(max_examples=80, deadline=None)
+FEW = settings(max_examples=40, deadline=None)
 ODD = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5) | st.just("file") | st.just("image"),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
@@ -63,7 +63,7 @@ def test_any_body(name: WireName, body: dict[str, Any]) -> None:
 
 
 @WHICH
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(data=st.data())
 def test_a_good_body_with_one_field_changed(name: WireName, data: st.DataObject) -> None:
     wire = WIRES[name]
