@@ -24,6 +24,7 @@ from proctor.cli import (
     gate,
     identity,
     leaderboard,
+    ledger,
     logs,
     operate,
     operation,
@@ -95,6 +96,7 @@ operate.register(app)
 serve.register(app)
 identity.register(app)
 usage.register(app)
+ledger.register(app)
 app.add_typer(secret.app, name="secret")
 app.add_typer(operation.app, name="operation")
 app.add_typer(attempt.app, name="attempt")

@@ -371,6 +371,7 @@ def _begun(
     return {
         "tenant": str(tenant),
         "slice": str(current.id),
+        "call": str(new_id()),
         "nano": worst,
         "run_set": None if payer.run_set is None else str(payer.run_set),
         "attempt": None if payer.attempt is None else str(payer.attempt),
