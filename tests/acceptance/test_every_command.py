@@ -93,6 +93,12 @@ READING: dict[str, list[tuple[str, ...]]] = {
         ("--since", "2126-01-01", "--until", "2026-01-01"),
         ("--by", "mood"),
     ],
+    "ledger": [
+        (),
+        ("--run-set", "r", "--model", "openai/gpt-4o", "--end", "done", "--limit", "1"),
+        ("--run-set", "gone"),
+        ("--end", "well"),
+    ],
     "profile list": [(), ("r",)],
     "profile show": [("writer", "--run-set", "r"), ("gone",)],
 }

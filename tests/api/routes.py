@@ -69,6 +69,7 @@ PROBES: dict[str, Probe] = {
     "PUT /api/v1/users/{user}/budget": Probe({"user": "user"}, {"month_nano": 1}),
     "GET /api/v1/allowance": Probe(),
     "GET /api/v1/usage": Probe(),
+    "GET /api/v1/ledger": Probe(),
     "GET /api/v1/audit-log": Probe(),
     "GET /api/v1/suites": Probe(),
     "GET /api/v1/suites/{suite}": Probe({"suite": "suite"}),

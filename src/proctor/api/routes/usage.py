@@ -27,6 +27,8 @@ from proctor.identity.quotas import (
 )
 from proctor.identity.service import find_tenant
 from proctor.identity.users import find_user
+from proctor.models.calls import End
+from proctor.models.spending.reading import CallRow, CallsWanted
 from proctor.sdk.usage import Allowance, Apart, UsageReport, installation_usage
 from proctor.sdk.usage import as_csv as written_csv
 
@@ -94,6 +96,24 @@ def _told(report: UsageReport, *, as_csv: bool) -> Response:
     if as_csv:
         return Response(written_csv(report.rows), media_type="text/csv; charset=utf-8")
     return answered(report)
+
+
+@router.get("/ledger", response_model=Page[CallRow])
+def show_ledger(
+    asked: _Reads,
+    paging: Paging,
+    run_set: Annotated[UUID | None, Query(description="Only of this run set.")] = None,
+    attempt: Annotated[UUID | None, Query(description="Only of this attempt.")] = None,
+    model: Annotated[
+        str | None, Query(max_length=500, description="Only of this model, as it was asked for: provider/model.")
+    ] = None,
+    end: Annotated[End | None, Query(description="Only those that ended so.")] = None,
+) -> Response:
+    """Calls of models, the newest first: who paid, which model, how it ended, what it cost."""
+    (before,) = paging.place(UUID) or (None,)
+    wanted = CallsWanted(run_set=run_set, attempt=attempt, model=model, end=end)
+    found = asked.client.usage.ledger(wanted, before=before, limit=paging.limit)
+    return answered(paging.page(found, lambda row: [row.id]))
 
 
 @router.get("/allowance")

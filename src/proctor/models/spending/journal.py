@@ -67,11 +67,12 @@ class Journal:
 
     def begin(self, reservation: int, line: Mapping[str, Any]) -> None:
         """A call is about to be made."""
-        self._begun[reservation] = written = _line({"t": "begin", "r": reservation, **line})
+        written = _line({"t": "begin", "r": reservation, **line})
         self._append(written)
+        self._begun[reservation] = written
 
     def end(self, reservation: int, row: Mapping[str, Any]) -> None:
-        """It ended."""
+        """It ended. Kept for the next file even where there is no room in this one."""
         self._ended[reservation] = written = _line({"t": "end", "r": reservation, "row": row})
         self._append(written)
 
@@ -97,8 +98,9 @@ class Journal:
         return not needed
 
     def _note_slice(self, slice: UUID, line: Mapping[str, Any]) -> None:
-        self._slices[slice] = written = _line(line)
+        written = _line(line)
         self._append(written)
+        self._slices[slice] = written
 
     def _append(self, line: bytes) -> None:
         """Raises OSError where the disk is full; the next line then begins on a line of its own."""

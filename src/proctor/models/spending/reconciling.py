@@ -167,7 +167,7 @@ def _settlements(story: _Story, tenant: UUID) -> list[_Told]:
 def _abandoned(process: UUID, tenant: UUID, number: int, said: dict[str, Any]) -> dict[str, Any]:
     reservation = derived_id("reservation", process, number)
     return abandoned_row(
-        id=derived_id("abandoned", reservation),
+        id=UUID(said["call"]),
         reservation=reservation,
         payer=Payer(
             tenant=tenant,

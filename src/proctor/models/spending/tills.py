@@ -216,8 +216,8 @@ class Till:
             drawn_at=now,
             used_at=now,
         )
-        self._slices[id] = made
         self._desk.journal.drawn(self._tenant, id, drawn.accounts)
+        self._slices[id] = made
         self._keep()
         return made
 
@@ -340,7 +340,7 @@ class Till:
         self._work.set()
         if self._keeper is not None:
             await self._keeper
-        for pool in self._pools.values():
+        for pool in list(self._pools.values()):
             while pool.waiting:
                 pool.waiting.popleft().granted.cancel()
             if pool.serving is not None:
@@ -371,6 +371,7 @@ def _begun(
     return {
         "tenant": str(tenant),
         "slice": str(current.id),
+        "call": str(new_id()),
         "nano": worst,
         "run_set": None if payer.run_set is None else str(payer.run_set),
         "attempt": None if payer.attempt is None else str(payer.attempt),

@@ -187,6 +187,7 @@ class AsyncUsages:
         soon = client._soon
         self.report = soon(usages.report)
         self.allowance = soon(usages.allowance)
+        self.ledger = soon(usages.ledger)
         self.set_budget = soon(usages.set_budget)
         self.user_budgets = soon(usages.user_budgets)
         self.user_budget = soon(usages.user_budget)

@@ -6,8 +6,10 @@ from datetime import datetime
 from uuid import UUID
 
 from proctor.identity.quotas import Quota, UserBudget
+from proctor.models.spending.reading import CallRow, CallsWanted
+from proctor.sdk.cursors import Listing
 from proctor.sdk.remote.answers import part, read
-from proctor.sdk.remote.transport import Transport
+from proctor.sdk.remote.transport import API, Transport
 from proctor.sdk.usage import Allowance, Apart, UsageReport
 
 __all__ = ["RemoteUsages"]
@@ -36,6 +38,16 @@ class RemoteUsages:
     def set_budget(self, month_nano: int | None) -> Quota:
         """Set what the tenant spends in a month at the most, in nano-dollars; ``None`` takes it away."""
         return read(Quota, self._transport.put("budget", {"month_nano": month_nano}))
+
+    def ledger(
+        self, wanted: CallsWanted | None = None, *, before: UUID | None = None, limit: int = 100
+    ) -> list[CallRow]:
+        """Calls of models, the newest first; ``before``: only those made before that one."""
+        wanted = wanted or CallsWanted()
+        said = {"run_set": wanted.run_set, "attempt": wanted.attempt, "model": wanted.model, "end": wanted.end}
+        asked = {name: str(value) for name, value in said.items() if value is not None}
+        cursor = None if before is None else Listing(f"{API}/ledger", tuple(asked.items())).cursor([before])
+        return read(list[CallRow], self._transport.get("ledger", **asked, cursor=cursor, limit=limit)["items"])
 
     def user_budgets(self) -> list[UserBudget]:
         """Users who have a budget of their own."""
