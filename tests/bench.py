@@ -12,6 +12,9 @@ from uuid import UUID
 from sqlalchemy import text
 from sqlalchemy.engine import URL
 
+from proctor.agents.catalogue import build_agent
+from proctor.agents.interfaces import Agent
+from proctor.agents.layers.store import LayerStore
 from proctor.database.engine import Database
 from proctor.engine import leaderboards, reading
 from proctor.engine.attempts import RunnerParts
@@ -25,7 +28,7 @@ from proctor.engine.resolving import Resolved, resolve
 from proctor.engine.service import EngineService, OnMoved, Opened, Selection
 from proctor.engine.spec import parse_spec
 from proctor.engine.worker import Worker, WorkerSettings
-from proctor.kernel.canonical import sha256_hex
+from proctor.kernel.canonical import Json, sha256_hex
 from proctor.kernel.clock import SystemClock
 from proctor.kernel.ids import new_id
 from proctor.objects.store import ObjectStore
@@ -94,6 +97,8 @@ class Bench:
     owner: URL
     backend: SandboxBackend = field(default_factory=lambda: FakeBackend(rewards(1.0)))
     secrets: Mapping[str, str] = field(default_factory=dict)
+    agents: Callable[[str, Mapping[str, Json]], Agent] = build_agent
+    layers: LayerStore | None = None
     settled: Counter[str] = field(default_factory=Counter)
 
     def __post_init__(self) -> None:
@@ -112,6 +117,7 @@ class Bench:
             suites=self.suites,
             backend=self.backend,
             fresh=fresh,
+            agents=self.agents,
         )
 
     def certify(self, source: str) -> None:
@@ -143,6 +149,8 @@ class Bench:
             owner=identity.owner,
             scratch=self.folder,
             secrets=self.secrets,
+            agents=self.agents,
+            layers=self.layers,
         )
         settings = WorkerSettings(slots=slots, scope=scope, lease_sec=lease_sec)
         return Worker(self.database, parts, identity, settings, self._count)
