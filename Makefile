@@ -101,6 +101,10 @@ test-podman: $(VENV)/dev ## The contract of sandboxes on Podman (as root: starts
 test-foreign: $(VENV)/dev ## Foreign tools as judges, in environments of their own
 	$(BIN)/pytest tests/foreign
 
+.PHONY: test-agents
+test-agents: $(VENV)/dev ## Agents that others made, installed from PyPI and npm, each driven in a sandbox (minutes)
+	$(BIN)/pytest tests/agents
+
 .PHONY: test-external-postgres
 test-external-postgres: $(VENV)/dev ## The database tests against Debian's PostgreSQL, and through a flaky TLS proxy
 	PROCTOR_TEST_DATABASE=external $(BIN)/pytest tests/integration -m database

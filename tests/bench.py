@@ -12,6 +12,9 @@ from uuid import UUID
 from sqlalchemy import text
 from sqlalchemy.engine import URL
 
+from proctor.agents.catalogue import build_agent
+from proctor.agents.interfaces import Agent
+from proctor.agents.layers.store import LayerStore
 from proctor.database.engine import Database
 from proctor.engine import leaderboards, reading
 from proctor.engine.attempt_models import Models
@@ -26,7 +29,7 @@ from proctor.engine.resolving import Resolved, resolve
 from proctor.engine.service import EngineService, OnMoved, Opened, Selection
 from proctor.engine.spec import parse_spec
 from proctor.engine.worker import Worker, WorkerSettings
-from proctor.kernel.canonical import sha256_hex
+from proctor.kernel.canonical import Json, sha256_hex
 from proctor.kernel.clock import SystemClock
 from proctor.kernel.ids import new_id
 from proctor.models.known import KnownModels
@@ -98,6 +101,8 @@ class Bench:
     secrets: Mapping[str, str] = field(default_factory=dict)
     models: Models | None = None
     known: KnownModels | None = None
+    agents: Callable[[str, Mapping[str, Json]], Agent] = build_agent
+    layers: LayerStore | None = None
     settled: Counter[str] = field(default_factory=Counter)
 
     def __post_init__(self) -> None:
@@ -117,6 +122,7 @@ class Bench:
             backend=self.backend,
             fresh=fresh,
             models=self.known,
+            agents=self.agents,
         )
 
     def certify(self, source: str) -> None:
@@ -149,6 +155,8 @@ class Bench:
             scratch=self.folder,
             secrets=self.secrets,
             models=self.models,
+            agents=self.agents,
+            layers=self.layers,
         )
         settings = WorkerSettings(slots=slots, scope=scope, lease_sec=lease_sec)
         return Worker(self.database, parts, identity, settings, self._count)

@@ -17,7 +17,10 @@ ROOT = Path(__file__).parents[2]
 REFERENCE = ROOT / "docs" / "reference"
 
 
-@pytest.mark.parametrize(("page", "script"), [("errors", "errors_page"), ("example-tasks", "examples_page")])
+@pytest.mark.parametrize(
+    ("page", "script"),
+    [("agents", "agents_page"), ("errors", "errors_page"), ("example-tasks", "examples_page")],
+)
 def test_a_page_is_what_its_script_writes(page: str, script: str) -> None:
     spec = importlib.util.spec_from_file_location(script, ROOT / "scripts" / f"{script}.py")
     assert spec is not None

@@ -55,6 +55,12 @@ AGENTS: tuple[AgentKind, ...] = (
 """Every agent of this installation."""
 
 
+_OPENHANDS: str = (
+    "openhands needs Python 3.12 or later; this release has no adapter for it, and its versions for older Pythons are "
+    "too old to be compared. With Proctor on Python 3.12, the harbor extra runs it as 'harbor:openhands'."
+)
+
+
 def build_agent(name: str, options: Mapping[str, Json], layers: LayerStore | None = None) -> Agent:
     """An agent from its name and the options of its configuration, ``agent_version`` among them.
 
@@ -65,6 +71,8 @@ def build_agent(name: str, options: Mapping[str, Json], layers: LayerStore | Non
         wanted = options.get("agent_version")
         version, found = layers_of(RECIPES[name], str(wanted) if wanted is not None else None, layers)
         return Adapter(RECIPES[name], version, found)
+    if name == "openhands":
+        raise ProfileInvalid(_OPENHANDS, where="agent")
     if options.get("agent_version") is not None:
         raise ProfileInvalid(f"{name} has no version of its own.", where="agent_version")
     return _own(name, options)

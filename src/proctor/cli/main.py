@@ -97,11 +97,8 @@ operate.register(app)
 serve.register(app)
 identity.register(app)
 usage.register(app)
-<<<<<<< HEAD
 app.add_typer(agents.app, name="agents")
-=======
 ledger.register(app)
->>>>>>> money
 app.add_typer(secret.app, name="secret")
 app.add_typer(operation.app, name="operation")
 app.add_typer(attempt.app, name="attempt")
