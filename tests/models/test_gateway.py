@@ -13,6 +13,7 @@ from proctor.models.cache import CacheKey
 from proctor.models.calls import End, Purpose
 from proctor.models.conversation import ChatRequest, Message, Role, Text
 from proctor.models.errors import CallFailed, LimitReached
+from proctor.models.gateway.endpoints import CONNECTIONS, LARGE_REQUEST, LARGEST_REQUEST
 from proctor.models.gateway.sessions import Bounds, Declared
 from proctor.models.wires.interfaces import Fault
 from tests.models.desk import Desk, desk
@@ -430,3 +431,39 @@ async def test_errors_are_never_kept(tmp_path: Path) -> None:
             await one.gateway.complete(one.session, asking(), Purpose.JUDGE, key)
         reply, _ = await one.gateway.complete(one.session, asking(), Purpose.JUDGE, key)
     assert reply.text == "hello"
+
+
+# --- agents that want to bring the gateway down -----------------------------------------------------------------------
+
+
+async def test_a_sandbox_has_so_many_connections_and_no_more(tmp_path: Path) -> None:
+    async with provider(answers()) as there, desk(tmp_path, {"one": there.url}) as one:
+        opened = [await asyncio.open_unix_connection(str(one.socket)) for _ in range(200)]
+        await asyncio.sleep(0.2)
+        gone = sum(reader.at_eof() for reader, _ in opened)
+        for _, writer in opened:
+            writer.close()
+        assert gone == 200 - CONNECTIONS
+        await asyncio.sleep(0.2)
+        assert (await one.ask())[0] == 200
+
+
+async def test_a_request_that_is_too_large_is_refused(tmp_path: Path) -> None:
+    async with provider(answers()) as there, desk(tmp_path, {"one": there.url}) as one:
+        status, _, body = await one.ask(messages=[{"role": "user", "content": "x" * LARGEST_REQUEST}])
+        assert (status, there.bill.requests) == (400, 0)
+        assert b"bytes" in body
+        large = [{"role": "user", "content": "x" * (LARGE_REQUEST + 1)}]
+        many = await asyncio.gather(*(one.ask(messages=large) for _ in range(20)))
+    assert [status for status, _, _ in many] == [200] * 20
+
+
+async def test_a_caller_that_says_nothing_holds_nobody_up(tmp_path: Path) -> None:
+    async with provider(answers()) as there, desk(tmp_path, {"one": there.url}) as one:
+        reader, writer = await asyncio.open_unix_connection(str(one.socket))
+        head = f"POST /v1/chat/completions HTTP/1.1\r\nHost: g\r\nAuthorization: Bearer {one.session.token}\r\n"
+        writer.write(f"{head}Content-Length: 1000\r\n\r\n{{".encode())
+        await writer.drain()
+        assert (await asyncio.wait_for(one.ask(), 10))[0] == 200
+        writer.close()
+        await reader.read()

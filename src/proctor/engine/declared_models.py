@@ -13,6 +13,7 @@ from proctor.models.errors import PriceUnknown, ProviderUnknown, RequestInvalid
 from proctor.models.gateway.preparing import preferred_wire
 from proctor.models.known import KnownModels
 from proctor.models.providers.catalogue import Provider
+from proctor.models.providers.libraries import refuse_missing_library
 from proctor.suites.variables import variable_names
 
 __all__ = ["check_models"]
@@ -34,6 +35,7 @@ def check_models(spec: RunSetSpec, position: int, agent: Agent, known: KnownMode
         except (ProviderUnknown, RequestInvalid) as error:
             raise ProviderUnknown(error.message, where=f"{place}.{field}", remedy=_remedy(error)) from error
         _refuse_missing_key(spec, provider, place, field)
+        refuse_missing_library(provider, in_sandbox=agent.asks is Asks.SANDBOX)
         if _has_hard_budget(spec, profile) and known.prices.of(model) is None:
             raise PriceUnknown(f"The price of {model!r} is not known.", where=f"{place}.{field}")
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Mapping
-from contextlib import suppress
+from collections.abc import Mapping
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
@@ -38,8 +38,12 @@ __all__ = ["SOCKET", "Endpoints"]
 
 SOCKET: str = "models.sock"
 """In the folder of a sandbox's relay."""
-LARGEST_REQUEST: int = 64 * 1024 * 1024
-"""Bytes: a context of a million tokens with its images is a tenth of it."""
+LARGEST_REQUEST: int = 32 * 1024 * 1024
+"""Bytes: a context of a million tokens with its images is a fifth of it."""
+LARGE_REQUEST: int = 4 * 1024 * 1024
+"""A request of more waits for its turn among those of all attempts."""
+CONNECTIONS: int = 64
+"""Of one sandbox; more are broken off at once."""
 REQUEST_SEC: float = 60.0
 """In which a body has to come: it comes through a socket of this machine's."""
 AT_ONCE: int = 32
@@ -75,10 +79,13 @@ class Endpoints:
         self._web = web.Server(self._handle, access_log=None, keepalive_timeout=300.0, handler_cancellation=True)
         self._turns = asyncio.Semaphore(AT_ONCE)
 
+    def _protocol(self) -> asyncio.Protocol:
+        return _Refusing() if len(self._web.connections) >= CONNECTIONS else self._web()
+
     async def open(self, folder: Path) -> Path:
         """Serve at a socket in ``folder``, which every user of the sandbox may connect to; its path."""
         path = folder / SOCKET
-        self._server = await asyncio.get_running_loop().create_unix_server(self._web, str(path))
+        self._server = await asyncio.get_running_loop().create_unix_server(self._protocol, str(path))
         path.chmod(0o666)
         return path
 
@@ -108,8 +115,21 @@ class Endpoints:
     async def _asked(
         self, request: web.BaseRequest, path: str, wire: WireName, model: str, *, stream: bool
     ) -> web.StreamResponse:
+        async with AsyncExitStack() as held:
+            return await self._answered(request, path, wire, model, stream=stream, held=held)
+
+    async def _answered(
+        self,
+        request: web.BaseRequest,
+        path: str,
+        wire: WireName,
+        model: str,
+        *,
+        stream: bool,
+        held: AsyncExitStack,
+    ) -> web.StreamResponse:
         try:
-            raw = await _body(request)
+            raw = await _body(request, self._gateway.large, held)
             headers = {name.lower(): value for name, value in request.headers.items()}
             passing = Passing(wire=wire, raw=raw, body=_object(raw), model=model, stream=stream, headers=headers)
             _refuse_outside(passing)
@@ -131,6 +151,14 @@ class Endpoints:
             return web.json_response({"models": [{"name": f"models/{name}"} for name in names]})
         found = next((one for one in models if path == f"/v1/models/{one['id']}"), None)
         return web.json_response(found) if found else _told(None, 404, Fault.MODEL_UNKNOWN, "There is no such model.")
+
+
+class _Refusing(asyncio.Protocol):
+    """Of a connection too many."""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Break it off."""
+        transport.close()
 
 
 def _meant(path: str) -> tuple[WireName | None, str, bool]:
@@ -155,13 +183,19 @@ def _token(request: web.BaseRequest) -> str:
     return headers.get("x-api-key") or headers.get("x-goog-api-key") or request.query.get("key", "")
 
 
-async def _body(request: web.BaseRequest) -> bytes:
-    """A request's body. Raises ``RequestInvalid``."""
-    body = bytearray()
+async def _body(request: web.BaseRequest, large: asyncio.Semaphore, held: AsyncExitStack) -> bytes:
+    """A request's body. One that is large waits for its turn, and has it as long as it is ``held``.
+
+    Raises ``RequestInvalid``.
+    """
+    body, is_large = bytearray(), False
     try:
         async with asyncio.timeout(REQUEST_SEC):
             async for piece in request.content.iter_any():
                 body += piece
+                if len(body) > LARGE_REQUEST and not is_large:
+                    is_large = True
+                    await held.enter_async_context(large)
                 if len(body) > LARGEST_REQUEST:
                     raise RequestInvalid(f"A request has at most {LARGEST_REQUEST:,} bytes.", where="body")
     except TimeoutError as error:
@@ -217,10 +251,7 @@ async def _given(request: web.BaseRequest, answer: Answer) -> web.StreamResponse
         if request.transport is not None:
             request.transport.abort()
     finally:
-        closing: Callable[[], Awaitable[None]] | None = getattr(pieces, "aclose", None)
-        if closing is not None:
-            with suppress(Broken):
-                await closing()
+        await pieces.aclose()
     return response
 
 

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Gateway"]
 
+LARGE_AT_ONCE: int = 8
+"""Requests of several megabytes that are worked on at once: each takes several times its size."""
 _T = TypeVar("_T")
 _FAULTS: dict[End, Fault] = {
     End.AUTH: Fault.AUTH,
@@ -49,6 +51,7 @@ class Gateway:
     def __init__(self, make: Callable[[], GatewayParts], close: Callable[[GatewayParts], Coroutine[None, None, None]]):
         self._make, self._close_parts = make, close
         self._parts: GatewayParts | None = None
+        self._large: asyncio.Semaphore | None = None
         self._lock = threading.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
@@ -85,7 +88,7 @@ class Gateway:
             loop.call_soon_threadsafe(loop.stop)
             thread.join()
             loop.close()
-            self._loop = self._thread = self._parts = None
+            self._loop = self._thread = self._parts = self._large = None
 
     def _submit(self, work: Coroutine[None, None, _T]) -> Future[_T]:
         with self._lock:
@@ -103,6 +106,13 @@ class Gateway:
         if self._parts is None:
             self._parts = self._make()
         return self._parts
+
+    @property
+    def large(self) -> asyncio.Semaphore:
+        """Turns of requests that are large; in its own loop alone."""
+        if self._large is None:
+            self._large = asyncio.Semaphore(LARGE_AT_ONCE)
+        return self._large
 
     async def passed(self, session: Session, passing: Passing) -> Answer:
         """A foreign request to its answer. Raises ``RequestInvalid``, ``ModelUndeclared``, ``BudgetExhausted``,

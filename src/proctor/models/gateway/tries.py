@@ -8,7 +8,7 @@ off, it is charged at its worst case, since the provider may bill it: a budget i
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
@@ -22,6 +22,7 @@ from proctor.models.gateway.hiding import UsageHider
 from proctor.models.gateway.parts import GatewayParts
 from proctor.models.gateway.retries import retry_after
 from proctor.models.gateway.sessions import Session
+from proctor.models.gateway.streams import MeteredStream
 from proctor.models.gateway.upstreams import Broken, Incoming, Outgoing, Unreachable
 from proctor.models.ports import Admission, Price, Reservation
 from proctor.models.providers.catalogue import Provider
@@ -74,7 +75,7 @@ class Answer:
     status: int
     headers: Mapping[str, str]
     body: bytes = b""
-    pieces: AsyncIterator[bytes] | None = None
+    pieces: MeteredStream | None = None
     wait_sec: float | None = None
     """What the provider said to wait."""
 
@@ -253,28 +254,15 @@ class Try:
             call=None,
             status=200,
             headers=incoming.headers,
-            pieces=self._metered(first, pieces, incoming),
+            pieces=MeteredStream(
+                first,
+                incoming,
+                pieces,
+                meter=self._prepared.wire.meter(),
+                hider=UsageHider() if self._prepared.hides_usage else None,
+                ended=self._ended,
+            ),
         )
-
-    async def _metered(self, first: bytes, pieces: AsyncIterator[bytes], incoming: Incoming) -> AsyncIterator[bytes]:
-        """The stream as it passes; at its end, whichever that is, the line in the ledger. Raises ``Broken``."""
-        meter, came = self._prepared.wire.meter(), End.ABANDONED
-        hider = UsageHider() if self._prepared.hides_usage else None
-        try:
-            meter.feed(first)
-            yield first if hider is None else hider.feed(first)
-            async for piece in pieces:
-                meter.feed(piece)
-                yield piece if hider is None else hider.feed(piece)
-            came = End.DONE
-            if hider is not None:
-                yield hider.finish()
-        except Broken:
-            came = End.UNAVAILABLE
-            raise
-        finally:
-            await incoming.close()
-            self._ended(meter.reading(), came)
 
     def _ended(self, reading: Reading, came: End) -> Call:
         """The line of an answer that began well. ``came``: ``DONE`` where all of it did, else what broke it off."""
