@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -51,7 +53,8 @@ class Desk:
         body = {"model": "m", "messages": [{"role": "user", "content": "hello"}], "max_tokens": 100, **body}
         async with self.caller() as http:
             headers = {"Authorization": f"Bearer {self.session.token if token is None else token}"}
-            async with http.post(f"http://gateway{path}", json=body, headers=headers) as response:
+            data = io.BytesIO(json.dumps(body).encode())
+            async with http.post(f"http://gateway{path}", data=data, headers=headers) as response:
                 return response.status, response.headers, await response.read()
 
     def caller(self) -> aiohttp.ClientSession:

@@ -116,7 +116,7 @@ class Provider:
         """Requests whose caller went away before their end."""
 
     async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
-        body = json.loads(await request.read())
+        body = json.loads(await request.content.read())
         self.bill.requests += 1
         self.bill.bodies.append(body)
         self.bill.keys.append(request.headers.get("Authorization", "").removeprefix("Bearer "))

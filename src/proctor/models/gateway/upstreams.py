@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
+from io import BytesIO
 from typing import TYPE_CHECKING, Protocol
 from urllib.parse import urlsplit
 
@@ -24,6 +25,8 @@ __all__ = ["Broken", "HttpUpstream", "Incoming", "Outgoing", "Unreachable", "Ups
 
 CONNECT_SEC: float = 15.0
 """To a provider; those in use answer a SYN within a second."""
+LARGE_BODY: int = 1024 * 1024
+"""Bytes; a larger one is written in pieces, so that others have their turn meanwhile."""
 KEEP_SEC: float = 15.0
 """An idle connection is kept for less than providers keep it: one that they close under a request would be charged."""
 
@@ -118,7 +121,7 @@ class HttpUpstream:
         try:
             response = await session.post(
                 address_of(request.provider.base_url, request.wire, request.path),
-                data=request.body,
+                data=request.body if len(request.body) < LARGE_BODY else BytesIO(request.body),
                 headers=request.headers,
                 timeout=timeout,
                 allow_redirects=False,
