@@ -76,16 +76,13 @@ class Endpoints:
     def __init__(self, gateway: Gateway, session: Session) -> None:
         self._gateway, self._session = gateway, session
         self._server: asyncio.Server | None = None
-        self._web = web.Server(self._handle, access_log=None, keepalive_timeout=300.0, handler_cancellation=True)
+        self._web = _Server(self._handle, access_log=None, keepalive_timeout=300.0, handler_cancellation=True)
         self._turns = asyncio.Semaphore(AT_ONCE)
-
-    def _protocol(self) -> asyncio.Protocol:
-        return _Refusing() if len(self._web.connections) >= CONNECTIONS else self._web()
 
     async def open(self, folder: Path) -> Path:
         """Serve at a socket in ``folder``, which every user of the sandbox may connect to; its path."""
         path = folder / SOCKET
-        self._server = await asyncio.get_running_loop().create_unix_server(self._protocol, str(path))
+        self._server = await asyncio.get_running_loop().create_unix_server(self._web, str(path))
         path.chmod(0o666)
         return path
 
@@ -153,12 +150,14 @@ class Endpoints:
         return web.json_response(found) if found else _told(None, 404, Fault.MODEL_UNKNOWN, "There is no such model.")
 
 
-class _Refusing(asyncio.Protocol):
-    """Of a connection too many."""
+class _Server(web.Server):
+    """Of one sandbox: with so many connections and no more."""
 
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Break it off."""
-        transport.close()
+    def connection_made(self, handler: web.RequestHandler, transport: asyncio.Transport) -> None:
+        """One more; broken off if it is too many."""
+        super().connection_made(handler, transport)
+        if len(self.connections) > CONNECTIONS:
+            transport.close()
 
 
 def _meant(path: str) -> tuple[WireName | None, str, bool]:
