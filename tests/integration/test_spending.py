@@ -306,3 +306,21 @@ async def test_tenants_neither_see_nor_spend_one_anothers(database: Database, te
         spender.settle(theirs, call_of(theirs, 40))
     assert (books(database, tenant).ledger, books(database, other).ledger) == (30, 40)
     assert (books(database, tenant).spent, books(database, other).spent) == ({"tenant": 30}, {"tenant": 40})
+
+
+async def test_a_journal_without_room_refuses_the_call_before_it_is_made(
+    database: Database, tenant: UUID, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    payer = Payer(tenant=tenant)
+    async with spending(database, limited(100), tmp_path) as spender:
+        ended = await spender.reserve(payer, 50, wait_sec=0)
+        with monkeypatch.context() as full:
+            full.setattr("proctor.models.spending.journal.os.write", lambda _file, _line: 3)
+            with pytest.raises(OSError, match="no room for a line"):
+                await spender.reserve(payer, 1, wait_sec=0)
+            spender.settle(ended, call_of(ended, 20))
+        reserved = await spender.reserve(payer, 50, wait_sec=60)
+        spender.settle(reserved, call_of(reserved, 50))
+    now = books(database, tenant)
+    assert (now.spent, now.held, now.calls) == ({"tenant": 70}, {"tenant": 0}, 2)
+    assert list((tmp_path / "journals").iterdir()) == []
