@@ -63,9 +63,12 @@ def place(bench: Bench) -> Iterator[Bench]:
     shutil.rmtree(root, ignore_errors=True)
 
 
-def file(*, agent: str = "loop", model: str | None = "mock/m", profile: str = "", more: str = "") -> str:
+def file(
+    *, agent: str = "loop", model: str | None = "mock/m", profile: str = "", more: str = "", trials: int = 1
+) -> str:
     named = f'model = "{model}"' if model else ""
-    return f'name = "n"\nsuite = "suite"\n[[profiles]]\nname = "p"\nagent = "{agent}"\n{named}\n{profile}\n{more}'
+    head = f'trials = {trials}\nname = "n"\nsuite = "suite"\n'
+    return f'{head}[[profiles]]\nname = "p"\nagent = "{agent}"\n{named}\n{profile}\n{more}'
 
 
 def ran(place: Bench, replies: str, **said: Any) -> Any:
@@ -174,8 +177,12 @@ def test_a_refusal_is_the_models(place: Bench) -> None:
 
 def test_a_budget_is_not_overspent_and_says_so(place: Bench) -> None:
     replies = script(*[reply(SOLVE.replace("42", "41"))] * 9)
-    cell = ran(place, replies, more='[budget]\ncost = "0.0855 USD"')
-    assert (cell.outcome, cell.verdict) == ("budget_exhausted", None)
+    (place.folder / "replies.toml").write_text(replies)
+    row = place.run(file(more='[budget]\ncost = "0.0855 USD"\n[execution]\nconcurrency = 1', trials=20))
+    ended = [cell.outcome for cell in place.cells(row)].count("budget_exhausted")
+    assert 1 <= ended < 20
+    assert (row.state, row.reason) == ("paused", "budget.cost has no room for another call")
+    assert evidence(place, "agent")["message"] == "The budget of the run_set has no room for another call."
     [(spent,)] = place.sql("SELECT coalesce(sum(nano), 0)::bigint FROM proctor.ledger")
     assert 0 < spent <= 85_500_000
 

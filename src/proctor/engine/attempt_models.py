@@ -26,6 +26,11 @@ SOCKET: str = f"{RELAY}/models.sock"
 _UNAUTHORIZED: int = 401
 
 
+_NO_ROOM: Mapping[str, str] = {
+    "price-unknown": "The model has no known price, and a budget can't hold what has none.",
+}
+
+
 class AttemptModels:
     """What an attempt reaches of models, from its start to its end."""
 
@@ -185,7 +190,14 @@ def _ended_by(failure: Call | None, refusal: Call | None, wait: float | None) ->
     if refusal is None:
         return {}
     if refusal.end is End.BUDGET:
-        return {"failed": True, "source": "user", "reason": "budget", "model": refusal.model}
+        return {
+            "failed": True,
+            "source": "user",
+            "reason": "budget",
+            "budget": refusal.code,
+            "message": _NO_ROOM.get(refusal.code, f"The budget of the {refusal.code} has no room for another call."),
+            "model": refusal.model,
+        }
     return {
         "failed": True,
         "source": "profile",

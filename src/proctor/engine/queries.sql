@@ -166,13 +166,6 @@ FROM jsonb_to_recordset(CAST(:rows AS jsonb))
 WHERE r.verdict IS NOT NULL
 ON CONFLICT DO NOTHING;
 
--- name: insert_ledger
-INSERT INTO proctor.ledger (tenant_id, id, run_set_id, attempt_id, price_version, nano)
-SELECT :tenant, r.id, r.run_set_id, r.attempt_id, r.price_version, r.nano
-FROM jsonb_to_recordset(CAST(:rows AS jsonb))
-    AS r (id uuid, run_set_id uuid, attempt_id uuid, price_version text, nano bigint)
-ON CONFLICT DO NOTHING;
-
 -- name: insert_events
 INSERT INTO proctor.event (tenant_id, id, name, subject, trace_id, payload)
 SELECT :tenant, r.id, r.name, r.subject, r.trace_id, r.payload

@@ -139,7 +139,8 @@ class Try:
         except BaseException as error:
             self._session.let_go(self._worst)
             if isinstance(error, BudgetExhausted | PriceUnknown):
-                self._session.add(self._call(End.BUDGET, None, usage=TokenUsage(), cost=0, code=error.code))
+                whose = error.scope if isinstance(error, BudgetExhausted) else error.code
+                self._session.add(self._call(End.BUDGET, None, usage=TokenUsage(), cost=0, code=whose))
             raise
 
     async def _admitted(self, timeout_sec: float) -> Answer:
