@@ -25,7 +25,7 @@ from proctor.objects.store import ObjectStore
 from proctor.serving.planner import Planner
 from tests.api.conftest import Tenant, new_tenant
 from tests.bench import Bench, write_tasks
-from tests.integration.spending import call_of
+from tests.models.spending import call_of
 
 RUN_SET = """
 name = "counted"

@@ -28,7 +28,7 @@ from proctor.models.prices.rows import PriceRow
 from proctor.models.providers.catalogue import Catalogue, Provider
 from proctor.models.spending.service import Spender
 from proctor.models.wires.interfaces import WireName
-from tests.integration.spending import FixedBudgets
+from tests.models.spending import FixedBudgets
 
 
 def main(spec: dict[str, object]) -> None:

@@ -22,7 +22,7 @@ from proctor.database.engine import Database
 from proctor.kernel.ids import new_id
 from proctor.models.spending.reconciling import reconcile
 from tests.conftest import Urls
-from tests.integration.spending import books
+from tests.models.spending import books
 from tests.models.upstream import Behaviour, answers, drops, provider, refuses
 
 pytestmark = pytest.mark.database

@@ -22,7 +22,7 @@ from sqlalchemy import text
 from proctor.database.engine import Database
 from proctor.models.spending.reconciling import reconcile
 from tests.conftest import Urls
-from tests.integration.spending import books
+from tests.models.spending import books
 
 pytestmark = pytest.mark.database
 
@@ -47,7 +47,7 @@ def start(
         "at_once": AT_ONCE,
         "limit": limit,
     }
-    return subprocess.Popen([sys.executable, "-m", "tests.integration.spending_program", json.dumps(spec)])
+    return subprocess.Popen([sys.executable, "-m", "tests.models.spending_program", json.dumps(spec)])
 
 
 @contextmanager

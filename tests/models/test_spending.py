@@ -23,7 +23,7 @@ from proctor.models.spending.accounts import Reported, add_reported, open_slices
 from proctor.models.spending.rows import Account, Settlement, call_row
 from proctor.models.spending.service import Spender
 from proctor.models.spending.tills import Timing
-from tests.integration.spending import FixedBudgets, books, call_of
+from tests.models.spending import FixedBudgets, books, call_of
 
 pytestmark = pytest.mark.database
 

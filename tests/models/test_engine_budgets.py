@@ -18,7 +18,7 @@ from proctor.models.ports import ScopeKind
 from proctor.models.spending.accounts import Reported, add_reported
 from proctor.models.spending.service import Spender
 from tests.bench import Bench, write_tasks
-from tests.integration.spending import books, call_of
+from tests.models.spending import books, call_of
 
 pytestmark = pytest.mark.database
 

@@ -20,7 +20,7 @@ from proctor.models.spending.accounts import open_slices, release_slices
 from proctor.models.spending.reconciling import reconcile
 from proctor.models.spending.service import Spender
 from proctor.models.spending.tills import Timing
-from tests.integration.spending import FixedBudgets, books, call_of
+from tests.models.spending import FixedBudgets, books, call_of
 
 pytestmark = pytest.mark.database
 

@@ -1,6 +1,6 @@
 """A process that spends: many calls at once from a budget that others spend from too, until it has no more room.
 
-``python -m tests.integration.spending_program SPEC``, a JSON object. What was settled is noted in a file, a line a
+``python -m tests.models.spending_program SPEC``, a JSON object. What was settled is noted in a file, a line a
 call, so that a test knows it whenever the process is killed.
 """
 
@@ -22,7 +22,7 @@ from proctor.models.errors import BudgetExhausted
 from proctor.models.ports import ScopeKind
 from proctor.models.spending.service import Spender
 from proctor.models.spending.tills import Timing
-from tests.integration.spending import FixedBudgets, call_of
+from tests.models.spending import FixedBudgets, call_of
 
 
 async def spend(spec: dict[str, object]) -> None:
