@@ -42,6 +42,9 @@ class Command:
         result = await context.sandbox.exec(request)
         return ran(context, result, command=self._command, usage=Usage())
 
+    async def close(self) -> None:
+        """Nothing is held."""
+
     @staticmethod
     def _told(context: AgentContext) -> dict[str, str]:
         step = {"PROCTOR_STEP": context.step} if context.step else {}

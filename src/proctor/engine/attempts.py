@@ -118,6 +118,9 @@ class AttemptRunner:
                 raise HarnessFault(f"{type(error).__name__}: {error}") from error
 
     async def _end(self) -> Finished:
+        if self._agent is not None:
+            with contextlib.suppress(Exception):  # whatever it holds, the attempt is over
+                await self._agent.close()
         await self._kept.sandboxes.destroy_all()
         await self._kept.states.forget()
         return await self._record()

@@ -80,6 +80,9 @@ class Adapter:
             context.on_step(lambda number: command_step(number, self._recipe.name, result))
         return AgentRun(exec=result, limit=limit_of(result), usage=models.usage(), final_message=steps.final_message)
 
+    async def close(self) -> None:
+        """Nothing is held."""
+
     # --- its parts -------------------------------------------------------------------------------------------------
 
     @property
