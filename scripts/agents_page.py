@@ -53,10 +53,22 @@ worker that would run something else under the same version refuses.
 that the task's commands see. Updates, telemetry and other calls home are switched off.
 
 **Python.** {pythons} A worker uses its own Python where it is one of these, else one on its path. `openhands` needs
-Python 3.12 and is not part of this release; ask for it and you are told so.
+Python 3.12 and is not part of this release; ask for it and you are told so. Harbor's is `harbor:openhands`.
 
 **Images.** Claude Code and OpenCode are programs that need glibc: an image on musl, such as Alpine's, can't run them,
 and the attempt ends as `agent_setup_error` before the agent starts. Codex is static; the others bring their own glibc.
+
+## Harbor's agents
+
+With Proctor on Python 3.12 or later and its extra (`pip install -e '.[harbor]'`), `agent = "harbor:NAME"` runs any of
+Harbor's agents, such as `harbor:terminus-2`, in our sandboxes. Harbor itself needs Python 3.12, hence the extra's
+marker. Its models are behind the gateway, its trajectory and what it says it used become ours, and its exceptions map
+to our classes: a full context and a time limit are the agent's limits, a refusal is a refusal, what fails while it is
+set up is `agent_setup_error`, and everything else ends the agent as a crash. What an exception says of a provider is
+no evidence; the gateway's own log is.
+
+Agents that Harbor installs in the sandbox are fetched there by Harbor's own scripts, each time, and need a public
+network. Those that it runs beside the sandbox run in the worker's own process: use them as you would a library.
 
 ## What was shown, and what not
 
@@ -64,6 +76,9 @@ Each agent is installed from its registry and run in a sandbox without a network
 each of its wires (`make test-agents`): it calls its tool, writes the solution and ends; its steps come out with the
 tool's answer. aider edits files from the model's words and calls no tool. A provider that refuses every call (401, 429)
 ends each of them or leaves it to its time limit.
+
+Of Harbor's agents `harbor:terminus-2` and `harbor:nop` were shown so, with Harbor 0.26.0; not those that it installs in
+a sandbox, for which this workplace has no network.
 
 Without keys of providers these could not be shown:
 

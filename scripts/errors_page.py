@@ -11,8 +11,8 @@ from proctor.kernel.errors import ProctorError, catalogue
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "reference" / "errors.md"
 
-PROGRAMS: tuple[str, ...] = ("migrations", "keeper", "__main__")
-"""Modules that are run, not imported."""
+PROGRAMS: tuple[str, ...] = ("migrations", "keeper", "__main__", "harbor.inside")
+"""Modules that are run, not imported, and the one that needs Harbor."""
 
 HEAD = """# Exit codes and errors
 

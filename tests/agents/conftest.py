@@ -100,7 +100,7 @@ def bench(store: LayerStore) -> Callable[..., object]:
             spec = SandboxSpec(labels=labels(), relay=True, layers=trees, limits=Limits(memory_mb=4096))
             sandbox = await backend.create(spec)
             try:
-                async with _serving(sandbox, script, asked):
+                async with serving(sandbox, script, asked):
                     yield Bench(sandbox, agent, model, asked)
             finally:
                 await sandbox.destroy()
@@ -109,7 +109,7 @@ def bench(store: LayerStore) -> Callable[..., object]:
 
 
 @asynccontextmanager
-async def _serving(sandbox: Sandbox, script: str, asked: list[web.Request]) -> AsyncIterator[None]:
+async def serving(sandbox: Sandbox, script: str, asked: list[web.Request]) -> AsyncIterator[None]:
     @web.middleware
     async def noting(request: web.Request, handler: Callable[..., object]) -> web.StreamResponse:
         asked.append(request)

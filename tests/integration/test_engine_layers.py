@@ -46,6 +46,9 @@ class Layered:
         """Nothing."""
         return AgentRun(usage=Usage.none())
 
+    async def close(self) -> None:
+        """Nothing is held."""
+
 
 @dataclass
 class Made:

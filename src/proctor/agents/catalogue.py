@@ -10,6 +10,7 @@ from proctor.agents.adapters.catalogue import RECIPES
 from proctor.agents.adapters.versions import layers_of
 from proctor.agents.command import Command
 from proctor.agents.errors import ProfileInvalid
+from proctor.agents.harbor.agent import PREFIX, build_harbor
 from proctor.agents.interfaces import Agent
 from proctor.agents.layers.store import LayerStore
 from proctor.agents.loop import Loop, LoopSettings
@@ -71,6 +72,8 @@ def build_agent(name: str, options: Mapping[str, Json], layers: LayerStore | Non
         wanted = options.get("agent_version")
         version, found = layers_of(RECIPES[name], str(wanted) if wanted is not None else None, layers)
         return Adapter(RECIPES[name], version, found)
+    if name.startswith(PREFIX):
+        return build_harbor(name)
     if name == "openhands":
         raise ProfileInvalid(_OPENHANDS, where="agent")
     if options.get("agent_version") is not None:

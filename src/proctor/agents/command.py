@@ -59,6 +59,9 @@ class Command:
         result = await context.sandbox.exec(request)
         return ran(context, result, command=self._command, usage=Usage())
 
+    async def close(self) -> None:
+        """Nothing is held."""
+
     @staticmethod
     async def _has_python(context: AgentContext) -> bool:
         request = ExecRequest(

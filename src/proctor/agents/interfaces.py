@@ -200,3 +200,7 @@ class Agent(Protocol):
         Of a task with steps it is called once a step, in the same sandbox, with that step's context.
         """
         ...
+
+    async def close(self) -> None:
+        """Let go of what it holds on this machine; called once, at the end of its attempt, however that went."""
+        ...

@@ -26,3 +26,6 @@ class Noop:
         if context.on_step is not None:
             context.on_step(lambda number: Step(step_id=number, source="agent", message=message, llm_call_count=0))
         return AgentRun(usage=Usage.none(), final_message=message)
+
+    async def close(self) -> None:
+        """Nothing is held."""

@@ -62,6 +62,9 @@ class Oracle:
         result = await context.sandbox.exec(request)
         return ran(context, result, command=f"bash {_HOME}/{script}")
 
+    async def close(self) -> None:
+        """Nothing is held."""
+
     def _chosen(self, context: AgentContext) -> tuple[Path, str]:
         """The solution's folder and the script of it that is run. Raises ``SolutionMissing``."""
         for script in (self._script, _SOLUTION) if context.step else (self._script,):

@@ -135,6 +135,9 @@ class Scripted:
         ended = None if last is None else replace(last, exit_code=0) if last.exit_code is not None else last
         return AgentRun(exec=ended, limit=limit_of(last) if last else None, usage=Usage.none())
 
+    async def close(self) -> None:
+        """Nothing is held."""
+
     @staticmethod
     def _tell(context: AgentContext, command: str, result: ExecResult) -> None:
         if context.on_step is not None:

@@ -28,6 +28,7 @@ __all__ = ["Fault", "Limit", "Profile", "RunSetSpec", "check_spec", "parse_durat
 
 _UNITS: dict[str, int] = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 _NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$"
+_AGENT = r"^(harbor:)?[A-Za-z0-9][A-Za-z0-9._-]{0,99}$"
 MAX_INTEGER: int = 2**53 - 1
 """The largest integer that JSON, and so a digest, carries exactly."""
 _AS_TEXT: str = "Correct the file; `proctor init` writes a commented example."
@@ -92,7 +93,7 @@ class Profile(_Section):
 
     name: str = Field(pattern=_NAME, description="A label, shown in every table.")
     series: str | None = Field(default=None, pattern=_NAME, description="History follows the series; unset: the name.")
-    agent: str = Field(pattern=_NAME, description="oracle, noop, scripted, command, ...")
+    agent: str = Field(pattern=_AGENT, description="oracle, noop, scripted, command, ..., or harbor:NAME.")
     agent_version: str | None = Field(
         default=None,
         pattern=r"^[A-Za-z0-9][A-Za-z0-9.+_-]{0,63}$",

@@ -48,6 +48,10 @@ class FaultyAgent:
             raise WorkerLost("on purpose")
         return await self._agent.run(context)
 
+    async def close(self) -> None:
+        """The real one's."""
+        await self._agent.close()
+
     def _refused(self) -> None:
         """Raise ``ProviderFailed`` as the model gateway does when the last call of an attempt was refused."""
         if self._hit.makes(FaultKind.RATE_LIMIT):
