@@ -120,14 +120,12 @@ class AttemptRunner:
                 raise HarnessFault(f"{type(error).__name__}: {error}") from error
 
     async def _end(self) -> Finished:
-<<<<<<< HEAD
         if self._models is not None:
             await self._models.end()
-=======
+
         if self._agent is not None:
             with contextlib.suppress(Exception):  # whatever it holds, the attempt is over
                 await self._agent.close()
->>>>>>> agents
         await self._kept.sandboxes.destroy_all()
         await self._kept.states.forget()
         return await self._record()

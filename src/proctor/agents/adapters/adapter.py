@@ -83,14 +83,12 @@ class Adapter:
             context.on_step(lambda number: command_step(number, self._recipe.name, result))
         return AgentRun(exec=result, limit=limit_of(result), usage=models.usage(), final_message=steps.final_message)
 
-<<<<<<< HEAD
     def wire(self, provider: str) -> WireName:
         """On which wire it asks for a provider's models."""
         return self._recipe.wire(provider)
-=======
+
     async def close(self) -> None:
         """Nothing is held."""
->>>>>>> agents
 
     # --- its parts -------------------------------------------------------------------------------------------------
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from proctor.agents.interfaces import AgentContext, AgentIdentity, AgentLimit, AgentRun, Asks
 from proctor.agents.layers.locks import Layer
@@ -34,7 +34,6 @@ SUMMARISE: str = """Your context is nearly full, and what is above will be taken
 go on: what is done, what you found out (paths, commands, errors), and what is left to do."""
 SILENT_TURNS: int = 3
 """Answers in a row without a tool call: more of them come to nothing."""
-_LIMITS = {"cost": AgentLimit.COST, "tokens": AgentLimit.TOKENS}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,7 +54,7 @@ class _Talk:
     messages: list[Message]
     deadline: float | None
     silent: int = 0
-    summed_up: int = field(default=0)
+    summed_up: int = 0
     """How many messages there were right after it was last summed up."""
 
     @property
@@ -76,6 +75,9 @@ class Loop:
     async def setup(self, context: AgentContext) -> None:
         """Nothing to bring."""
 
+    async def close(self) -> None:
+        """Nothing is held."""
+
     async def run(self, context: AgentContext) -> AgentRun:
         """Until it submits, falls silent or comes to a limit."""
         system = Message(role=Role.SYSTEM, parts=[Text(text=SYSTEM.format(workdir=context.workdir))])
@@ -88,7 +90,7 @@ class Loop:
         except TimeoutError:
             return AgentRun(limit=AgentLimit.TIME)
         except LimitReached as error:
-            return AgentRun(limit=_LIMITS[error.limit])
+            return AgentRun(limit=AgentLimit(error.limit))
         except CallFailed as error:  # the gateway's own log says whose fault it was; of these it does not
             full = AgentLimit.CONTEXT if error.fault is Fault.CONTEXT else None
             return AgentRun(limit=full, refused=error.fault is Fault.REFUSED)
