@@ -17,7 +17,7 @@ from proctor.models.gateway.endpoints import CONNECTIONS, LARGE_REQUEST, LARGEST
 from proctor.models.gateway.sessions import Bounds, Declared
 from proctor.models.wires.interfaces import Fault
 from tests.models.desk import Desk, desk
-from tests.models.upstream import answers, chunks, drops, hangs, provider, refuses
+from tests.models.upstream import Behaviour, answers, chunks, drops, hangs, provider, refuses, trickles
 
 COST = 10 * 1_000 + 5 * 10_000
 """Of 10 tokens in and 5 out, in nano-dollars, at 1 and 10 USD a million."""
@@ -150,9 +150,10 @@ async def test_a_provider_that_is_not_there_costs_nothing(tmp_path: Path) -> Non
     assert one.session.failure.http_status is None
 
 
-async def test_an_answer_has_a_deadline(tmp_path: Path) -> None:
+@pytest.mark.parametrize("behaviour", [hangs(), trickles()], ids=["silent", "a byte at a time"])
+async def test_an_answer_has_a_deadline(tmp_path: Path, behaviour: Behaviour) -> None:
     settings = {"one": {"timeout_sec": 1.0}}
-    async with provider(hangs()) as there, desk(tmp_path, {"one": there.url}, providers=settings) as one:
+    async with provider(behaviour) as there, desk(tmp_path, {"one": there.url}, providers=settings) as one:
         status, _, _ = await asyncio.wait_for(one.ask(), 10)
     assert status == 502
     assert one.ends == [End.UNAVAILABLE]

@@ -6,20 +6,24 @@ import asyncio
 import json
 import shutil
 import tempfile
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import pytest
 
 from proctor.engine.attempt_models import Models
 from proctor.engine.budgets import EngineBudgets
 from proctor.engine.errors import SpecInvalid
+from proctor.engine.trajectories import steps_so_far
 from proctor.models.errors import PriceUnknown, ProviderUnknown
 from proctor.models.opening import Installation, known_models
 from proctor.sandboxes.local import LocalBackend
 from tests.bench import Bench
 from tests.integration.test_engine_local import HONEST, TASK
+from tests.unit.test_secrets import KEYS
 
 pytestmark = pytest.mark.database
 
@@ -258,15 +262,51 @@ def test_a_model_that_can_not_be_reached_is_refused_before_anything_runs(place: 
     place.resolved(file(model="openai/no-such-model", more=keys))
 
 
-def test_a_key_that_an_agent_leaves_is_in_no_stored_byte(place: Bench) -> None:
-    key = "sk-proj-" + "aB3dE5gH7jK9mN1pQ3sT5vW7yZ9b"
-    leave = f'{{ name = "shell", arguments = {{ command = "echo 42 > answer.txt; echo {key} | tee key.txt" }} }}'
-    cell = ran(place, script(reply(leave), reply(SUBMIT)))
+def test_keys_of_every_shape_that_an_agent_leaves_are_in_no_stored_byte(place: Bench) -> None:
+    """Printed in one piece and in several, in files, in what the model says, and by the verifier that finds them."""
+    texts = place.folder / "suite" / "task" / "tests" / "test.sh"
+    texts.write_text("cat /app/keys.txt; cat /app/keys.txt >&2; " + HONEST)
+    lines = " ".join(KEYS)
+    cut = "; ".join(f"printf %s {key[:9]}; sleep 0.01; printf '%s ' {key[9:]}" for key in KEYS[:6])
+    leave = json.dumps(f"echo 42 > answer.txt; echo {lines} | tee keys.txt; echo {lines} >&2; {cut}")
+    replies = script(reply(f'{{ name = "shell", arguments = {{ command = {leave} }} }}', text=lines), reply(SUBMIT))
+    cell = ran(place, replies)
     assert (cell.outcome, cell.verdict) == ("passed", True)
     assert evidence(place, "collect")["secret_left"] is True
-    stored = [path.read_bytes() for path in (place.folder / "objects").rglob("*") if path.is_file()]
-    assert stored
-    assert not any(key.encode() in one for one in stored)
-    tables = ("evidence", "grading", "attempt", "model_call")
-    rows = [place.sql(f"SELECT t::text FROM proctor.{table} t") for table in tables]
-    assert not any(key in str(row) for row in rows)
+    stored = {str(path): path.read_bytes() for path in (place.folder / "objects").rglob("*") if path.is_file()}
+    every = "SELECT oid::regclass::text FROM pg_class WHERE relnamespace = 'proctor'::regnamespace"
+    allowed = place.sql(f"{every} AND relkind IN ('r', 'p') AND has_table_privilege(oid, 'SELECT')")
+    tables = [str(name).removeprefix("proctor.") for (name,) in allowed]
+    rows = {table: str(place.sql(f"SELECT t::text FROM proctor.{table} t")).encode() for table in tables}
+    assert len(stored) >= 2
+    assert len(rows) > 10
+    for key in KEYS:
+        assert [name for name, text in {**stored, **rows}.items() if key.encode() in text] == [], key
+    assert b"[secret removed]" in b"".join(stored.values())
+
+
+def test_steps_can_be_read_while_the_agent_works(place: Bench) -> None:
+    slow = reply(text="Later.", delay_sec=4)
+    (place.folder / "replies.toml").write_text(script(reply(SOLVE, text="First."), slow, reply(SUBMIT)))
+    row = place.open(file()).run_set
+    seen: list[tuple[bool, list[str]]] = []
+
+    def watch() -> bool:
+        for identity, ended in place.sql("SELECT id, ended_at IS NOT NULL FROM proctor.attempt"):
+            steps = steps_so_far(place.objects, place.tenant, UUID(str(identity)), None)
+            seen.append((bool(ended), [str(step["message"]) for step in steps]))
+        return True
+
+    watching = threading.Event()
+
+    def look() -> None:
+        while not watching.wait(0.2):
+            watch()
+
+    thread = threading.Thread(target=look)
+    thread.start()
+    place.work(row.id)
+    watching.set()
+    thread.join()
+    assert (False, ["Answer.\n", "First."]) in seen
+    assert [step["message"] for step in trajectory(place)["steps"]] == ["Answer.\n", "First.", "Later.", ""]

@@ -98,6 +98,19 @@ def drops(*, after: int = 0, prompt: int = 10, completion: int = 2) -> Behaviour
     return behave
 
 
+def trickles() -> Behaviour:
+    """A body that never ends, a byte at a time."""
+
+    async def behave(request: web.BaseRequest, _body: dict[str, object]) -> web.StreamResponse:
+        response = web.StreamResponse(headers={"Content-Type": "application/json"})
+        await response.prepare(request)
+        while True:
+            await response.write(b" ")
+            await asyncio.sleep(0.05)
+
+    return behave
+
+
 def hangs() -> Behaviour:
     async def behave(request: web.BaseRequest, _body: dict[str, object]) -> web.StreamResponse:
         await asyncio.sleep(3600)

@@ -15,7 +15,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from proctor.kernel.canonical import Json
-from proctor.kernel.key_shapes import IN_A_WORD, LONGEST_KEY, ends_in_a_word, holds_key, key_may_begin, mask_keys
+from proctor.kernel.key_shapes import BEFORE, LONGEST_KEY, holds_key, key_may_begin, mask_keys
 from proctor.kernel.masking import SHORTEST_MASKED
 
 __all__ = ["MASK", "Scrubber", "holds_secret", "scrub", "scrub_detail", "scrub_document"]
@@ -45,10 +45,10 @@ class Scrubber:
         return self._let_out(text)
 
     def _let_out(self, text: bytes) -> bytes:
-        """``text`` begins with what stands for the word before it, if it goes on with one."""
+        """``text`` begins with what was let out last, by which it is judged whether a key begins after it."""
         out = mask_keys(text, MASK)[len(self._before) :]
         if text:
-            self._before = IN_A_WORD if ends_in_a_word(text) else b""
+            self._before = text[-BEFORE:]
         return out
 
 

@@ -1,32 +1,27 @@
 """What keys of providers and forges look like: found in what agents leave though nobody told us their values.
 
-A shape is a fixed beginning and enough of its own characters after it, with none of them before: `task-...` holds no
-`sk-...`. Private keys are not among them: making one is a task like any other.
+A shape is a beginning and enough of its own characters after it. Short beginnings stand by chance in base64 and in
+words (`task-...`), so nothing of a word may be before them; what JSON and terminals write there is no word. Private
+keys are not among the shapes: making one is a task like any other.
 """
 
 from __future__ import annotations
 
 import re
 
-__all__ = ["IN_A_WORD", "LONGEST_KEY", "ends_in_a_word", "holds_key", "key_may_begin", "mask_keys"]
+__all__ = ["BEFORE", "LONGEST_KEY", "holds_key", "key_may_begin", "mask_keys"]
 
-IN_A_WORD: bytes = b"_"
-"""Stands for a word that was let out before: no key begins with it, and none begins after it."""
-
+BEFORE: int = 2
+"""Bytes before a key by which it is judged whether one begins there."""
 LONGEST_KEY: int = 512
 """Bytes; the longest in use has under 200."""
 
-_SHAPES: tuple[tuple[bytes, bytes], ...] = (
+_PLAIN: tuple[tuple[bytes, bytes], ...] = (
     (b"sk-ant-", rb"[A-Za-z0-9_-]{24,}"),  # Anthropic
     (b"sk-proj-", rb"[A-Za-z0-9_-]{24,}"),  # OpenAI, by project
     (b"sk-svcacct-", rb"[A-Za-z0-9_-]{24,}"),  # OpenAI, by service account
     (b"sk-admin-", rb"[A-Za-z0-9_-]{24,}"),  # OpenAI, administrators'
     (b"sk-or-v1-", rb"[0-9a-f]{40,}"),  # OpenRouter
-    (b"sk-", rb"[A-Za-z0-9]{32,}"),  # OpenAI's older ones, DeepSeek, LiteLLM
-    (b"AIza", rb"[0-9A-Za-z_-]{35}"),  # Google
-    (b"gsk_", rb"[A-Za-z0-9]{40,}"),  # Groq
-    (b"xai-", rb"[A-Za-z0-9]{60,}"),  # xAI
-    (b"hf_", rb"[A-Za-z0-9]{34,}"),  # Hugging Face
     (b"AKIA", rb"[0-9A-Z]{16}"),  # AWS
     (b"ASIA", rb"[0-9A-Z]{16}"),  # AWS, temporary
     (b"ghp_", rb"[A-Za-z0-9]{36,}"),  # GitHub
@@ -38,21 +33,28 @@ _SHAPES: tuple[tuple[bytes, bytes], ...] = (
     (b"glpat-", rb"[A-Za-z0-9_-]{20,}"),  # GitLab
     (b"xoxb-", rb"[A-Za-z0-9-]{20,}"),  # Slack
     (b"xoxp-", rb"[A-Za-z0-9-]{20,}"),
-    (b"npm_", rb"[A-Za-z0-9]{36}"),
-    (b"pypi-", rb"[A-Za-z0-9_-]{80,}"),
     (b"proctor_", rb"[A-Za-z0-9_-]{40,}"),  # our own
 )
-_WORD = rb"A-Za-z0-9_-"
-_BEGINNINGS: tuple[bytes, ...] = tuple(start for start, _ in _SHAPES)
-_KEY = re.compile(
-    rb"(?<!["
-    + _WORD
-    + rb"])(?:"
-    + b"|".join(re.escape(start) + rest for start, rest in _SHAPES)
-    + rb")(?!["
-    + _WORD
-    + rb"])"
+_GUARDED: tuple[tuple[bytes, bytes], ...] = (
+    (b"sk-", rb"[A-Za-z0-9]{32,}"),  # OpenAI's older ones, DeepSeek, LiteLLM
+    (b"AIza", rb"[0-9A-Za-z_-]{35}"),  # Google
+    (b"gsk_", rb"[A-Za-z0-9]{40,}"),  # Groq
+    (b"xai-", rb"[A-Za-z0-9]{60,}"),  # xAI
+    (b"hf_", rb"[A-Za-z0-9]{34,}"),  # Hugging Face
+    (b"npm_", rb"[A-Za-z0-9]{36}"),
+    (b"pypi-", rb"[A-Za-z0-9_-]{80,}"),
 )
+_WORD = rb"A-Za-z0-9_-"
+_GUARD = rb"(?:(?<![" + _WORD + rb"])|(?<=\\[nrtbf])|(?<=[0-9;\[]m))"
+"""No word before; a line's end as JSON writes it and the end of a terminal's colour are none."""
+_BEGINNINGS: tuple[bytes, ...] = tuple(start for start, _ in (*_PLAIN, *_GUARDED))
+
+
+def _any_of(shapes: tuple[tuple[bytes, bytes], ...]) -> bytes:
+    return rb"(?:" + b"|".join(re.escape(start) + rest for start, rest in shapes) + rb")"
+
+
+_KEY = re.compile(rb"(?:" + _any_of(_PLAIN) + rb"|" + _GUARD + _any_of(_GUARDED) + rb")(?![" + _WORD + rb"])")
 _LAST_WORD = re.compile(rb"[" + _WORD + rb"]+\Z")
 _IS_EXAMPLE: bytes = b"EXAMPLE"
 """What documentation ends its keys with (AWS's own AKIAIOSFODNN7EXAMPLE): copies of it are in many packages."""
@@ -80,16 +82,19 @@ def _begins_in(text: bytes, start: bytes) -> bool:
     return False
 
 
-def ends_in_a_word(text: bytes) -> bool:
-    """Whether a key that began right after it would be part of a longer word."""
-    return _LAST_WORD.search(text, len(text) - 1) is not None
-
-
 def key_may_begin(text: bytes) -> int:
-    """Where the last word of a text begins that more text could make a key; its length if none could."""
+    """Where the end of a text begins that more text could make a key, or a longer one; its length if none could."""
     last = _LAST_WORD.search(text, max(0, len(text) - LONGEST_KEY))
     if last is None or (last.start() > 0 and last.start() == len(text) - LONGEST_KEY):
         return len(text)
     word = last[0]
-    may = any(word.startswith(start) or start.startswith(word) for start in _BEGINNINGS)
-    return last.start() if may else len(text)
+    places = [place for start in _BEGINNINGS if (place := _place_in(word, start)) is not None]
+    return last.start() + min(places) if places else len(text)
+
+
+def _place_in(word: bytes, start: bytes) -> int | None:
+    """Where a beginning is in a word, or its end is the beginning's own; ``None``: nowhere."""
+    if (place := word.find(start)) >= 0:
+        return place
+    sizes = range(min(len(start) - 1, len(word)), 0, -1)
+    return next((len(word) - size for size in sizes if word.endswith(start[:size])), None)
