@@ -19,9 +19,11 @@ from proctor.models.calls import End, Payer
 from proctor.models.fake import FakeRates, FakeSpending
 from proctor.models.gateway.breakers import Breakers
 from proctor.models.gateway.gateway import Gateway
+from proctor.models.gateway.mocking import MockUpstream
 from proctor.models.gateway.parts import GatewayParts
 from proctor.models.gateway.sessions import Bounds, Declared, Session
 from proctor.models.gateway.upstreams import HttpUpstream
+from proctor.models.mock.script import NO_SCRIPT
 from proctor.models.ports import RateLimit
 from proctor.models.prices.book import PriceBook
 from proctor.models.prices.rows import PriceRow
@@ -94,13 +96,13 @@ async def desk(
         waited.append(seconds)
 
     def make() -> GatewayParts:
-        upstream = HttpUpstream()
+        upstream, mock = HttpUpstream(), MockUpstream(NO_SCRIPT)
         return GatewayParts(
             catalogue=Catalogue(known),
             prices=PriceBook(rows),
             spending=spending,
             rates=rates,
-            upstream=lambda _provider: upstream,
+            upstream=lambda provider: mock if provider.is_mock else upstream,
             clock=SystemClock(),
             breakers=Breakers(SystemClock()),
             cache=ReplyCache(ObjectStore(folder / "objects")),

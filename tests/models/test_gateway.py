@@ -357,6 +357,58 @@ async def test_the_models_are_listed(tmp_path: Path) -> None:
             assert response.status == 404
 
 
+# --- the other wires, by the mock provider ----------------------------------------------------------------------------
+
+HELLO = [{"role": "user", "content": "hello"}]
+CONTENTS = [{"role": "user", "parts": [{"text": "hello"}]}]
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "told"),
+    [
+        ("/v1/chat/completions", {"messages": HELLO}, b'"content": "hello"'),
+        ("/v1/responses", {"input": "hello", "max_output_tokens": 9}, b'"text": "hello"'),
+        ("/v1/messages", {"messages": HELLO}, b'"text": "hello"'),
+        ("/v1beta/models/echo:generateContent", {"contents": CONTENTS}, b'"text": "hello"'),
+        ("/v1beta/models/echo:streamGenerateContent?alt=sse", {"contents": CONTENTS}, b'"text": "hello"'),
+        ("/v1/models/echo:generateContent", {"contents": CONTENTS}, b'"text": "hello"'),
+        ("/v1/embeddings", {"input": "hello"}, b'"embedding"'),
+    ],
+)
+async def test_every_wire_is_answered_and_counted(
+    tmp_path: Path, path: str, body: dict[str, object], told: bytes
+) -> None:
+    async with desk(tmp_path, {"one": "http://127.0.0.1:9"}, declared=Declared(model="mock/echo")) as one:
+        async with one.caller() as http:
+            headers = {"x-goog-api-key": one.session.token}
+            limit = {"max_tokens": 9} if "messages" in body else {}
+            async with http.post(
+                f"http://g{path}", json={"model": "echo", **limit, **body}, headers=headers
+            ) as response:
+                said = await response.read()
+        assert (response.status, told in said) == (200, True), said
+    assert one.ends == [End.DONE]
+    assert one.session.totals.usage.total is not None
+    assert one.session.totals.usage.total > 0
+    assert one.session.totals.cost_nano is not None
+
+
+async def test_tokens_are_counted_for_nothing(tmp_path: Path) -> None:
+    async with desk(tmp_path, {"one": "http://127.0.0.1:9"}, declared=Declared(model="mock/echo")) as one:
+        async with one.caller() as http:
+            body, headers = {"model": "echo", "messages": HELLO}, {"x-api-key": one.session.token}
+            async with http.post("http://g/v1/messages/count_tokens", json=body, headers=headers) as response:
+                assert (await response.json())["input_tokens"] > 0
+    assert one.ends == []
+
+
+async def test_a_wire_that_the_models_provider_does_not_speak_is_refused(tmp_path: Path) -> None:
+    async with provider(answers()) as there, desk(tmp_path, {"one": there.url}) as one:
+        status, _, body = await one.ask("/v1/messages")
+    assert (status, there.bill.requests) == (400, 0)
+    assert b"openai-chat" in body
+
+
 # --- in our own words -------------------------------------------------------------------------------------------------
 
 

@@ -23,7 +23,7 @@ BYTES_A_TOKEN: int = 4
 
 async def counted(parts: GatewayParts, session: Session, passing: Passing) -> dict[str, Json]:
     """``{"input_tokens": N}``: by the provider where it speaks the wire, else by bytes. Raises ``RequestInvalid``."""
-    model = session.declared.chain(str(passing.body.get("model", "")))[0]
+    model = session.declared.chain(passing.facts.model)[0]
     provider, name = parts.catalogue.of(model)
     estimate: dict[str, Json] = {"input_tokens": -(-len(passing.raw) // BYTES_A_TOKEN)}
     keys = [one for one in provider.keys if session.keys.get(one)]

@@ -29,7 +29,7 @@ from proctor.models.gateway.sessions import Session
 from proctor.models.gateway.tries import Answer
 from proctor.models.gateway.upstreams import Broken
 from proctor.models.wires.catalogue import WIRES
-from proctor.models.wires.interfaces import Fault, WireName
+from proctor.models.wires.interfaces import Fault, RequestFacts, WireName
 
 if TYPE_CHECKING:
     from proctor.models.gateway.gateway import Gateway
@@ -128,8 +128,10 @@ class Endpoints:
         try:
             raw = await _body(request, self._gateway.large, held)
             headers = {name.lower(): value for name, value in request.headers.items()}
-            passing = Passing(wire=wire, raw=raw, body=_object(raw), model=model, stream=stream, headers=headers)
-            _refuse_outside(passing)
+            body = _object(raw)
+            priced = {"max_tokens": 1, **body} if path == _COUNT else body  # what is only counted has no limit
+            facts = _facts(wire, raw, priced, model, stream=stream)
+            passing = Passing(wire=wire, raw=raw, body=body, facts=facts, headers=headers)
             if path == _COUNT:
                 return web.json_response(await counted(self._gateway.parts, self._session, passing))
             answer = await self._gateway.passed(self._session, passing)
@@ -214,12 +216,13 @@ def _object(raw: bytes) -> Mapping[str, Json]:
     return document
 
 
-def _refuse_outside(passing: Passing) -> None:
-    """What would have the provider act outside of the attempt. Raises ``RequestInvalid``."""
-    facts = WIRES[passing.wire].facts(passing.raw, passing.body, model=passing.model, stream=passing.stream)
+def _facts(wire: WireName, raw: bytes, body: Mapping[str, Json], model: str, *, stream: bool) -> RequestFacts:
+    """What a request asks. Raises ``RequestInvalid``, also where the provider would act outside of the attempt."""
+    facts = WIRES[wire].facts(raw, body, model=model, stream=stream)
     if facts.stateful:
         told = "Tools that the provider runs itself, and what it keeps from before, are not for agents under test"
         raise RequestInvalid(f"{told}.", where="tools")
+    return facts
 
 
 def _refusal(wire: WireName, error: ProctorError) -> web.Response:

@@ -117,7 +117,7 @@ class Gateway:
     async def passed(self, session: Session, passing: Passing) -> Answer:
         """A foreign request to its answer. Raises ``RequestInvalid``, ``ModelUndeclared``, ``BudgetExhausted``,
         ``LimitReached``, ``PriceUnknown``."""
-        chain = session.declared.chain(passing.model or str(passing.body.get("model", "")))
+        chain = session.declared.chain(passing.facts.model)
         return await self._exchanged(session, passed_on(self.parts.catalogue, passing, chain), Purpose.AGENT)
 
     async def _exchanged(self, session: Session, chain: list[Prepared], purpose: Purpose) -> Answer:

@@ -13,7 +13,7 @@ from proctor.models.gateway.hiding import asked_for_usage
 from proctor.models.gateway.tries import Prepared
 from proctor.models.providers.catalogue import Catalogue, Provider
 from proctor.models.wires.catalogue import WIRES
-from proctor.models.wires.interfaces import WireName
+from proctor.models.wires.interfaces import RequestFacts, WireName
 
 __all__ = ["Passing", "passed_on", "preferred_wire", "spoken"]
 
@@ -35,22 +35,20 @@ class Passing:
     wire: WireName
     raw: bytes
     body: Mapping[str, Json]
-    model: str = ""
-    """From the path, on a wire that has it there."""
-    stream: bool = False
+    facts: RequestFacts
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
 def passed_on(catalogue: Catalogue, passing: Passing, chain: Sequence[str]) -> list[Prepared]:
     """For each model of a chain whose provider speaks the wire. Raises ``RequestInvalid`` where none does."""
-    wire = WIRES[passing.wire]
-    facts = wire.facts(passing.raw, passing.body, model=passing.model, stream=passing.stream)
+    wire, facts = WIRES[passing.wire], passing.facts
     headers = {name: passing.headers[name] for name in _PASSED_HEADERS if name in passing.headers}
     found = []
     for model in chain:
         provider, name = catalogue.of(model)
         if provider.speaks(passing.wire):
-            body = json.dumps(wire.forwarded(passing.body, model=name), separators=(",", ":")).encode()
+            sent = wire.forwarded(passing.body, model=name)
+            body = passing.raw if sent == passing.body else json.dumps(sent, separators=(",", ":")).encode()
             found.append(
                 Prepared(
                     provider=provider,
