@@ -55,6 +55,10 @@ test: lint ## The tests a change needs (at most 10 minutes)
 coverage: $(VENV)/dev ## The same tests, with the lines they reach
 	$(BIN)/pytest tests/acceptance tests/integration tests/unit -m "not journey and not server" -n 2 --dist loadfile --no-loadscope-reorder --cov --cov-report=term
 
+.PHONY: test-models
+test-models: $(VENV)/dev ## Models: the gateway under misbehaving providers, budgets over processes that are killed
+	$(BIN)/pytest tests/models -n 2 --dist loadfile --no-loadscope-reorder
+
 .PHONY: test-server
 test-server: test-api test-document test-team ## The server, all of it
 

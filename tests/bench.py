@@ -17,6 +17,7 @@ from proctor.agents.interfaces import Agent
 from proctor.agents.layers.store import LayerStore
 from proctor.database.engine import Database
 from proctor.engine import leaderboards, reading
+from proctor.engine.attempt_models import Models
 from proctor.engine.attempts import RunnerParts
 from proctor.engine.certificates.certificate import Certificate, CheckVerdict
 from proctor.engine.certificates.checks import ORACLE_RUNS, checks_digest
@@ -31,6 +32,7 @@ from proctor.engine.worker import Worker, WorkerSettings
 from proctor.kernel.canonical import Json, sha256_hex
 from proctor.kernel.clock import SystemClock
 from proctor.kernel.ids import new_id
+from proctor.models.known import KnownModels
 from proctor.objects.store import ObjectStore
 from proctor.queue.workers import WorkerIdentity
 from proctor.sandboxes.fake import FakeBackend, rewards
@@ -97,6 +99,8 @@ class Bench:
     owner: URL
     backend: SandboxBackend = field(default_factory=lambda: FakeBackend(rewards(1.0)))
     secrets: Mapping[str, str] = field(default_factory=dict)
+    models: Models | None = None
+    known: KnownModels | None = None
     agents: Callable[[str, Mapping[str, Json]], Agent] = build_agent
     layers: LayerStore | None = None
     settled: Counter[str] = field(default_factory=Counter)
@@ -117,6 +121,7 @@ class Bench:
             suites=self.suites,
             backend=self.backend,
             fresh=fresh,
+            models=self.known,
             agents=self.agents,
         )
 
@@ -149,6 +154,7 @@ class Bench:
             owner=identity.owner,
             scratch=self.folder,
             secrets=self.secrets,
+            models=self.models,
             agents=self.agents,
             layers=self.layers,
         )

@@ -33,9 +33,11 @@ if TYPE_CHECKING:
     from proctor.agents.interfaces import Agent
     from proctor.agents.layers.store import LayerStore
     from proctor.database.embedded import Connections, EmbeddedServer
+    from proctor.engine.attempt_models import Models
     from proctor.engine.attempts import RunnerParts
     from proctor.headroom import Node
     from proctor.kernel.canonical import Json
+    from proctor.models.known import KnownModels
 
 __all__ = [
     "BackendUnknown",
@@ -52,6 +54,7 @@ __all__ = [
     "open_platform",
     "open_server",
     "open_storage",
+    "providers_file",
     "server_secret",
 ]
 
@@ -151,7 +154,44 @@ class Platform:
             agents=self.agents,
             layers=self.layers,
             secrets=secrets,
+            models=self.open_models(),
         )
+
+    @property
+    def known_models(self) -> KnownModels:
+        """The providers and prices of this installation. Raises ``ProvidersInvalid``."""
+        from proctor.models.opening import known_models
+
+        return known_models(providers_file(self.settings))
+
+    def open_models(self) -> Models:
+        """The way to models for the attempts of this process, of whichever tenant."""
+        from proctor.engine.attempt_models import Models
+        from proctor.engine.budgets import EngineBudgets
+        from proctor.identity.audit_log import starter_of
+        from proctor.models.opening import Installation
+        from proctor.models.spending.reconciling import reconcile
+
+        database = self.database
+
+        def user_of(tenant: UUID, run_set: UUID) -> str:
+            return str(database.as_tenant(tenant, lambda c: starter_of(c, tenant, run_set)) or "")
+
+        journals = _private(self.settings.home / "journals")
+        installed = Installation(
+            database, self.objects, EngineBudgets(), providers=providers_file(self.settings), journals=journals
+        )
+        return Models(
+            installed.gateway,
+            self.known_models.catalogue,
+            users=user_of,
+            recover=lambda: reconcile(database, journals),
+        )
+
+
+def providers_file(settings: Settings) -> Path:
+    """The operator's file of providers; it need not be there."""
+    return settings.providers_file or settings.home / "providers.toml"
 
 
 def layer_store(settings: Settings) -> LayerStore:

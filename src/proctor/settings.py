@@ -90,6 +90,9 @@ class Settings(BaseSettings):
     egress_networks: str = Field(
         default="", description="Networks beyond the public ones that allowlists may lead to: CIDRs, commas between."
     )
+    providers_file: Path | None = Field(
+        default=None, description="The file of providers, their keys' names and prices; unset: in the data folder."
+    )
     provider_limits: Annotated[dict[str, ProviderLimit], NoDecode] = Field(
         default={}, description="What each provider bears, as JSON."
     )

@@ -83,6 +83,7 @@ READING: dict[str, list[tuple[str, ...]]] = {
     "regrade": [("r", "--recheck", "--dry-run"), ("r", "--dry-run", "--suite", "tasks"), ("gone", "--dry-run")],
     "run": [("r.toml", "--dry-run"), ("tasks", "--agent", "noop", "--dry-run")],
     "attempt show": [("ATTEMPT",), ("00000000",)],
+    "attempt steps": [("ATTEMPT",), ("00000000",)],
     "suite list": [()],
     "suite show": [("gone",)],
     "suite alias": [()],
@@ -91,6 +92,12 @@ READING: dict[str, list[tuple[str, ...]]] = {
         ("--since", "2026-01-01", "--until", "2126-01-01", "--by", "user"),
         ("--since", "2126-01-01", "--until", "2026-01-01"),
         ("--by", "mood"),
+    ],
+    "ledger": [
+        (),
+        ("--run-set", "r", "--model", "openai/gpt-4o", "--end", "done", "--limit", "1"),
+        ("--run-set", "gone"),
+        ("--end", "well"),
     ],
     "profile list": [(), ("r",)],
     "profile show": [("writer", "--run-set", "r"), ("gone",)],
@@ -283,6 +290,11 @@ def budgets(place: Place) -> None:
     code, told = place.there("budget", "much")
     assert (code, told["error"]["where"]) == (2, "AMOUNT")
     assert place.desk("budget", "none").stdout == "No budget.\n"
+    assert place.desk("budget", "--user", "ada@example.org", "7").stdout == "7.00 USD a month.\n"
+    assert place.there("budget", "--user", "ada@example.org")[1] == {"user": "ada@example.org", "month_nano": 7 * 10**9}
+    assert place.there("budget")[1] == {"budget_month_nano": None}, "the tenant's is another"
+    assert place.desk("budget", "--user", "ada@example.org", "none").stdout == "No budget.\n"
+    assert place.there("budget", "--user", "nobody@example.org", "7")[1]["error"]["code"] == "user-unknown"
 
     limits = ["--evaluations", "1", "--cost", "20", "--storage-gb", "3", "--sandboxes", "4"]
     told_quota = place.desk("tenant", "quota", "acme", *limits).stdout

@@ -64,8 +64,12 @@ PROBES: dict[str, Probe] = {
     "GET /api/v1/tenants/{tenant}/quota": Probe({"tenant": "tenant"}),
     "PUT /api/v1/tenants/{tenant}/quota": Probe({"tenant": "tenant"}, {}),
     "PUT /api/v1/budget": Probe(body={"month_nano": 1}),
+    "GET /api/v1/user-budgets": Probe(),
+    "GET /api/v1/users/{user}/budget": Probe({"user": "user"}),
+    "PUT /api/v1/users/{user}/budget": Probe({"user": "user"}, {"month_nano": 1}),
     "GET /api/v1/allowance": Probe(),
     "GET /api/v1/usage": Probe(),
+    "GET /api/v1/ledger": Probe(),
     "GET /api/v1/audit-log": Probe(),
     "GET /api/v1/suites": Probe(),
     "GET /api/v1/suites/{suite}": Probe({"suite": "suite"}),
@@ -126,6 +130,7 @@ PROBES: dict[str, Probe] = {
     "GET /api/v1/logs": Probe(query="run_set={run_set}&attempt={attempt}"),
     "GET /api/v1/attempts/{attempt}": Probe(_ATTEMPT),
     "GET /api/v1/attempts/{attempt}/log": Probe(_ATTEMPT),
+    "GET /api/v1/attempts/{attempt}/trajectory": Probe(_ATTEMPT),
     "GET /api/v1/attempts/{attempt}/artifacts/{name}": Probe({**_ATTEMPT, "name": "artifact"}),
 }
 

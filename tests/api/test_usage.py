@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from uuid import UUID
@@ -11,14 +12,20 @@ from sqlalchemy import text
 
 from proctor.app import Server
 from proctor.database.engine import Database
+from proctor.engine.budgets import EngineBudgets
 from proctor.engine.overseeing import oversee
 from proctor.engine.quotas import exceeded, keep_quotas
 from proctor.engine.usage import Used
 from proctor.identity.quotas import Quota
+from proctor.kernel.ids import new_id
+from proctor.models.calls import End, Payer
+from proctor.models.ports import ScopeKind
+from proctor.models.spending.service import Spender
 from proctor.objects.store import ObjectStore
 from proctor.serving.planner import Planner
 from tests.api.conftest import Tenant, new_tenant
 from tests.bench import Bench, write_tasks
+from tests.models.spending import call_of
 
 RUN_SET = """
 name = "counted"
@@ -130,6 +137,57 @@ def test_nothing_starts_over_the_budget_and_nothing_is_lost(server: Server, acme
     assert acme.owner("POST", f"run-sets/{waiting.run_set.id}/resume").status_code == 402
     assert acme.owner("PUT", "budget", {"month_nano": None}).status_code == 200
     assert acme.owner("POST", f"run-sets/{waiting.run_set.id}/resume").json()["queued"] == 12
+
+
+def test_a_user_has_a_budget_that_owners_set_and_the_log_has(server: Server, acme: Tenant, rival: Tenant) -> None:
+    me = acme.owner.get("me")
+    path = f"users/{me['user']}/budget"
+    none = {"id": me["user"], "name": me["name"], "month_nano": None}
+    assert acme.owner.get(path) == none
+    assert acme.owner("PUT", path, {"month_nano": 5 * DOLLAR}).json() == none | {"month_nano": 5 * DOLLAR}
+    assert acme.owner("PUT", path, {"month_nano": 6 * DOLLAR}).json()["month_nano"] == 6 * DOLLAR
+    assert acme.owner.get("user-budgets")["items"] == [none | {"month_nano": 6 * DOLLAR}]
+    assert acme.owner.get("user-budgets?fields=name")["items"] == [{"name": me["name"]}]
+    assert rival.owner("PUT", path, {"month_nano": 1}).status_code == 404
+    assert rival.owner.get("user-budgets")["items"] == []
+    payer = Payer(tenant=acme.id, user=me["user"])
+    with server.database.tenant(acme.id) as connection:
+        found = {scope.kind: scope.limit_nano for scope in EngineBudgets().scopes(connection, payer)}
+    assert found == {ScopeKind.TENANT: None, ScopeKind.USER: 6 * DOLLAR}
+    assert acme.owner("PUT", path, {"month_nano": None}).json() == none
+    assert acme.owner.get("user-budgets")["items"] == []
+    entries = acme.owner.get("audit-log?action=quota.set")["items"]
+    assert [(one["target"], one["detail"]) for one in entries] == [
+        (me["user"], {"user_month_nano": nano}) for nano in (5 * DOLLAR, 6 * DOLLAR, None)
+    ]
+
+
+def test_the_ledger_tells_of_every_call_page_by_page(
+    server: Server, acme: Tenant, rival: Tenant, tmp_path: Path
+) -> None:
+    payer = Payer(tenant=acme.id, run_set=new_id(), attempt=new_id(), profile="opus")
+
+    async def spend_some() -> None:
+        spender = Spender(server.database, EngineBudgets(), tmp_path / "journals")
+        for cost, end in ((10, End.DONE), (20, End.REFUSED), (200, End.DONE)):
+            reserved = await spender.reserve(payer, 100, wait_sec=0)
+            spender.settle(reserved, call_of(reserved, cost, end=end))
+        await spender.close()
+
+    asyncio.run(spend_some())
+    first = acme.owner.get("ledger?limit=2")
+    last = acme.owner.get(f"ledger?limit=2&cursor={first['next']}")
+    assert (len(first["items"]), len(last["items"]), last["next"]) == (2, 1, None)
+    told = sorted((one["cost_nano"], one["overrun"]) for one in first["items"] + last["items"])
+    assert told == [(10, False), (20, False), (200, True)]
+    (refused,) = acme.owner.get(f"ledger?end=refused&run_set={payer.run_set}&model=mock/m&fields=ended_as,profile")[
+        "items"
+    ]
+    assert refused == {"ended_as": "refused", "profile": "opus"}
+    assert acme.owner.get(f"ledger?attempt={new_id()}")["items"] == []
+    assert len(acme.owner.get(f"ledger?attempt={payer.attempt}")["items"]) == 3
+    assert rival.owner.get("ledger")["items"] == []
+    assert acme.owner.get("allowance")["used"]["cost_month_nano"] == 230
 
 
 def test_a_budget_of_time_counts_anew_when_a_run_set_goes_on(server: Server, acme: Tenant, own: Bench) -> None:

@@ -23,18 +23,20 @@ pytestmark = pytest.mark.database
 NO_TENANT: dict[str, str] = {
     "worker": "processes belong to the installation; only the scheduler may touch them",
     "platform_setup": "the installation's one-time link, from before there is a tenant: a keyed hash and its times",
+    "rate_bucket": "rates of providers' keys, which may be the installation's own; only the scheduler may touch them",
     "alembic_version": "the schema's revision, which every role may read and the owner alone may write",
 }
 QUEUE: tuple[str, ...] = ("queue_item", "queue_lane", "queue_share", "queue_service")
 FACTS: tuple[str, ...] = (
     *("alias", "configuration", "suite", "task", "suite_task", "run_set_profile", "cell"),
-    *("evidence", "grading", "outcome", "result", "leaderboard_entry", "ledger"),
+    *("evidence", "grading", "outcome", "result", "leaderboard_entry", "ledger", "model_call"),
     *("certificate", "flake", "quarantine"),
 )
 IDENTITY: tuple[str, ...] = ("tenant_quota", "tenant_user", "api_key", "idempotent_request", "security_event")
 SECRETS: tuple[str, ...] = ("tenant_secret",)
 WORK: tuple[str, ...] = ("operation",)
 """Long work: the role that does it sees whose waits, and no more of it."""
+MONEY: tuple[str, ...] = ("budget_account", "budget_slice", "user_budget")
 NOBODY_ELSES: tuple[str, ...] = ("event",)
 """An event is a fact too; the relay may note that it was published, and remove it after that."""
 
@@ -65,7 +67,7 @@ def tables(engine: Engine) -> list[Row[Any]]:
 
 def test_the_catalog_is_what_this_test_knows(owner: Engine) -> None:
     names = {table.name for table in tables(owner) if not table.partition}
-    assert names >= {*NO_TENANT, *QUEUE, *FACTS, *IDENTITY, *SECRETS, *WORK, *NOBODY_ELSES}
+    assert names >= {*NO_TENANT, *QUEUE, *FACTS, *IDENTITY, *SECRETS, *WORK, *MONEY, *NOBODY_ELSES}
 
 
 def test_every_table_has_forced_row_level_security_or_a_reason(owner: Engine) -> None:
@@ -111,7 +113,7 @@ def test_every_key_begins_with_the_tenant(owner: Engine) -> None:
         " LEFT JOIN pg_attribute f ON f.attrelid = t.confrelid AND f.attnum = t.confkey[1]"
         " WHERE t.connamespace = 'proctor'::regnamespace AND t.contype IN ('p', 'u', 'f', 'x')",
     )
-    allowed = {"proctor.worker", "proctor.alembic_version", "proctor.platform_setup"}
+    allowed = {"proctor.worker", "proctor.alembic_version", "proctor.platform_setup", "proctor.rate_bucket"}
     wrong = [row.conname for row in rows if row.name not in allowed and row.first != "tenant_id"]
     wrong += [row.conname for row in rows if row.first_there not in (None, "tenant_id")]
     assert wrong == ["uq_tenant_name"]  # a name finds the tenant
@@ -125,7 +127,7 @@ def test_unique_indexes_without_a_constraint_begin_with_the_tenant_too(owner: En
         " WHERE c.relnamespace = 'proctor'::regnamespace AND i.indisunique AND a.attname <> 'tenant_id'",
     )
     names = {row.name.removeprefix("proctor.") for row in rows}
-    assert names == {"pk_worker", "alembic_version_pkc", "pk_platform_setup", "uq_tenant_name"}
+    assert names == {"pk_worker", "alembic_version_pkc", "pk_platform_setup", "pk_rate_bucket", "uq_tenant_name"}
 
 
 def test_every_reference_between_tenants_rows_is_a_key_of_both(owner: Engine) -> None:
@@ -186,7 +188,7 @@ def test_facts_are_only_ever_added_to(owner: Engine, role: str) -> None:
 
 def test_the_audit_log_is_only_ever_added_to(owner: Engine) -> None:
     assert privileges(owner, "proctor_app")["security_event"] == {"SELECT", "INSERT"}
-    assert not [name for name in (*IDENTITY, *SECRETS) if name in privileges(owner, "proctor_scheduler")]
+    assert not [name for name in (*IDENTITY, *SECRETS, *MONEY) if name in privileges(owner, "proctor_scheduler")]
 
 
 def test_a_secret_is_never_given_another_place(owner: Engine) -> None:
@@ -224,7 +226,7 @@ def test_an_event_is_only_ever_added_but_by_the_relay(owner: Engine) -> None:
 
 def test_what_belongs_to_no_tenant_is_not_the_apps(owner: Engine) -> None:
     granted = privileges(owner, "proctor_app")
-    assert "worker" not in granted
+    assert not {"worker", "rate_bucket"} & granted.keys()
     assert granted["alembic_version"] == {"SELECT"}
 
 

@@ -7,6 +7,7 @@ import pkgutil
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from uuid import UUID
 
 import pytest
 from alembic.autogenerate import compare_metadata
@@ -20,6 +21,8 @@ from proctor.database.embedded import EmbeddedServer
 from proctor.database.errors import DatabaseUnavailable, SchemaMismatch, SchemaMissing, SchemaNewer, SchemaOlder
 from proctor.database.schema import SCHEMA, metadata
 from proctor.database.upgrade import HEAD, check_schema, current_revision, upgrade
+from proctor.engine.reading import spent
+from proctor.engine.usage import used_now
 from tests.conftest import Urls
 
 pytestmark = pytest.mark.database
@@ -187,6 +190,43 @@ def test_the_first_schema_is_upgraded_and_keeps_what_is_in_it(owner: URL, engine
         connection.execute(text("SET LOCAL proctor.tenant = '00000000-0000-0000-0000-000000000001'"))
         assert connection.execute(text("SELECT name FROM proctor.tenant")).scalars().all() == ["kept"]
         assert connection.execute(text("SELECT count(*) FROM proctor.certificate")).scalar_one() == 0
+
+
+LEDGER_OF_0015 = """
+SET LOCAL proctor.tenant = '00000000-0000-0000-0000-000000000001';
+INSERT INTO proctor.tenant (tenant_id, name) SELECT id, 'kept' FROM (VALUES (:t)) AS v (id);
+INSERT INTO proctor.configuration (tenant_id, hash, document, origin) VALUES (:t, 'c', '{}', 'own');
+INSERT INTO proctor.suite (tenant_id, suite_id, task_count, source) VALUES (:t, 's', 1, '');
+INSERT INTO proctor.cell (tenant_id, id, configuration, agent_digest, verifier_digest, trial)
+    VALUES (:t, :t, 'c', 'a', 'v', 1);
+INSERT INTO proctor.run_set (tenant_id, id, name, spec_digest, suite_id, spec, policy_version, trace_id)
+    VALUES (:t, :t, 'r', 'd', 's', '{}', 'p', 'x');
+INSERT INTO proctor.attempt (tenant_id, id, cell_id, number, run_set_id, content_digest, token, worker_id, backend,
+                             trace_id)
+    VALUES (:t, :t, :t, 1, :t, 'd', 1, :t, 'local', 'x');
+INSERT INTO proctor.ledger (tenant_id, id, run_set_id, attempt_id, price_version, nano)
+    VALUES (:t, :t, :t, :t, 'reported', 5)
+"""
+
+
+def test_money_spent_before_calls_were_kept_counts_after_the_upgrade(owner: URL, engine: Engine) -> None:
+    stop_at(owner, "0015")
+    tenant = UUID("00000000-0000-0000-0000-000000000001")
+    with engine.begin() as connection:
+        for statement in LEDGER_OF_0015.replace(":t", f"CAST('{tenant}' AS uuid)").split(";"):
+            connection.execute(text(statement))
+    assert upgrade(owner)
+    with engine.begin() as connection:
+        connection.execute(text(f"SET LOCAL proctor.tenant = '{tenant}'"))
+        row = connection.execute(text("SELECT run_set_id, attempt_id, nano, profile FROM proctor.ledger")).one()
+        assert tuple(row) == (tenant, tenant, 5, None)
+        assert used_now(connection, tenant).cost_month_nano == 5
+        old_program = (
+            "INSERT INTO proctor.ledger (tenant_id, id, run_set_id, attempt_id, price_version, nano)"
+            " SELECT tenant_id, gen_random_uuid(), run_set_id, id, 'reported', 6 FROM proctor.attempt"
+        )
+        connection.execute(text(old_program))
+        assert spent(connection, tenant, tenant) == 11
 
 
 def test_a_schema_that_can_not_be_read_is_a_mismatch_and_no_crash(owner: URL, engine: Engine) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from proctor.engine.logs import LogWriter, read_segments, text_of
+from proctor.engine.logs import LogWriter, text_of
+from proctor.engine.segments import read_segments
 from proctor.kernel.clock import SystemClock
 from proctor.kernel.ids import new_id
 from proctor.objects.store import ObjectStore

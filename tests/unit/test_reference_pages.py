@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from proctor.engine.spec import RunSetSpec
+from proctor.models.mock.answers import BUILT_IN
+from proctor.models.mock.script import Script, parse_script
 from proctor.settings import Settings
 
 ROOT = Path(__file__).parents[2]
@@ -55,6 +57,33 @@ def _keys(schema: dict) -> list[str]:  # type: ignore[type-arg]
         section = schema["$defs"][target.rsplit("/", 1)[-1]]
         found.extend(f"{name}.{key}" for key in section["properties"])
     return found
+
+
+def test_every_key_of_the_mock_script_is_on_its_page() -> None:
+    page = (REFERENCE / "mock.md").read_text(encoding="utf-8")
+    documented = set(re.findall(r"^\| `(rules[\w.]+)`", page, re.MULTILINE))
+    schema = Script.model_json_schema()
+    assert documented == set(_deep_keys(schema, schema["$defs"]))
+    models = set(re.findall(r"^\| `mock/([\w-]+)`", page, re.MULTILINE))
+    assert models == {"echo", *BUILT_IN}
+
+
+def test_the_example_of_the_mock_script_is_one() -> None:
+    page = (REFERENCE / "mock.md").read_text(encoding="utf-8")
+    (example,) = re.findall(r"```toml\n(.*?)```", page, re.DOTALL)
+    assert len(parse_script(example, "mock.md").rules[0].replies) == 3
+
+
+def _deep_keys(schema: dict, definitions: dict) -> list[str]:  # type: ignore[type-arg]
+    found = []
+    for name, field in schema["properties"].items():
+        shapes = [field, field.get("items", {}), *field.get("anyOf", [])]
+        target = next((shape["$ref"] for shape in shapes if "$ref" in shape), None)
+        found.append(name)
+        if target is not None:
+            inner = definitions[target.rsplit("/", 1)[-1]]
+            found.extend(f"{name}.{key}" for key in _deep_keys(inner, definitions))
+    return [name for name in found if name != "rules"]
 
 
 def test_links_of_the_documentation_lead_somewhere() -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import base64
 from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -24,8 +26,13 @@ def test_a_secret_is_removed_across_the_borders_of_pieces(cuts: list[int], twice
     assert out == b"before " + MASK * (2 if twice else 1) + b" after"
 
 
-def test_without_secrets_nothing_is_held_back() -> None:
-    assert Scrubber([]).feed(b"x") == b"x"
+def test_without_secrets_only_what_may_become_a_key_is_held_back() -> None:
+    scrubber = Scrubber([])
+    assert scrubber.feed(b"words and task") == b"words and task"
+    assert scrubber.feed(b" sk") == b" "
+    assert scrubber.feed(b"ill ") == b"skill "
+    assert scrubber.feed(b"sk-") == b""
+    assert scrubber.finish() == b"sk-"
 
 
 def test_only_the_beginning_of_a_secret_is_held_back() -> None:
@@ -65,3 +72,75 @@ def test_a_file_with_a_secret_over_a_piece_border_is_found(tmp_path: Path) -> No
     assert holds_secret(path, [SECRET])
     assert not holds_secret(path, ["something-else"])
     assert not holds_secret(path, [])
+
+
+_RANDOM = "aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC2eF4hJ6kL8nP0rS2uV4xY6zA8cD0fG1iJ3lM5"
+KEYS: tuple[str, ...] = (
+    f"sk-ant-api03-{_RANDOM}",
+    f"sk-proj-{_RANDOM}",
+    f"sk-svcacct-{_RANDOM}",
+    f"sk-admin-{_RANDOM}",
+    "sk-or-v1-" + "0123456789abcdef" * 4,
+    f"sk-{_RANDOM[:48]}",
+    f"AIza{_RANDOM[:35]}",
+    f"gsk_{_RANDOM[:52]}",
+    f"xai-{_RANDOM}{_RANDOM[:16]}",
+    f"hf_{_RANDOM[:34]}",
+    "AKIA0123456789ABCDEF",
+    "ASIA0123456789ABCDEF",
+    f"ghp_{_RANDOM[:36]}",
+    f"gho_{_RANDOM[:36]}",
+    f"ghu_{_RANDOM[:36]}",
+    f"ghs_{_RANDOM[:36]}",
+    f"ghr_{_RANDOM[:36]}",
+    f"github_pat_{_RANDOM}",
+    f"glpat-{_RANDOM[:20]}",
+    "xoxb-123456789012-1234567890123-abcdefghijklmnop",
+    "xoxp-123456789012-1234567890123-abcdefghijklmnop",
+    f"npm_{_RANDOM[:36]}",
+    f"pypi-{_RANDOM}{_RANDOM}",
+    f"proctor_model_{_RANDOM[:43]}",
+)
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_a_key_of_each_shape_is_removed_wherever_it_is_cut(key: str) -> None:
+    text = f"export KEY={key}; task-{key[3:]}\n".encode()
+    for cut in range(len(text)):
+        scrubber = Scrubber([])
+        out = scrubber.feed(text[:cut]) + scrubber.feed(text[cut:]) + scrubber.finish()
+        assert out == f"export KEY=[secret removed]; task-{key[3:]}\n".encode()
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_a_state_with_a_key_of_each_shape_is_found(tmp_path: Path, key: str) -> None:
+    path = tmp_path / "state.tar"
+    path.write_bytes(b"." * (1024 * 1024 - 9) + key.encode() + b"\0" * 100)
+    assert holds_secret(path, [])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "task-0123456789012345678901234567890123456789",
+        "AKIAIOSFODNN7EXAMPLE",
+        "sk-learn and sk-image",
+        "npm_config_registry_is_a_variable_of_the_environment",
+        "-----BEGIN PRIVATE KEY-----",
+        "dGFzay1zay0=",
+    ],
+)
+def test_what_only_begins_like_a_key_is_left(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "state.tar"
+    path.write_text(text)
+    assert not holds_secret(path, [])
+    assert scrub_document(text.encode(), []) == text.encode()
+
+
+@pytest.mark.parametrize("before", range(4))
+def test_a_value_in_base64_is_found_wherever_it_stands(before: int) -> None:
+    value = "an-unshapely-secret-0123"
+    packed = base64.b64encode(b"x" * before + value.encode() + b"tail")
+    assert b"[secret removed]" in scrub_document(b"text " + packed, [value])
+    for text in (value.encode().hex(), "an-unshapely%2Dsecret"):
+        assert (b"removed" in scrub_document(text.encode(), [value])) == (text == value.encode().hex())

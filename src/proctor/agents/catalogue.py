@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 from proctor.agents.adapters.adapter import Adapter
 from proctor.agents.adapters.catalogue import RECIPES
@@ -13,6 +13,7 @@ from proctor.agents.errors import ProfileInvalid
 from proctor.agents.harbor.agent import PREFIX, build_harbor
 from proctor.agents.interfaces import Agent
 from proctor.agents.layers.store import LayerStore
+from proctor.agents.loop import Loop, LoopSettings
 from proctor.agents.noop import Noop
 from proctor.agents.oracle import Oracle
 from proctor.agents.scripted import Scripted, parse_script
@@ -35,7 +36,18 @@ AGENTS: tuple[AgentKind, ...] = (
     AgentKind(name="oracle", summary="runs the reference solution", needs="", reports="steps; no model"),
     AgentKind(name="noop", summary="does nothing", needs="", reports="steps; no model"),
     AgentKind(name="scripted", summary="replays commands per task", needs="script", reports="steps; no model"),
-    AgentKind(name="command", summary="runs one shell command", needs="command", reports="steps; usage unknown"),
+    AgentKind(
+        name="command",
+        summary="runs one shell command",
+        needs="command",
+        reports="steps; usage where its model is reached through the gateway",
+    ),
+    AgentKind(
+        name="loop",
+        summary="a model with five tools: shell, read, write, edit, submit",
+        needs="model",
+        reports="steps with tokens and costs",
+    ),
     *(
         AgentKind(name=one.name, summary=f"{one.summary}, from {one.kind.value}", needs="model", reports=one.reports)
         for one in RECIPES.values()
@@ -81,5 +93,13 @@ def _own(name: str, options: Mapping[str, Json]) -> Agent:
         return Scripted(parse_script(script))
     if name == "command":
         return Command(str(options["command"]))
+    if name == "loop":
+        limits = options.get("limits")
+        return Loop(_loop_settings(limits if isinstance(limits, Mapping) else {}))
     known = ", ".join(kind.name for kind in AGENTS)
     raise ProfileInvalid(f"There is no agent {name!r}; there are {known}.", where="agent")
+
+
+def _loop_settings(limits: Mapping[str, Json]) -> LoopSettings:
+    said = {field.name: limits.get(field.name) for field in fields(LoopSettings)}
+    return LoopSettings(**{name: value for name, value in said.items() if isinstance(value, int)})

@@ -19,10 +19,31 @@ from proctor.models.calls import Call
 from proctor.models.conversation import ChatRequest, Reply
 from proctor.sandboxes.interfaces import ExecResult, Sandbox
 
-__all__ = ["Agent", "AgentContext", "AgentIdentity", "AgentLimit", "AgentRun", "ModelAccess", "StepMaker", "Usage"]
+__all__ = [
+    "Agent",
+    "AgentContext",
+    "AgentIdentity",
+    "AgentLimit",
+    "AgentRun",
+    "Asks",
+    "ModelAccess",
+    "StepMaker",
+    "Usage",
+]
 
 StepMaker = Callable[[int], Step]
 """Makes a trajectory step, given its number: whoever gathers the steps of an attempt numbers them."""
+
+
+class Asks(StrEnum):
+    """Where an agent asks models from."""
+
+    NOTHING = "nothing"
+    """It calls none."""
+    HERE = "here"
+    """From the worker: its tools alone run in the sandbox."""
+    SANDBOX = "sandbox"
+    """From within: the sandbox needs a way to the gateway."""
 
 
 class AgentLimit(StrEnum):
@@ -157,6 +178,11 @@ class Agent(Protocol):
     @property
     def identity(self) -> AgentIdentity:
         """Name, resolved version and layer."""
+        ...
+
+    @property
+    def asks(self) -> Asks:
+        """Where it asks models from, if its profile names one."""
         ...
 
     @property

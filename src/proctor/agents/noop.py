@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from proctor.agents.interfaces import AgentContext, AgentIdentity, AgentRun, Usage
+from proctor.agents.interfaces import AgentContext, AgentIdentity, AgentRun, Asks, Usage
 from proctor.agents.layers.locks import Layer
 from proctor.agents.trajectory import Step
 
@@ -13,6 +13,7 @@ class Noop:
     """Leaves the task as it found it."""
 
     identity = AgentIdentity(name="noop", version="1")
+    asks = Asks.NOTHING
     layers: tuple[Layer, ...] = ()
 
     async def setup(self, context: AgentContext) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from proctor.agents.interfaces import AgentContext, AgentIdentity, AgentRun
+from proctor.agents.interfaces import AgentContext, AgentIdentity, AgentRun, Asks
 from proctor.agents.layers.locks import Layer
 from proctor.agents.shell import ran
 from proctor.kernel.errors import UsageError
@@ -28,6 +28,7 @@ class Oracle:
     """Runs ``solution/solve.sh``, or another script of that folder."""
 
     identity = AgentIdentity(name="oracle", version="1")
+    asks = Asks.NOTHING
     layers: tuple[Layer, ...] = ()
 
     def __init__(self, script: str = _SOLUTION) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, TypeAdapter, ValidationError
 
 from proctor.agents.errors import ProfileInvalid
-from proctor.agents.interfaces import AgentContext, AgentIdentity, AgentRun, Usage
+from proctor.agents.interfaces import AgentContext, AgentIdentity, AgentRun, Asks, Usage
 from proctor.agents.layers.locks import Layer
 from proctor.agents.shell import command_step, limit_of
 from proctor.sandboxes.interfaces import ExecRequest, ExecResult
@@ -110,6 +110,7 @@ class Scripted:
     """Runs the task's or step's commands one by one, whatever each one's exit code; no commands, nothing done."""
 
     identity = AgentIdentity(name="scripted", version="1")
+    asks = Asks.NOTHING
     layers: tuple[Layer, ...] = ()
 
     def __init__(self, script: Mapping[str, TaskScript]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -65,6 +66,32 @@ def show_logs(
                 return
             time.sleep(LOOK_SEC)
             detail = opened.attempt(str(identity))
+
+
+@app.command("steps")
+def show_steps(
+    attempt: Reference,
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on until the attempt ends.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Print the steps of an attempt's trajectory as they come: what it said, what it ran, what that gave and cost."""
+    with client(as_json=as_json) as opened:
+        detail, last = opened.attempt(attempt), 0
+        while True:
+            ended = detail.attempt["ended_at"] is not None
+            for step in opened.steps(detail, after=last):
+                last = step["step_id"]
+                _print_step(step, as_json=as_json)
+            if ended or not follow:
+                return
+            time.sleep(LOOK_SEC)
+            detail = opened.attempt(str(detail.attempt["id"]))
+
+
+def _print_step(step: Mapping[str, Any], *, as_json: bool) -> None:
+    from proctor.reports.steps import step_text
+
+    pass_on(json.dumps(step) + "\n" if as_json else step_text(step))
 
 
 def _print_segment(segment: bytes, *, as_json: bool) -> None:

@@ -25,6 +25,7 @@ from proctor.cli import (
     gate,
     identity,
     leaderboard,
+    ledger,
     logs,
     operate,
     operation,
@@ -97,6 +98,7 @@ serve.register(app)
 identity.register(app)
 usage.register(app)
 app.add_typer(agents.app, name="agents")
+ledger.register(app)
 app.add_typer(secret.app, name="secret")
 app.add_typer(operation.app, name="operation")
 app.add_typer(attempt.app, name="attempt")

@@ -113,20 +113,27 @@ def _tell_allowance(told: Allowance) -> None:
 
 def budget(
     amount: Annotated[str | None, typer.Argument(help=f"Dollars a month such as 250; '{_NONE}' takes it away.")] = None,
+    user: Annotated[str | None, typer.Option(help="A user's instead of the tenant's: a name, or an id.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show or set what the tenant spends in a month (UTC) at the most. When it is used up, its run sets pause."""
+    """Show or set what the tenant, or one user, spends in a month (UTC) at the most.
+
+    When the tenant's is used up, its run sets pause; calls of models beyond either are refused.
+    """
     with remote(as_json=as_json) as server:
         from proctor.kernel.money import format_usd, parse_usd
+        from proctor.sdk.remote.identity import IdentityClient
 
-        if amount is None:
-            most = server.usage.allowance().quota.budget_month_nano
+        change = None if amount is None else (_limit(amount, "AMOUNT", parse_usd),)
+        if user is not None:
+            whose = IdentityClient(server.transport).user(user)
+            usage = server.usage
+            made = usage.set_user_budget(whose.id, *change) if change else usage.user_budget(whose.id)
+            told, most = {"user": made.name, "month_nano": made.month_nano}, made.month_nano
         else:
-            most = server.usage.set_budget(_limit(amount, "AMOUNT", parse_usd)).budget_month_nano
-        if as_json:
-            print_json({"budget_month_nano": most})
-        else:
-            show("No budget." if most is None else f"{format_usd(most)} a month.")
+            quota = server.usage.set_budget(*change) if change else server.usage.allowance().quota
+            told, most = {"budget_month_nano": quota.budget_month_nano}, quota.budget_month_nano
+        print_json(told) if as_json else show("No budget." if most is None else f"{format_usd(most)} a month.")
 
 
 def tenant_usage(

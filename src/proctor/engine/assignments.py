@@ -72,3 +72,5 @@ class Finished:
     artifacts: Mapping[str, StoredObject] = field(default_factory=dict)
     last_segment: int = 0
     retry_after: float | None = None
+    metered: bool = False
+    """Whether its calls went through the gateway, so that the ledger has a line for each already."""

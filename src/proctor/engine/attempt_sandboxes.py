@@ -46,6 +46,8 @@ class AttemptSandboxes:
         self._services: Composed | None = None
         self._images: dict[str, str] = {}
         self._asked: list[str] = []
+        self.reaches_models = False
+        """Whether programs in the agent's sandbox reach the gateway."""
 
     @property
     def in_image(self) -> bool:
@@ -135,7 +137,7 @@ class AttemptSandboxes:
             reach=terms.verifier_reach if for_verifier else terms.reach,
             limits=terms.limits,
             requests=Requests(memory_mb=terms.requests.memory_mb, cpus=terms.requests.cpus),
-            relay=bool(self.layers) and not for_verifier,
+            relay=self.reaches_models and not for_verifier,
             layers={} if for_verifier else self.layers,
             base=base,
             restore_system=restore_system,

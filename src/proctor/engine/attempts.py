@@ -14,10 +14,11 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from proctor.agents.errors import AgentSetupFailed
-from proctor.agents.interfaces import Agent, AgentContext, Usage
+from proctor.agents.interfaces import Agent, AgentContext, Asks, Usage
 from proctor.agents.trajectory import dump
 from proctor.engine.agent_layers import bring_layers, has_layers, make_agent
 from proctor.engine.assignments import Assignment, Finished, LoadedTask
+from proctor.engine.attempt_models import AttemptModels
 from proctor.engine.attempt_sandboxes import AttemptSandboxes
 from proctor.engine.evidence import Evidence, Phase, retry_after
 from proctor.engine.healthchecks import becomes_healthy
@@ -69,11 +70,12 @@ class AttemptRunner:
         self._kept = Kept(
             recorder=PhaseRecorder(parts.clock, secrets, parts.remarks),
             log=LogWriter(parts.objects, assignment.tenant, assignment.attempt, secrets, parts.clock),
-            trajectory=TrajectoryGatherer(),
+            trajectory=TrajectoryGatherer(parts.objects, assignment.tenant, assignment.attempt, secrets),
             sandboxes=AttemptSandboxes(assignment, parts),
             states=StateKeeper(assignment, parts),
         )
         self._agent: Agent | None = None
+        self._models: AttemptModels | None = None
         self._limits: dict[str, Json] = {}
 
     @property
@@ -118,6 +120,9 @@ class AttemptRunner:
                 raise HarnessFault(f"{type(error).__name__}: {error}") from error
 
     async def _end(self) -> Finished:
+        if self._models is not None:
+            await self._models.end()
+
         if self._agent is not None:
             with contextlib.suppress(Exception):  # whatever it holds, the attempt is over
                 await self._agent.close()
@@ -132,6 +137,7 @@ class AttemptRunner:
         with phase(Phase.IMAGE) as detail:
             detail.update(await self._kept.sandboxes.bring_images(task, loaded.folder))
         with phase(Phase.START):
+            await self._open_models(agent)
             sandbox = await self._start(task, loaded, plans[0])
         if task.environment.healthcheck is not None:
             with phase(Phase.HEALTHCHECK) as detail:
@@ -148,6 +154,7 @@ class AttemptRunner:
             task=task,
             plans=plans,
             agent=agent,
+            models=self._models,
             sandbox=sandbox,
         )
         with phase(Phase.AGENT_SETUP):
@@ -210,10 +217,20 @@ class AttemptRunner:
         assert self._agent is not None
         return self._agent
 
+    async def _open_models(self, agent: Agent) -> None:
+        if self._parts.models is None or agent.asks is Asks.NOTHING:
+            return
+        self._models = await asyncio.to_thread(self._parts.models.of, self.assignment, self._secrets, agent)
+        if self._models is not None:
+            hide([self._models.token])
+            self._kept.sandboxes.reaches_models = agent.asks is Asks.SANDBOX
+
     async def _start(self, task: Task, loaded: LoadedTask, first: StepPlan) -> Sandbox:
         sandbox = await self._kept.sandboxes.create(task, first.terms)
         self._limits = {kind.value: strength.value for kind, strength in sandbox.strengths.items()}
         await self._put_files(sandbox, task, loaded)
+        if self._models is not None:
+            await self._models.serve(sandbox.relay)
         return sandbox
 
     async def _put_files(self, sandbox: Sandbox, task: Task, loaded: LoadedTask) -> None:
@@ -238,10 +255,14 @@ class AttemptRunner:
         artifacts = dict(self._kept.states.artifacts)
         with contextlib.suppress(PhaseFailed), self._kept.recorder.phase(Phase.RECORD):
             await self._kept.log.close()
+            await self._kept.trajectory.close()
             identity = self._agent.identity if self._agent else None
             model = self.assignment.configuration.get("model")
             trajectory = self._kept.trajectory.gathered(
-                self.assignment.attempt, identity, model if isinstance(model, str) else None
+                self.assignment.attempt,
+                identity,
+                model if isinstance(model, str) else None,
+                self._models.usage() if self._models is not None else None,
             )
             document = scrub_document(dump(trajectory), self._secrets.values())
             artifacts["trajectory.json"] = await self._parts.objects.put_soon(self._trajectory_key, document)
@@ -254,6 +275,7 @@ class AttemptRunner:
             artifacts=artifacts,
             last_segment=self._kept.log.last_segment,
             retry_after=retry_after(self._kept.recorder.evidence),
+            metered=self._models is not None,
         )
 
     @property
@@ -263,7 +285,9 @@ class AttemptRunner:
         return f"{self.assignment.tenant}/trajectories/{attempt.hex[-2:]}/{attempt}.json"
 
     def _usage(self) -> dict[str, Json] | None:
-        """The sum over the agent's runs; unknown where one ended without telling."""
+        """By the gateway's count, else the sum over the agent's runs; unknown where one ended without telling."""
+        if self._models is not None:
+            return asdict(self._models.usage())
         began = sum(item.phase is Phase.AGENT for item in self._kept.recorder.evidence)
         told = [run.usage for run in self._kept.agent_runs if run.usage is not None]
         if len(told) < began:

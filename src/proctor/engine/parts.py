@@ -10,6 +10,7 @@ from proctor.agents.catalogue import build_agent
 from proctor.agents.interfaces import Agent
 from proctor.agents.layers.store import LayerStore
 from proctor.engine.assignments import Assignment, TaskLibrary
+from proctor.engine.attempt_models import Models
 from proctor.engine.service_faults import ServiceFaults
 from proctor.kernel.canonical import Json
 from proctor.kernel.clock import Clock
@@ -39,6 +40,8 @@ class RunnerParts:
     opener: Callable[[Assignment], Mapping[str, str]] | None = None
     """Opens the secrets of an attempt's own tenant as it starts; ``None``: ``secrets`` are those of all attempts.
     Raises ``SecretMissing``, ``SecretsClosed``."""
+    models: Models | None = None
+    """``None``: models are not reached from here."""
     images: dict[str, str] = field(default_factory=dict)
     """What images are by digest, as they were resolved before the first attempt."""
     references: dict[str, str] = field(default_factory=dict)

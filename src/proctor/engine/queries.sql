@@ -166,13 +166,6 @@ FROM jsonb_to_recordset(CAST(:rows AS jsonb))
 WHERE r.verdict IS NOT NULL
 ON CONFLICT DO NOTHING;
 
--- name: insert_ledger
-INSERT INTO proctor.ledger (tenant_id, id, run_set_id, attempt_id, price_version, nano)
-SELECT :tenant, r.id, r.run_set_id, r.attempt_id, r.price_version, r.nano
-FROM jsonb_to_recordset(CAST(:rows AS jsonb))
-    AS r (id uuid, run_set_id uuid, attempt_id uuid, price_version text, nano bigint)
-ON CONFLICT DO NOTHING;
-
 -- name: insert_events
 INSERT INTO proctor.event (tenant_id, id, name, subject, trace_id, payload)
 SELECT :tenant, r.id, r.name, r.subject, r.trace_id, r.payload
@@ -827,6 +820,15 @@ SELECT (SELECT count(*) FROM proctor.attempt
        (SELECT coalesce(sum(nano), 0)::bigint FROM proctor.ledger
         WHERE tenant_id = :tenant AND created_at >= date_trunc('month', now(), 'UTC')) AS cost_month_nano,
        (SELECT count(*) FROM proctor.attempt WHERE tenant_id = :tenant AND ended_at IS NULL) AS sandboxes;
+
+-- name: this_month
+SELECT to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM');
+
+-- name: run_set_budgets
+-- What its file says that it, and one of its profiles, may spend.
+SELECT r.spec -> 'budget' ->> 'cost' AS whole,
+       (SELECT p ->> 'budget' FROM jsonb_array_elements(r.spec -> 'profiles') p WHERE p ->> 'name' = :profile) AS profile
+FROM proctor.run_set r WHERE r.tenant_id = :tenant AND r.id = :run_set;
 
 -- name: usage_by_tenant
 SELECT '' AS key, '' AS name, count(*) AS attempts,

@@ -20,13 +20,17 @@ from sqlalchemy import Connection, CursorResult
 from proctor.database.queries import run_query
 from proctor.engine.assignments import Assignment, Finished
 from proctor.engine.blaming import Reached, heal, record_ends
+from proctor.engine.budgets import EngineBudgets
 from proctor.engine.certificates.ledger import TaskKey, quarantine_task
 from proctor.engine.evidence import Evidence, GradingFacts, Phase
 from proctor.engine.outcomes import Disposal, Outcome, Owner, classify, dispose, load_policy
 from proctor.engine.rows import evidence_rows, grading_row, outcome_row
+from proctor.identity.audit_log import starter_of
 from proctor.kernel.canonical import Json
 from proctor.kernel.errors import IntegrityError
 from proctor.kernel.ids import derived_id
+from proctor.models.calls import Payer
+from proctor.models.spending.accounts import Reported, add_reported
 from proctor.queue import service as queue
 
 __all__ = [
@@ -171,9 +175,9 @@ def _record_attempts(connection: Connection, tenant: UUID, written: Sequence[Dec
     _write(connection, "end_attempts", tenant, [_attempt_row(d.finished) for d in written])
     evidence = [row for d in written for row in evidence_rows(d.finished.assignment.attempt, d.finished.evidence)]
     insert_evidence(connection, tenant, evidence)
-    spent = [row for d in written if (row := _ledger_row(tenant, d.finished)) is not None]
+    spent = [one for d in written if (one := _reported(connection, tenant, d.finished)) is not None]
     if spent:
-        _write(connection, "insert_ledger", tenant, spent)
+        add_reported(connection, tenant, EngineBudgets(), spent)
 
 
 def insert_evidence(connection: Connection, tenant: UUID, rows: Sequence[Mapping[str, Any]]) -> None:
@@ -351,17 +355,15 @@ def _result_row(
     }
 
 
-def _ledger_row(tenant: UUID, finished: Finished) -> dict[str, Any] | None:
+def _reported(connection: Connection, tenant: UUID, finished: Finished) -> Reported | None:
+    """What an attempt cost by its agent's own word; of one whose calls the gateway made the ledger knows already."""
     cost = finished.usage.get("cost_nano") if finished.usage else None
-    if not cost:
+    if not isinstance(cost, int) or not cost or finished.metered:
         return None
-    return {
-        "id": derived_id("ledger", tenant, finished.assignment.attempt),
-        "run_set_id": finished.assignment.run_set,
-        "attempt_id": finished.assignment.attempt,
-        "price_version": "reported",
-        "nano": cost,
-    }
+    one = finished.assignment
+    user = starter_of(connection, tenant, one.run_set)
+    payer = Payer(tenant=tenant, run_set=one.run_set, profile=one.profile, user=str(user or ""), attempt=one.attempt)
+    return Reported(id=derived_id("ledger", tenant, one.attempt), payer=payer, nano=cost)
 
 
 def _put_back(decided: Decided, excused: frozenset[int]) -> queue.PutBack:

@@ -15,6 +15,7 @@ from proctor.agents.catalogue import build_agent
 from proctor.agents.errors import ProfileInvalid
 from proctor.agents.interfaces import Agent
 from proctor.agents.scripted import TaskScript, read_script, script_document, script_text
+from proctor.engine.declared_models import check_models
 from proctor.engine.errors import SpecInvalid
 from proctor.engine.faults.plan import profile_plan
 from proctor.engine.identity import ConfigurationParts, configuration_document
@@ -27,6 +28,7 @@ from proctor.engine.terms import expected_sec, needed
 from proctor.headroom.needs import Need
 from proctor.kernel.canonical import Json
 from proctor.kernel.money import parse_usd
+from proctor.models.known import KnownModels
 from proctor.queue.service import Band
 from proctor.sandboxes.interfaces import SandboxBackend
 from proctor.suites.errors import SuiteUnknown
@@ -74,13 +76,15 @@ def resolve(
     backend: SandboxBackend,
     fresh: bool = False,
     scripts: Mapping[str, str] | None = None,
+    models: KnownModels | None = None,
     agents: Callable[[str, Mapping[str, Json]], Agent] = build_agent,
 ) -> Resolved:
     """Resolve a file against a tenant's suites and this machine.
 
     ``base``: where its relative paths begin; ``fresh``: every trial is new, whatever the file says of ``reuse``;
-    ``scripts``: texts of script files by the paths in the file, where no file is to be read;
-    ``agents``: makes an agent from its name and options, and may ask a registry for its version.
+    ``scripts``: texts of script files by the paths in the file, where no file is to be read; ``models``: what its
+    profiles may declare, ``None``: not looked at; ``agents``: makes an agent from its name and options, and may ask a
+    registry for its version.
     """
     suite_id = resolve_suite(spec.suite, tenant, base, suites)
     tasks = suites.tasks(tenant, suite_id)
@@ -97,6 +101,7 @@ def resolve(
             environment,
             agents,
             in_images=in_images,
+            models=models,
         )
         for profile in spec.profiles
     ]
@@ -195,6 +200,7 @@ def _profile(
     agents: Callable[[str, Mapping[str, Json]], Agent],
     *,
     in_images: bool,
+    models: KnownModels | None,
 ) -> PlannedProfile:
     try:
         options = _options(profile, script, tasks)
@@ -205,6 +211,8 @@ def _profile(
         place = f"profiles[{spec.profiles.index(profile)}]"
         error.where = f"{place}.{error.where}" if error.where in _SETTINGS else f"{place}.script: {error.where}"
         raise
+    if models is not None:
+        check_models(spec, spec.profiles.index(profile), agent, models)
     parts = ConfigurationParts(
         agent=agent.identity.name,
         agent_version=agent.identity.version,
@@ -243,6 +251,8 @@ def _options(profile: Profile, file: _ScriptFile | None, tasks: Sequence[StoredT
         options["script"] = script_document(script)
     if profile.env:
         options["env"] = dict(profile.env)
+    if limits := profile.limits.model_dump(mode="json", exclude_none=True):
+        options["limits"] = limits
     return options
 
 
@@ -301,6 +311,7 @@ def override_reasons(spec: RunSetSpec) -> list[str]:
 
 
 def _worst_case(profile: Profile) -> int | None:
-    if profile.max_cost is not None:
-        return parse_usd(profile.max_cost)
+    for amount in (profile.limits.cost, profile.max_cost):
+        if amount is not None:
+            return parse_usd(amount)
     return 0 if profile.model is None and profile.agent != "command" else None

@@ -1,23 +1,59 @@
-"""Secrets: their values are kept out of everything that is stored."""
+"""Secrets: their values are kept out of everything that is stored, and so is what has the shape of somebody's key.
+
+A value is looked for as it is, as JSON writes it, in base64 (wherever in it), in hexadecimal and as URLs write it. What
+an agent encrypts or packs otherwise is beyond this.
+"""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Mapping, Sequence
+from base64 import b64encode, urlsafe_b64encode
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
+from urllib.parse import quote
 
 from proctor.kernel.canonical import Json
+from proctor.kernel.key_shapes import IN_A_WORD, LONGEST_KEY, ends_in_a_word, holds_key, key_may_begin, mask_keys
 from proctor.kernel.masking import SHORTEST_MASKED
 
 __all__ = ["MASK", "Scrubber", "holds_secret", "scrub", "scrub_detail", "scrub_document"]
 
 MASK: bytes = b"[secret removed]"
+SHORTEST_ENCODED: int = 12
+"""Bytes of a value that is looked for in base64 too: what is left of a shorter one may stand anywhere by chance."""
 _CHUNK: int = 1024 * 1024
 
 
 class Scrubber:
-    """Removes known secret values from a byte stream, across the borders of its pieces."""
+    """Removes known secret values and what looks like a key from a byte stream, across the borders of its pieces."""
+
+    def __init__(self, secrets: Collection[str]) -> None:
+        self._values, self._word, self._before = _ValueScrubber(secrets), b"", b""
+
+    def feed(self, piece: bytes) -> bytes:
+        """What can be let out so far; only an end that may become a secret is held back, unmasked."""
+        text = self._before + self._word + self._values.feed(piece)
+        cut = max(key_may_begin(text), len(self._before))
+        self._word = text[cut:]
+        return self._let_out(text[:cut])
+
+    def finish(self) -> bytes:
+        """What was held back: the text ended, so it is no secret unless it is one already."""
+        text, self._word = self._before + self._word + self._values.finish(), b""
+        return self._let_out(text)
+
+    def _let_out(self, text: bytes) -> bytes:
+        """``text`` begins with what stands for the word before it, if it goes on with one."""
+        out = mask_keys(text, MASK)[len(self._before) :]
+        if text:
+            self._before = IN_A_WORD if ends_in_a_word(text) else b""
+        return out
+
+
+class _ValueScrubber:
+    """Removes known values."""
 
     def __init__(self, secrets: Collection[str]) -> None:
         self._needles = _needles(secrets)
@@ -66,20 +102,18 @@ def _pattern(needles: Sequence[bytes]) -> re.Pattern[bytes] | None:
 
 def scrub_document(document: bytes, secrets: Collection[str]) -> bytes:
     """A JSON document with every secret masked, also where JSON escapes it."""
-    return scrub(document, _needles(secrets))
+    return mask_keys(scrub(document, _needles(secrets)), MASK)
 
 
 def scrub_detail(value: Json, secrets: Collection[str]) -> Json:
     """A piece of evidence with every secret masked, in its texts; they may have been cut within one."""
-    needles = _needles(secrets)
-    return _scrubbed(value, needles) if needles else value
+    return _scrubbed(value, _needles(secrets))
 
 
 def _scrubbed(value: Json, needles: Sequence[bytes]) -> Json:
     if isinstance(value, str):
-        return _without_halves(scrub(value.encode("utf-8", "surrogatepass"), needles), needles).decode(
-            "utf-8", "replace"
-        )
+        plain = _without_halves(scrub(value.encode("utf-8", "surrogatepass"), needles), needles)
+        return mask_keys(plain, MASK).decode("utf-8", "replace")
     if isinstance(value, Mapping):
         return {key: _scrubbed(item, needles) for key, item in value.items()}
     if isinstance(value, list | tuple):
@@ -99,23 +133,37 @@ def _without_halves(text: bytes, needles: Sequence[bytes]) -> bytes:
 
 
 def holds_secret(path: Path, secrets: Collection[str]) -> bool:
-    """Whether a file holds any of the values, read in pieces that overlap."""
+    """Whether a file holds any of the values, or what looks like a key, read in pieces that overlap."""
     needles = _needles(secrets)
-    if not needles:
-        return False
-    overlap = max(len(needle) for needle in needles) - 1
+    overlap = max(LONGEST_KEY, *(len(needle) for needle in needles), 0)
     tail = b""
     with path.open("rb") as file:
         while piece := file.read(_CHUNK):
             window = tail + piece
-            if any(needle in window for needle in needles):
+            if any(needle in window for needle in needles) or holds_key(window):
                 return True
             tail = window[-overlap:]
     return False
 
 
 def _needles(secrets: Collection[str]) -> list[bytes]:
-    """Each value as it is and as JSON writes it, longest first, so that no part of a longer one is left."""
-    plain = {value.encode() for value in secrets if len(value) >= SHORTEST_MASKED}
-    escaped = {json.dumps(value)[1:-1].encode() for value in secrets if len(value) >= SHORTEST_MASKED}
-    return sorted(plain | escaped, key=len, reverse=True)
+    """Each value in every form, longest first, so that no part of a longer one is left."""
+    return sorted(_forms(tuple(secrets)), key=len, reverse=True)
+
+
+@lru_cache(maxsize=64)
+def _forms(secrets: tuple[str, ...]) -> frozenset[bytes]:
+    values = [value for value in secrets if len(value) >= SHORTEST_MASKED]
+    return frozenset(form for value in values for form in (json.dumps(value)[1:-1].encode(), *_encoded(value.encode())))
+
+
+def _encoded(value: bytes) -> Iterator[bytes]:
+    yield value
+    if len(value) >= SHORTEST_ENCODED:
+        yield value.hex().encode()
+        yield quote(value, safe="").encode()
+        for before in range(3):  # it may stand anywhere in what is encoded: the characters that it alone decides
+            text = b64encode(bytes(before) + value)
+            first, last = -(-before * 4 // 3), (before + len(value)) * 4 // 3
+            yield text[first:last]
+            yield urlsafe_b64encode(bytes(before) + value)[first:last]

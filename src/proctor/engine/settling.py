@@ -14,7 +14,7 @@ from sqlalchemy import Connection, text
 
 from proctor.database.engine import Database
 from proctor.engine.assignments import Finished
-from proctor.engine.pausing import pause_troubled
+from proctor.engine.pausing import pause_spent, pause_troubled
 from proctor.engine.recording import Decided, decide, record_batch, recorded_before
 from proctor.engine.tracing import seconds_of, settled_span, telling_of_run_set
 
@@ -98,6 +98,9 @@ class Settler:
             for row in pause_troubled(self._database, tenant, written):
                 with telling_of_run_set(tenant, row):
                     _log.warning("run_set.paused", reason="too many attempts failed")
+            for row in pause_spent(self._database, tenant, written):
+                with telling_of_run_set(tenant, row):
+                    _log.warning("run_set.paused", reason="a budget has no room")
             self._count(tenant, len(written))
             if len(written) < len(decided):
                 _log.warning("attempts.discarded", count=len(decided) - len(written), reason="lease lost")

@@ -74,6 +74,20 @@ class _Section(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, str_strip_whitespace=True)
 
 
+class AgentLimits(_Section):
+    """What one attempt of an agent may use of its model; beyond it the agent is ended, and what it left is graded."""
+
+    cost: Amount | None = Field(default=None, description="Of all its calls, each at its worst case until it ended.")
+    tokens: int | None = Field(default=None, strict=True, ge=1, le=10**12, description="Of all its calls, in and out.")
+    turns: int | None = Field(default=None, strict=True, ge=1, le=100_000, description="agent = 'loop': 100.")
+    context_tokens: int | None = Field(
+        default=None, strict=True, ge=1000, le=10**8, description="agent = 'loop': summed up from here on; 100,000."
+    )
+    output_tokens: int | None = Field(
+        default=None, strict=True, ge=16, le=10**7, description="agent = 'loop': of one answer; 16,384."
+    )
+
+
 class Profile(_Section):
     """One agent-and-model setting."""
 
@@ -96,6 +110,7 @@ class Profile(_Section):
     max_cost: Amount | None = Field(
         default=None, description="The most one attempt may cost, for the worst case of a dry run."
     )
+    budget: Amount | None = Field(default=None, description="The most it may spend in this run set.")
 
     @field_validator("env")
     @classmethod
@@ -106,6 +121,8 @@ class Profile(_Section):
         if (wrong := malformed_reference(env.values())) is not None:
             raise ValueError(f"{wrong!r}: a reference is the whole value, such as ${{NAME}}")
         return env
+
+    limits: AgentLimits = Field(default_factory=lambda: AgentLimits(), description="Part of the configuration hash.")
 
     @property
     def provider(self) -> str:
@@ -120,6 +137,11 @@ class Profile(_Section):
                 raise ValueError(f"{option!r} belongs to agent = {agent!r}, not {self.agent!r}")
             if not given and self.agent == agent:
                 raise ValueError(f"agent = {agent!r} needs {option!r}")
+        if self.agent == "loop" and self.model is None:
+            raise ValueError("agent = 'loop' needs 'model'")
+        for option in ("turns", "context_tokens", "output_tokens"):
+            if self.agent != "loop" and getattr(self.limits, option) is not None:
+                raise ValueError(f"'limits.{option}' belongs to agent = 'loop', not {self.agent!r}")
         return self
 
 

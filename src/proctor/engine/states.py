@@ -64,14 +64,13 @@ class StateKeeper:
         snapshot = await sandbox.snapshot(self._place("tar"))
         detail["changed_system_paths"] = list(snapshot.changed_system_paths[:100])
         if not await self._store(step.state_name, snapshot):
-            detail["state"] = _NOT_KEPT
+            detail.update(state=_NOT_KEPT, secret_left=True)
         return snapshot
 
     async def _store(self, name: str, archive: Snapshot) -> bool:
         """Whether it is kept: not where it holds a secret."""
         secrets = list(self._parts.secrets.values())
-        held = await asyncio.to_thread(holds_secret, archive.path, secrets) if secrets else False
-        if held:
+        if await asyncio.to_thread(holds_secret, archive.path, secrets):
             return False
         self.artifacts[name] = await self._parts.objects.keep_file(
             f"{self._tenant}/states", archive.path, sha256=archive.sha256, size=archive.size
@@ -93,7 +92,7 @@ class StateKeeper:
         if any(folder.iterdir()):
             packed = await asyncio.to_thread(artifacts.pack, step.artifacts, folder, self._place("tar"))
             if not await self._store(step.artifacts_name, packed):
-                detail["artifacts"] = _NOT_KEPT
+                detail.update(artifacts=_NOT_KEPT, secret_left=True)
         return folder
 
     def _place(self, suffix: str) -> Path:

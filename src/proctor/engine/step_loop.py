@@ -12,6 +12,7 @@ from functools import partial
 
 from proctor.agents.interfaces import Agent, AgentContext, AgentRun
 from proctor.engine.assignments import Assignment, LoadedTask
+from proctor.engine.attempt_models import AttemptModels
 from proctor.engine.attempt_sandboxes import AttemptSandboxes
 from proctor.engine.evidence import GradingFacts, Phase
 from proctor.engine.healthchecks import becomes_healthy
@@ -57,11 +58,12 @@ class StepLoop:
         task: Task,
         plans: tuple[StepPlan, ...],
         agent: Agent,
+        models: AttemptModels | None,
         sandbox: Sandbox,
     ) -> None:
         self._assignment, self._parts, self._kept = assignment, parts, kept
         self._loaded, self._task, self._plans = loaded, task, plans
-        self._agent, self._sandbox = agent, sandbox
+        self._agent, self._models, self._sandbox = agent, models, sandbox
         self._grader = StepGrader(parts, kept.sandboxes, loaded, partial(kept.log.sink, Phase.VERIFY.value))
         self._results: list[GradingFacts] = []
         self._reach = plans[0].terms.reach
@@ -93,6 +95,7 @@ class StepLoop:
             env=resolve_variables(_strings(options.get("env")), secrets),
             solution=step.solution if is_oracle else None,
             solution_env=resolve_variables(self._task.solution_env, secrets) if is_oracle else {},
+            models=self._models,
             on_output=self._kept.log.sink(Phase.AGENT.value),
             on_step=self._kept.trajectory.add,
         )
@@ -157,7 +160,7 @@ class StepLoop:
             await self._let_reach(step.terms.agent_reach)
             detail["network"] = self._reach.network.value
             try:
-                run = await self._agent.run(self.context(step))
+                run = await self._run_agent(step)
             except LeftBroken as error:  # by an earlier step: what there is is graded
                 detail.update(crashed=True, message=str(error))
                 return
@@ -170,6 +173,18 @@ class StepLoop:
             detail["limit"] = run.limit.value if run.limit else None
             detail["refused"] = run.refused
             detail["model_returned"] = run.model_returned
+            if self._models is not None:
+                detail.update(self._models.evidence())
+
+    async def _run_agent(self, step: StepPlan) -> AgentRun:
+        """The agent on a step; models answer it for so long and no longer."""
+        if self._models is not None:
+            self._models.open()
+        try:
+            return await self._agent.run(self.context(step))
+        finally:
+            if self._models is not None:
+                self._models.shut()
 
     async def _let_reach(self, reach: Reach) -> None:
         """Give the sandbox a phase's network, where that is another one.

@@ -167,6 +167,8 @@ class Worker:
             while self._running:
                 await asyncio.wait([running.task for running in self._running.values() if running.task is not None])
             await asyncio.to_thread(self._settler.close)
+            if self._parts.models is not None:
+                await asyncio.to_thread(self._parts.models.close)
             self.held_back = None
             self._ended.set()
             await asyncio.to_thread(heart.join)
@@ -280,6 +282,8 @@ class Worker:
         if dead := self._database.as_scheduler(workers.dead_local_workers):
             self._reap_soon()
         recover(self._database, dead)
+        if dead and self._parts.models is not None:
+            self._parts.models.recover()
         self._beats += 1
         if not dead and self._beats % REAP_BEATS == 0:
             self._reap_soon()
@@ -322,6 +326,8 @@ class Worker:
         except (TimeoutError, ExecChannelError) as error:  # of what can't be removed the engine will have to be rid
             _log.warning("sandboxes.reap_gave_up", error=str(error) or "it took too long")
         await asyncio.to_thread(recover, self._database, dead)
+        if self._parts.models is not None:
+            await asyncio.to_thread(self._parts.models.recover)
 
     async def _reap_sandboxes(self) -> None:
         """Raises ``TimeoutError`` where that takes too long: one sandbox must not hold all work up."""

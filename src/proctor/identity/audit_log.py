@@ -14,7 +14,7 @@ from sqlalchemy.dialects.postgresql import distinct_on
 from proctor.identity.models import security_event, tenant_user
 from proctor.kernel.canonical import Json
 
-__all__ = ["Action", "Actor", "AuditEntry", "EntriesWanted", "entries", "note", "started_by", "starters"]
+__all__ = ["Action", "Actor", "AuditEntry", "EntriesWanted", "entries", "note", "started_by", "starter_of", "starters"]
 
 
 class Action(StrEnum):
@@ -102,6 +102,14 @@ def started_by(connection: Connection, tenant: UUID, user: UUID) -> frozenset[st
     table = security_event.c
     query = select(table.target).where(table.tenant_id == tenant, table.actor == user)
     return frozenset(connection.execute(query.where(table.action == Action.RUN_SET_STARTED.value)).scalars())
+
+
+def starter_of(connection: Connection, tenant: UUID, run_set: UUID) -> UUID | None:
+    """The user who first started a run set through a server; ``None``: nobody did, or one who has no account."""
+    table = security_event.c
+    query = select(table.actor).where(table.tenant_id == tenant, table.target == str(run_set))
+    query = query.where(table.action == Action.RUN_SET_STARTED.value).order_by(table.seq).limit(1)
+    return connection.execute(query).scalar_one_or_none()
 
 
 def starters(connection: Connection, tenant: UUID) -> Mapping[str, str]:

@@ -33,6 +33,7 @@ __all__ = [
     "tenant_quota",
     "tenant_secret",
     "tenant_user",
+    "user_budget",
 ]
 
 tenant = Table(
@@ -131,6 +132,16 @@ tenant_quota = Table(
     Column("stored_bytes", BigInteger, comment="what its objects took when they were last measured"),
     Column("measured_at", DateTime(timezone=True)),
     ForeignKeyConstraint(["tenant_id"], [f"{SCHEMA}.tenant.tenant_id"]),
+)
+
+user_budget = Table(
+    "user_budget",
+    metadata,
+    Column("tenant_id", Uuid, primary_key=True),
+    Column("user_id", Uuid, primary_key=True),
+    Column("month_nano", BigInteger, nullable=False),
+    CheckConstraint("month_nano >= 0", name="month"),
+    ForeignKeyConstraint(["tenant_id", "user_id"], [f"{SCHEMA}.tenant_user.tenant_id", f"{SCHEMA}.tenant_user.id"]),
 )
 
 tenant_secret = Table(

@@ -6,14 +6,27 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection, delete, func, select
 from sqlalchemy.dialects.postgresql import insert
 
+from proctor.identity import models
 from proctor.identity.audit_log import Action, Actor, note
-from proctor.identity.models import tenant_quota
+from proctor.identity.models import tenant_quota, tenant_user
+from proctor.identity.users import User
 from proctor.kernel.canonical import Json
 
-__all__ = ["Quota", "note_stored", "quota_of", "set_budget", "set_quota", "stored_bytes"]
+__all__ = [
+    "Quota",
+    "UserBudget",
+    "note_stored",
+    "quota_of",
+    "set_budget",
+    "set_quota",
+    "set_user_budget",
+    "stored_bytes",
+    "user_budget",
+    "user_budgets",
+]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,6 +40,16 @@ class Quota:
     """Attempts that run at once."""
     budget_month_nano: int | None = None
     """Hard, and the tenant's own: what it spends in a month at the most."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class UserBudget:
+    """What a user may spend in a month (UTC); ``None``: as much as the tenant may."""
+
+    id: UUID
+    """The user's."""
+    name: str
+    month_nano: int | None
 
 
 def quota_of(connection: Connection, tenant: UUID) -> Quota:
@@ -62,6 +85,42 @@ def set_quota(connection: Connection, tenant: UUID, actor: Actor, quota: Quota) 
 def set_budget(connection: Connection, tenant: UUID, actor: Actor, nano: int | None) -> Quota:
     """Replace the tenant's own budget."""
     return _set(connection, tenant, actor, {"budget_month_nano": nano})
+
+
+def user_budget(connection: Connection, tenant: UUID, user: UUID) -> int | None:
+    """What a user may spend in a month, in nano-dollars; ``None``: no budget is theirs."""
+    table = models.user_budget.c
+    return connection.execute(
+        select(table.month_nano).where(table.tenant_id == tenant, table.user_id == user)
+    ).scalar_one_or_none()
+
+
+def user_budgets(
+    connection: Connection, tenant: UUID, *, after: UUID | None = None, limit: int = 100
+) -> list[UserBudget]:
+    """Users who have a budget, a page in the order in which they were made."""
+    table, user = models.user_budget.c, tenant_user.c
+    query = select(user.id, user.name, table.month_nano).where(
+        table.tenant_id == tenant, user.tenant_id == tenant, user.id == table.user_id
+    )
+    if after is not None:
+        query = query.where(user.id > after)
+    return [UserBudget(**row._mapping) for row in connection.execute(query.order_by(user.id).limit(limit))]
+
+
+def set_user_budget(connection: Connection, tenant: UUID, actor: Actor, user: User, nano: int | None) -> UserBudget:
+    """Replace a user's budget; ``None`` takes it away."""
+    table = models.user_budget
+    if nano is None:
+        connection.execute(delete(table).where(table.c.tenant_id == tenant, table.c.user_id == user.id))
+    else:
+        connection.execute(
+            insert(table)
+            .values(tenant_id=tenant, user_id=user.id, month_nano=nano)
+            .on_conflict_do_update(index_elements=["tenant_id", "user_id"], set_={"month_nano": nano})
+        )
+    note(connection, tenant, actor, Action.QUOTA_SET, str(user.id), user_month_nano=nano)
+    return UserBudget(id=user.id, name=user.name, month_nano=nano)
 
 
 def _set(connection: Connection, tenant: UUID, actor: Actor, values: dict[str, Any]) -> Quota:

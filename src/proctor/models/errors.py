@@ -64,7 +64,7 @@ class ModelsExtraMissing(UsageError):
 class RequestInvalid(ProctorError):
     """The request can't be read."""
 
-    code = "request-invalid"
+    code = "model-request-invalid"
 
 
 class ReplyInvalid(ProctorError):

@@ -42,6 +42,7 @@ class Scope:
 
     kind: ScopeKind
     key: str
+    """The id of the tenant, user or run set; of a profile its run set's id, a slash and its name."""
     period: str
     limit_nano: int | None
     """``None``: it has no limit; it is counted all the same."""
@@ -94,15 +95,18 @@ class Reservation:
 class Spending(Protocol):
     """Room in budgets, drawn from the database in slices, and the ledger. One to a process; used from one loop."""
 
-    async def reserve(self, payer: Payer, worst_nano: int | None, *, wait_sec: float) -> Reservation:
-        """Room for a call. Waits where only what others have reserved and may not need is in the way.
+    async def reserve(self, payer: Payer, worst_nano: int | None, *, wait_sec: float, model: str = "") -> Reservation:
+        """Room for a call. Waits where only what others have reserved and may not need is in the way. ``model``: as it
+        is asked for, ``provider/model``, for the ledger's line should nobody be left to settle it.
 
         Raises ``BudgetExhausted``, and ``PriceUnknown`` where ``worst_nano`` is ``None`` under a hard budget.
         """
         ...
 
     def settle(self, reservation: Reservation, call: Call) -> None:
-        """The call has ended: what it cost is spent, the rest is free again. Written down soon, never lost."""
+        """The call has ended: what it cost is spent, the rest is free again. Written down soon, never lost.
+
+        A cost that is not known is taken to be all that was reserved. Raises ``IntegrityError`` the second time."""
         ...
 
     async def close(self) -> None:
@@ -112,10 +116,14 @@ class Spending(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class RateLimit:
-    """What one key of a provider bears in a minute; ``None``: it is not known."""
+    """What one key of a provider bears; ``None``: it is not known."""
 
     requests: int | None = None
+    """In a minute."""
     tokens: int | None = None
+    """In a minute."""
+    at_once: int | None = None
+    """Of one process; fewer where the provider says that it is too much."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -149,4 +157,8 @@ class Rates(Protocol):
 
     def learn(self, admission: Admission, headers: object) -> None:
         """What a reply's headers say of what is left: ``x-ratelimit-*``, ``anthropic-ratelimit-*``, ``retry-after``."""
+        ...
+
+    async def close(self) -> None:
+        """Finish what is under way."""
         ...

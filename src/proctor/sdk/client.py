@@ -19,15 +19,17 @@ from uuid import UUID
 from sqlalchemy import Connection
 
 from proctor.app import Platform, open_platform
-from proctor.engine import leaderboards, logs, reading
+from proctor.engine import leaderboards, reading
 from proctor.engine.breakers import Kind, Scope
 from proctor.engine.errors import NoTaskFits, NothingToCompare, SecretMissing, SeriesUnknown
 from proctor.engine.gates import judge_gate
 from proctor.engine.numbers import Counts
 from proctor.engine.planning import RunSetRow
 from proctor.engine.resolving import resolve
+from proctor.engine.segments import read_segments
 from proctor.engine.service import OnMoved, Opened, Rehearsal, Selection, task_digests
 from proctor.engine.spec import Gate, RunSetSpec, read_spec
+from proctor.engine.trajectories import steps_so_far
 from proctor.headroom import too_large_words
 from proctor.kernel.paths import writing
 from proctor.objects.store import StoredObject
@@ -111,6 +113,7 @@ class Client(SuiteCalls):
             suites=platform.suites,
             backend=backend,
             fresh=fresh,
+            models=platform.known_models,
             agents=platform.agents,
         )
         return Prepared(spec=spec, resolved=resolved, backend=backend, secrets=secrets, missing_secrets=tuple(missing))
@@ -316,7 +319,14 @@ class Client(SuiteCalls):
 
     def log_segments(self, attempt: UUID, *, after: int = 0) -> Iterator[tuple[int, bytes]]:
         """Log segments of an attempt numbered above ``after``, as far as there are any."""
-        return logs.read_segments(self._platform.objects, self._platform.tenant, attempt, after=after)
+        return read_segments(self._platform.objects, self._platform.tenant, attempt, after=after)
+
+    def steps(self, detail: reading.AttemptDetail, *, after: int = 0) -> Iterator[Mapping[str, Any]]:
+        """The steps of an attempt's trajectory (ATIF) numbered above ``after``, as far as it has come."""
+        found = next((one for one in detail.attempt["artifacts"] if one["name"] == "trajectory.json"), None)
+        whole = None if found is None else self.artifact(detail, found)
+        platform = self._platform
+        return steps_so_far(platform.objects, platform.tenant, detail.attempt["id"], whole, after=after)
 
     def logs(self, wanted: LogsWanted, *, cursor: str | None = None, limit: int = 100) -> LogPage:
         """A page of log lines, the newest first. Raises ``RunSetUnknown``, ``AttemptUnknown``, ``UserUnknown``."""

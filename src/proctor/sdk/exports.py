@@ -9,9 +9,10 @@ from itertools import islice
 from pathlib import Path
 
 from proctor.app import Platform
-from proctor.engine import leaderboards, logs, reading
+from proctor.engine import leaderboards, reading
 from proctor.engine.exporting import AttemptFacts, ExportPage, export_page
 from proctor.engine.planning import RunSetRow
+from proctor.engine.segments import read_segments
 from proctor.kernel.clock import SystemClock
 from proctor.kernel.paths import new_folder
 from proctor.objects.store import StoredObject
@@ -103,7 +104,7 @@ class _Kept:
 
     def segments(self, facts: AttemptFacts) -> Iterator[bytes]:
         """The attempt's log; segments that are not there any more are not told."""
-        found = logs.read_segments(self._objects, self._tenant, facts.id, after=0)
+        found = read_segments(self._objects, self._tenant, facts.id)
         return (segment for _, segment in islice(found, facts.last_segment))
 
     def save(self, stored: StoredObject, path: Path) -> None:

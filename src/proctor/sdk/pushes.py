@@ -13,7 +13,6 @@ from proctor.app import Platform
 from proctor.engine import planning, reading
 from proctor.engine.errors import RunSetUnknown
 from proctor.engine.imports.bringing import UNDER_WAY
-from proctor.engine.logs import segment_key
 from proctor.engine.planning import Plan, RunSetRow
 from proctor.engine.policy_book import keep, recall
 from proctor.engine.pushes.records import PushedArtifact, PushedCell, PushManifest
@@ -29,6 +28,7 @@ from proctor.engine.pushes.taking import (
 )
 from proctor.engine.recording import link_results
 from proctor.engine.resolving import planned_tasks
+from proctor.engine.segments import segment_key
 from proctor.engine.spec import check_spec, spec_document
 from proctor.kernel.canonical import digest
 from proctor.queue.service import Band
@@ -146,7 +146,7 @@ def _keep_log(platform: Platform, one: Taken) -> None:
     data = platform.objects.get(object_key(platform.tenant, one.said.log.sha256))
     if not _is_log(data):
         raise PushContradicts("Its log is none.", where=one.said.log.sha256)
-    platform.objects.put(segment_key(platform.tenant, one.id, 1), data)
+    platform.objects.put(segment_key(platform.tenant, one.id, "log", 1), data)
 
 
 def _is_log(data: bytes) -> bool:

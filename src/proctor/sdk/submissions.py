@@ -98,6 +98,7 @@ def prepare(platform: Platform, sent: Sent, *, fresh: bool) -> Prepared:
         backend=backend,
         fresh=fresh,
         scripts=sent.scripts,
+        models=platform.known_models,
         agents=platform.agents,
     )
     missing = tuple(not_kept(platform, spec))

@@ -23,6 +23,7 @@ from proctor.database.engine import Database
 from proctor.engine import reading
 from proctor.identity.requests import ANSWERS_AGE, count_old, remove_old
 from proctor.identity.service import tenants
+from proctor.models.cache import KIND as MODEL_CACHE
 from proctor.objects.store import ListedObject, ObjectStore
 from proctor.operations import service as operations
 from proctor.sdk.leaks import leaks, remove_leaks
@@ -34,6 +35,8 @@ __all__ = ["UNNAMED_AGE", "Swept", "SweptKind", "sweep"]
 
 UNNAMED_AGE = timedelta(days=7)
 """How long an object that no row names is kept: longer than anything takes from storing one to naming it."""
+CACHED_AGE = timedelta(days=90)
+"""How long an answer of a model is kept for who asks the same again."""
 _BATCH: int = 100_000
 """Objects that are looked up at once: some 30 MB, and a tenant's attempts are read once for each."""
 _PARTS: int = 2
@@ -105,8 +108,9 @@ class _Unnamed:
         for item in batch:
             logged = minute_of(item.key)
             age = datetime.now(UTC) - (logged or item.modified)
-            if age > (UNNAMED_AGE if logged is None else self.log_age):
-                kinds[_LOGS if logged is not None else _kind_of(item.key)].append(item)
+            kind = _LOGS if logged is not None else _kind_of(item.key)
+            if age > {_LOGS: self.log_age, MODEL_CACHE: CACHED_AGE}.get(kind, UNNAMED_AGE):
+                kinds[kind].append(item)
         return kinds
 
     def _named(self, tenant: UUID, kind: str, items: Sequence[ListedObject]) -> set[str]:
@@ -155,6 +159,7 @@ _NAMED: Mapping[str, Callable[..., set[str]]] = {
     "pushed": _artifacts,
     "trajectories": _artifacts,
     "tasks": _archives,
+    MODEL_CACHE: lambda connection, tenant, items: set(),
     "attempts": partial(_of_ids, reading.attempts_known),
     "operations": partial(_of_ids, operations.with_files),
 }

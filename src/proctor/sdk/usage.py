@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from functools import partial
+from uuid import UUID
 
 from sqlalchemy import Connection
 
@@ -21,6 +22,7 @@ from proctor.identity.audit_log import starters
 from proctor.identity.quotas import Quota, quota_of, stored_bytes
 from proctor.identity.service import tenants
 from proctor.kernel.errors import UsageError
+from proctor.models.spending.reading import CallRow, CallsWanted, calls
 
 __all__ = ["Allowance", "Apart", "TimeInvalid", "UsageReport", "Usages", "as_csv", "installation_usage"]
 
@@ -89,6 +91,15 @@ class Usages:
             return Allowance(quota=quota, used=used, stored_bytes=stored, over=exceeded(quota, used, stored))
 
         return self._platform.engine.read(work)
+
+    def ledger(
+        self, wanted: CallsWanted | None = None, *, before: UUID | None = None, limit: int = 100
+    ) -> list[CallRow]:
+        """Calls of models, the newest first; ``before``: only those made before that one."""
+        tenant = self._platform.tenant
+        return self._platform.engine.read(
+            lambda c: calls(c, tenant, wanted or CallsWanted(), before=before, limit=limit)
+        )
 
     def _rows(self, connection: Connection, by: Apart, since: datetime, until: datetime) -> Sequence[UsageRow]:
         tenant = self._platform.tenant

@@ -8,12 +8,13 @@ from pathlib import PurePosixPath
 from proctor.agents.adapters.events import StepGatherer, read_json
 from proctor.agents.adapters.recipes import BASE, INSTRUCTION, MODEL, TOKEN, Recipe, Start
 from proctor.agents.errors import AgentSetupFailed, ProfileInvalid
-from proctor.agents.interfaces import AgentContext, AgentIdentity, AgentRun, ModelAccess
+from proctor.agents.interfaces import AgentContext, AgentIdentity, AgentRun, Asks, ModelAccess
 from proctor.agents.layers.locks import Layer, LayerKind
 from proctor.agents.layers.node import NODE_PLACE, node_command
 from proctor.agents.layers.python import PYTHON_PLACE, python_command
 from proctor.agents.shell import command_step, limit_of
 from proctor.kernel.canonical import digest
+from proctor.models.wires.interfaces import WireName
 from proctor.sandboxes.interfaces import LAYERS, ExecRequest
 
 __all__ = ["Adapter"]
@@ -29,6 +30,8 @@ _CHECK_SEC: float = 60.0
 
 class Adapter:
     """Any agent that is declared by a recipe, at the version of its layers."""
+
+    asks = Asks.SANDBOX
 
     def __init__(self, recipe: Recipe, version: str, layers: tuple[Layer, ...]) -> None:
         self._recipe, self.layers = recipe, layers
@@ -79,6 +82,10 @@ class Adapter:
         if not steps.told and context.on_step is not None:
             context.on_step(lambda number: command_step(number, self._recipe.name, result))
         return AgentRun(exec=result, limit=limit_of(result), usage=models.usage(), final_message=steps.final_message)
+
+    def wire(self, provider: str) -> WireName:
+        """On which wire it asks for a provider's models."""
+        return self._recipe.wire(provider)
 
     async def close(self) -> None:
         """Nothing is held."""

@@ -14,7 +14,7 @@ from typing import Any
 from proctor.agents.errors import AgentSetupFailed, ProfileInvalid
 from proctor.agents.harbor.exceptions import meaning
 from proctor.agents.harbor.loopback import Loopback
-from proctor.agents.interfaces import AgentContext, AgentIdentity, AgentLimit, AgentRun, ModelAccess, Usage
+from proctor.agents.interfaces import AgentContext, AgentIdentity, AgentLimit, AgentRun, Asks, ModelAccess, Usage
 from proctor.agents.layers.locks import Layer
 from proctor.agents.layers.python import PYTHON_PLACE, find_interpreter, python_command, python_layer
 from proctor.agents.trajectory import TrajectoryInvalid, parse
@@ -48,6 +48,8 @@ def build_harbor(name: str) -> HarborAgent:
 
 class HarborAgent:
     """Runs one of Harbor's agents. What it spends is the gateway's to count, else what it tells of itself."""
+
+    asks = Asks.SANDBOX
 
     def __init__(self, name: str, harbor: str) -> None:
         """``name`` without the prefix; ``harbor``: its version, which is all of theirs that we know."""

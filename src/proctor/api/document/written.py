@@ -125,6 +125,7 @@ PARAMETERS: Mapping[str, Any] = {
     "trace": TRACE,
     "text": "rate limit",
     "model": "opus-5",
+    "end": "done",
     "source": "workshop",
     "revoked": False,
 }

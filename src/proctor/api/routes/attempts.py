@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any
 
@@ -54,6 +55,23 @@ def read_log(
     pieces: Iterator[bytes] = (piece for _, piece in segments)
     headers = {"X-Last-Segment": str(last), "Content-Disposition": "attachment"}
     return StreamingResponse(pieces, media_type="text/plain; charset=utf-8", headers=headers)
+
+
+@router.get(
+    "/attempts/{attempt}/trajectory",
+    response_class=StreamingResponse,
+    responses={200: {"content": {"application/x-ndjson": {}}, "description": "A step of ATIF a line."}},
+)
+def read_steps(
+    asked: _Looks,
+    attempt: AttemptReference,
+    after: Annotated[int, Query(ge=0, le=1 << 31, description="Only steps numbered above it.")] = 0,
+) -> Response:
+    """The steps of its trajectory, as far as it has come; the whole document is its artifact once it has ended."""
+    client = asked.client
+    steps = client.steps(client.attempt(attempt), after=after)
+    lines: Iterator[bytes] = (json.dumps(step).encode() + b"\n" for step in steps)
+    return StreamingResponse(lines, media_type="application/x-ndjson", headers={"Content-Disposition": "attachment"})
 
 
 @router.get(

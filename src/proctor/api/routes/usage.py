@@ -3,17 +3,32 @@
 from __future__ import annotations
 
 from typing import Annotated
+from uuid import UUID
 
 from fastapi import APIRouter, Path, Query, Response
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
+from sqlalchemy import Connection
 
 from proctor.api.answers import answered
 from proctor.api.asking import Asked, needs
+from proctor.api.lists import Page, Paging
 from proctor.api.threads import slowly
 from proctor.identity.audit_log import Action, Actor
 from proctor.identity.permissions import Permission
-from proctor.identity.quotas import Quota, quota_of, set_budget, set_quota
+from proctor.identity.quotas import (
+    Quota,
+    UserBudget,
+    quota_of,
+    set_budget,
+    set_quota,
+    set_user_budget,
+    user_budget,
+    user_budgets,
+)
 from proctor.identity.service import find_tenant
+from proctor.identity.users import find_user
+from proctor.models.calls import End
+from proctor.models.spending.reading import CallRow, CallsWanted
 from proctor.sdk.usage import Allowance, Apart, UsageReport, installation_usage
 from proctor.sdk.usage import as_csv as written_csv
 
@@ -37,7 +52,7 @@ class QuotaChange(BaseModel):
 
 
 class BudgetChange(BaseModel):
-    """The tenant's own hard budget."""
+    """A hard budget: the tenant's own, or a user's."""
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"month_nano": 500000000000}]})
 
@@ -83,6 +98,24 @@ def _told(report: UsageReport, *, as_csv: bool) -> Response:
     return answered(report)
 
 
+@router.get("/ledger", response_model=Page[CallRow])
+def show_ledger(
+    asked: _Reads,
+    paging: Paging,
+    run_set: Annotated[UUID | None, Query(description="Only of this run set.")] = None,
+    attempt: Annotated[UUID | None, Query(description="Only of this attempt.")] = None,
+    model: Annotated[
+        str | None, Query(max_length=500, description="Only of this model, as it was asked for: provider/model.")
+    ] = None,
+    end: Annotated[End | None, Query(description="Only those that ended so.")] = None,
+) -> Response:
+    """Calls of models, the newest first: who paid, which model, how it ended, what it cost."""
+    (before,) = paging.place(UUID) or (None,)
+    wanted = CallsWanted(run_set=run_set, attempt=attempt, model=model, end=end)
+    found = asked.client.usage.ledger(wanted, before=before, limit=paging.limit)
+    return answered(paging.page(found, lambda row: [row.id]))
+
+
 @router.get("/allowance")
 @slowly
 def show_allowance(asked: _Reads) -> Allowance:
@@ -96,6 +129,40 @@ def change_budget(asked: Annotated[Asked, needs(Permission.TENANT_WRITE)], body:
     return asked.server.database.as_tenant(
         asked.tenant, lambda c: set_budget(c, asked.tenant, asked.actor, body.month_nano)
     )
+
+
+@router.get("/user-budgets", response_model=Page[UserBudget])
+def list_user_budgets(asked: _Reads, paging: Paging) -> Response:
+    """Users who have a budget of their own, in the order in which they were made."""
+    (after,) = paging.place(UUID) or (None,)
+    found = asked.server.database.as_tenant(
+        asked.tenant, lambda c: user_budgets(c, asked.tenant, after=after, limit=paging.limit)
+    )
+    return answered(paging.page(found, lambda one: [one.id]))
+
+
+@router.get("/users/{user}/budget")
+def show_user_budget(asked: _Reads, user: UUID) -> UserBudget:
+    """What a user may spend in a month at the most; null: as much as the tenant may."""
+
+    def work(connection: Connection) -> UserBudget:
+        whose = find_user(connection, asked.tenant, user)
+        return UserBudget(id=user, name=whose.name, month_nano=user_budget(connection, asked.tenant, user))
+
+    return asked.server.database.as_tenant(asked.tenant, work)
+
+
+@router.put("/users/{user}/budget")
+def change_user_budget(
+    asked: Annotated[Asked, needs(Permission.TENANT_WRITE)], user: UUID, body: BudgetChange
+) -> UserBudget:
+    """Set what a user may spend in a month at the most; null takes it away."""
+
+    def work(connection: Connection) -> UserBudget:
+        whose = find_user(connection, asked.tenant, user)
+        return set_user_budget(connection, asked.tenant, asked.actor, whose, body.month_nano)
+
+    return asked.server.database.as_tenant(asked.tenant, work)
 
 
 @router.get("/tenants/{tenant}/quota")

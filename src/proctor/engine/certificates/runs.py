@@ -13,8 +13,9 @@ from proctor.engine.assignments import Assignment, Finished, LoadedTask
 from proctor.engine.attempts import AttemptRunner, RunnerParts
 from proctor.engine.certificates.checks import TURNS, Check, in_turn, wants_another_turn
 from proctor.engine.evidence import last_error
-from proctor.engine.logs import read_segments, text_of
+from proctor.engine.logs import text_of
 from proctor.engine.outcomes import CURRENT_POLICY, Outcome, OutcomeClass, classify, load_policy
+from proctor.engine.segments import read_segments
 from proctor.engine.spec import Policy
 from proctor.kernel.canonical import Json
 from proctor.kernel.ids import new_id

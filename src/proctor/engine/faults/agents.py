@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from proctor.agents.errors import ProviderFailed
-from proctor.agents.interfaces import Agent, AgentContext, AgentIdentity, AgentRun
+from proctor.agents.interfaces import Agent, AgentContext, AgentIdentity, AgentRun, Asks
 from proctor.agents.layers.locks import Layer
 from proctor.engine.faults.hits import Hit
 from proctor.engine.faults.plan import FaultKind
@@ -25,6 +25,11 @@ class FaultyAgent:
     def identity(self) -> AgentIdentity:
         """The real one's."""
         return self._agent.identity
+
+    @property
+    def asks(self) -> Asks:
+        """As the real one."""
+        return self._agent.asks
 
     @property
     def layers(self) -> tuple[Layer, ...]:

@@ -19,6 +19,7 @@ __all__ = [
     "Fields",
     "encoded",
     "entry",
+    "glanced",
     "listed",
     "parsed",
     "string",
@@ -34,11 +35,17 @@ MODEL_CHARS: int = 256
 
 def parsed(data: bytes | str) -> Json:
     """A JSON text; ``None`` where it is none, or is nested too deep."""
+    value = glanced(data)
+    return value if _shallow(value) else None
+
+
+def glanced(data: bytes | str) -> Json:
+    """The same for those who look at its first levels alone: it may be nested as deep as Python's JSON goes."""
     try:
         value: Json = json.loads(data)
     except (ValueError, RecursionError):
         return None
-    return value if _shallow(value) else None
+    return value
 
 
 def encoded(value: Json) -> bytes:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 
 from proctor.kernel.canonical import Json
+from proctor.models.errors import RequestInvalid
 
 __all__ = ["camel", "camel_name", "snake_name"]
 
@@ -28,10 +29,17 @@ def snake_name(name: str) -> str:
 
 
 def camel(body: Mapping[str, Json]) -> dict[str, Json]:
-    """A body with all its fields in camel case. It calls itself no deeper than the body is, which has been checked."""
-    return {
-        (plain := camel_name(name)): value if plain in _FREE else _camel_value(value) for name, value in body.items()
+    """A body with all its fields in camel case. It calls itself no deeper than the body is, which has been checked.
+
+    Raises ``RequestInvalid`` for a field in both spellings: it could say one thing here and another to the provider.
+    """
+    plain = {
+        camel_name(name): value if camel_name(name) in _FREE else _camel_value(value) for name, value in body.items()
     }
+    if len(plain) != len(body):
+        twice = next(name for name in body if name != camel_name(name) and camel_name(name) in body)
+        raise RequestInvalid("It is said twice, in both spellings.", where=camel_name(twice))
+    return plain
 
 
 def _camel_value(value: Json) -> Json:

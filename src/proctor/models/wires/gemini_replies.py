@@ -14,13 +14,19 @@ from proctor.models.wires.usage import added, told, without
 
 __all__ = ["FINISHES", "finish", "first", "read", "stream", "usage", "write"]
 
-_REFUSALS = ("SAFETY", "RECITATION", "LANGUAGE", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "IMAGE_SAFETY")
+_REFUSALS = (
+    *("SAFETY", "RECITATION", "LANGUAGE", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII"),
+    *("IMAGE_SAFETY", "IMAGE_PROHIBITED_CONTENT", "IMAGE_RECITATION"),
+)
+_ODD = (
+    *("OTHER", "MALFORMED_FUNCTION_CALL", "MALFORMED_RESPONSE", "UNEXPECTED_TOOL_CALL", "TOO_MANY_TOOL_CALLS"),
+    *("MISSING_THOUGHT_SIGNATURE", "NO_IMAGE", "IMAGE_OTHER"),
+)
+"""Ends that are the model's own doing: it stopped, and what it made is what it made."""
 FINISHES: Mapping[str, Finish] = {
     "STOP": Finish.STOP,
     "MAX_TOKENS": Finish.LENGTH,
-    "MALFORMED_FUNCTION_CALL": Finish.STOP,
-    "UNEXPECTED_TOOL_CALL": Finish.STOP,
-    "OTHER": Finish.STOP,
+    **dict.fromkeys(_ODD, Finish.STOP),
     **dict.fromkeys(_REFUSALS, Finish.REFUSED),
 }
 _REASONS: Mapping[Finish, str] = {

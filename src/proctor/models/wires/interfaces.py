@@ -47,7 +47,8 @@ class RequestFacts:
     tools: int = 0
     choices: int = 1
     stateful: bool = False
-    """It refers to something that the provider keeps (``previous_response_id``, files): its input can't be bounded."""
+    """Its input can't be bounded: it refers to something that the provider keeps (``previous_response_id``, files), has
+    tools that the provider runs, or documents whose bytes say little of their tokens."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -23,6 +23,9 @@ __all__ = ["OpenAiChat"]
 _CLIENT_TOOLS: frozenset[str] = frozenset({"function", "custom"})
 """Tools that the caller runs; what any other brings into the conversation can't be known before."""
 
+_BOUNDED: frozenset[str] = frozenset({"text", "image_url", "input_audio", "refusal", "thinking", "redacted_thinking"})
+"""Parts of messages whose tokens their bytes bound, or their number: not files, nor films that some servers take."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class OpenAiChat:
@@ -49,7 +52,7 @@ class OpenAiChat:
             images=len(pictures),
             tools=len(tools) + len(functions),
             choices=choices,
-            stateful=any(string(part, "type") == "file" for part in parts)
+            stateful=any(string(part, "type") not in _BOUNDED for part in parts)
             or any(message.get("audio") is not None for message in messages)
             or any(string(tool, "type") not in _CLIENT_TOOLS for tool in tools)
             or body.get("web_search_options") is not None,

@@ -23,6 +23,13 @@ __all__ = ["OpenAiResponses"]
 
 _CLIENT_TOOLS: frozenset[str] = frozenset({"function", "custom", "local_shell", "apply_patch"})
 """Tools that the caller runs; what any other brings into the conversation can't be known before."""
+_BOUNDED: frozenset[str] = frozenset(
+    {
+        *("", "text", "input_text", "output_text", "summary_text", "reasoning_text", "refusal"),
+        *("input_image", "input_audio", "computer_screenshot"),
+    }
+)
+"""Parts of items whose tokens their bytes bound, or their number: not files."""
 _KEPT: tuple[str, ...] = ("previous_response_id", "conversation", "prompt")
 """Fields that refer to what the provider keeps."""
 
@@ -130,7 +137,7 @@ class _Content:
         self.unbounded |= string(item, "type") == "item_reference"
         for part in (*listed(item, "content"), *listed(item, "output"), entry(item, "output")):
             kind = string(part, "type")
-            self.unbounded |= kind == "input_file" or string(part, "file_id") != ""
+            self.unbounded |= kind not in _BOUNDED or string(part, "file_id") != ""
             if kind in ("input_image", "computer_screenshot"):
                 url = string(part, "image_url")
                 self.images += 1

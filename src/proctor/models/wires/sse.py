@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import ClassVar
 
 from proctor.kernel.canonical import Json
-from proctor.models.wires.fields import encoded, parsed
+from proctor.models.wires.fields import encoded, glanced
 from proctor.models.wires.interfaces import Reading
 
 __all__ = ["EVENT_BYTES", "EventMeter", "Events", "event", "pieces"]
@@ -78,7 +78,7 @@ class EventMeter(ABC):
         for data in self._events.feed(piece):
             if self.known.model and not self.matters.search(data):
                 continue
-            body = parsed(data)
+            body = glanced(data)
             if isinstance(body, dict):
                 self.read(body)
 
@@ -94,7 +94,8 @@ class EventMeter(ABC):
         """Who answers; what an event does not say stays as it was."""
         known = self.known
         model, id, fingerprint = model or known.model, id or known.id, fingerprint or known.fingerprint
-        self.known = replace(known, model=model, id=id, fingerprint=fingerprint)
+        if (model, id, fingerprint) != (known.model, known.id, known.fingerprint):
+            self.known = replace(known, model=model, id=id, fingerprint=fingerprint)
 
 
 def event(body: Json, name: str = "") -> bytes:

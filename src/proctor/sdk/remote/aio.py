@@ -7,7 +7,7 @@ itself. Events come over the loop, and end with whoever reads them.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from functools import partial, wraps
@@ -27,6 +27,7 @@ from proctor.sdk.remote.events import (
     read_block,
 )
 from proctor.sdk.remote.transport import API, checked, given, transport_errors
+from proctor.sdk.remote.usage import RemoteUsages
 
 if TYPE_CHECKING:
     from httpx2 import AsyncClient as Http
@@ -90,6 +91,7 @@ class AsyncClient:
         self.send_suite = soon(client.send_suite)
         self.set_alias = soon(client.set_alias)
         self.aliases = soon(client.aliases)
+        self.usage = AsyncUsages(client.usage, self)
 
     @classmethod
     @asynccontextmanager
@@ -117,6 +119,11 @@ class AsyncClient:
         """What an attempt printed after the segment numbered so, as one piece with the number of its last."""
         for segment in await self._soon(lambda: list(self._client.log_segments(attempt, after=after)))():
             yield segment
+
+    async def steps(self, detail: Any, *, after: int = 0) -> AsyncIterator[Mapping[str, Any]]:
+        """The steps of an attempt's trajectory (ATIF) numbered above ``after``, as far as it has come."""
+        for step in await self._soon(lambda: list(self._client.steps(detail, after=after)))():
+            yield step
 
     async def events(
         self, *, topics: Sequence[str] = (), after: str | None = None, wait: float | None = None
@@ -171,3 +178,17 @@ class AsyncClient:
             return await asyncio.get_running_loop().run_in_executor(self._pool, partial(call, *words, **named))
 
         return later
+
+
+class AsyncUsages:
+    """``RemoteUsages``, awaited."""
+
+    def __init__(self, usages: RemoteUsages, client: AsyncClient) -> None:
+        soon = client._soon
+        self.report = soon(usages.report)
+        self.allowance = soon(usages.allowance)
+        self.ledger = soon(usages.ledger)
+        self.set_budget = soon(usages.set_budget)
+        self.user_budgets = soon(usages.user_budgets)
+        self.user_budget = soon(usages.user_budget)
+        self.set_user_budget = soon(usages.set_user_budget)

@@ -7,6 +7,7 @@ with RemoteClient.open("https://proctor.example.org", key) as client:
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
@@ -197,6 +198,12 @@ class RemoteClient:
             last = int(response.headers["X-Last-Segment"])
         if text:
             yield last, text
+
+    def steps(self, detail: AttemptDetail, *, after: int = 0) -> Iterator[Mapping[str, Any]]:
+        """The steps of an attempt's trajectory (ATIF) numbered above ``after``, as far as it has come."""
+        with self.transport.stream(f"attempts/{detail.attempt['id']}/trajectory", after=after) as response:
+            document = b"".join(response.iter_bytes())
+        yield from (json.loads(line) for line in document.splitlines())
 
     def logs(self, wanted: LogsWanted, *, cursor: str | None = None, limit: int = 100) -> LogPage:
         """A page of log lines, the newest first."""

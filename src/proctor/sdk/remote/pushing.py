@@ -13,12 +13,13 @@ from typing import IO, Any
 from uuid import UUID
 
 from proctor.app import Platform
-from proctor.engine import logs, reading
+from proctor.engine import reading
 from proctor.engine.imports.bringing import is_imported
 from proctor.engine.outcomes import is_shipped
 from proctor.engine.planning import RunSetRow
 from proctor.engine.policy_book import source_of
 from proctor.engine.pushes.reading import Told, pages
+from proctor.engine.segments import read_segments
 from proctor.kernel.canonical import sha256_hex
 from proctor.kernel.errors import UsageError
 from proctor.kernel.ids import derived_id
@@ -169,7 +170,7 @@ class _Sender:
         return {"name": kept["name"], "sha256": kept["sha256"], "size": kept["size"]}
 
     def _log(self, attempt: UUID) -> dict[str, Any] | None:
-        segments = logs.read_segments(self.platform.objects, self.platform.tenant, attempt, after=0)
+        segments = read_segments(self.platform.objects, self.platform.tenant, attempt)
         data = b"".join(piece for _, piece in segments)
         if not data:
             return None

@@ -1,0 +1,1 @@
+"""The gateway at work: sessions of attempts, and each of their calls from the request to the ledger."""

@@ -1,0 +1,52 @@
+"""``/v1/messages/count_tokens``: how many tokens a request would have. It is free, and asked of the provider itself."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+from proctor.kernel.canonical import Json
+from proctor.models.gateway.parts import GatewayParts
+from proctor.models.gateway.preparing import Passing
+from proctor.models.gateway.sessions import Session
+from proctor.models.gateway.upstreams import Broken, Outgoing, Unreachable
+from proctor.models.wires.catalogue import WIRES
+from proctor.models.wires.interfaces import WireName
+
+__all__ = ["counted"]
+
+COUNT_SEC: float = 30.0
+LARGEST: int = 64 * 1024
+BYTES_A_TOKEN: int = 4
+"""Where a provider can't be asked: about what English has."""
+
+
+async def counted(parts: GatewayParts, session: Session, passing: Passing) -> dict[str, Json]:
+    """``{"input_tokens": N}``: by the provider where it speaks the wire, else by bytes. Raises ``RequestInvalid``."""
+    model = session.declared.chain(str(passing.body.get("model", "")))[0]
+    provider, name = parts.catalogue.of(model)
+    estimate: dict[str, Json] = {"input_tokens": -(-len(passing.raw) // BYTES_A_TOKEN)}
+    keys = [one for one in provider.keys if session.keys.get(one)]
+    if provider.is_mock or not provider.speaks(WireName.ANTHROPIC) or (provider.keys and not keys):
+        return estimate
+    wire = WIRES[WireName.ANTHROPIC]
+    key = session.keys[keys[0]] if keys else ""
+    request = Outgoing(
+        provider=provider,
+        wire=WireName.ANTHROPIC,
+        model=name,
+        path=f"{wire.path(name, stream=False)}/count_tokens",
+        headers={"Content-Type": "application/json", **wire.headers(key)},
+        body=json.dumps({**passing.body, "model": name}).encode(),
+        stream=False,
+        key=key,
+        timeout_sec=COUNT_SEC,
+    )
+    try:
+        incoming = await parts.upstream(provider).send(request)
+        body = b"".join([piece async for piece in incoming.pieces()])[:LARGEST]
+    except (Unreachable, Broken):
+        return estimate
+    document = json.loads(body) if incoming.status == 200 else None
+    found = document.get("input_tokens") if isinstance(document, Mapping) else None
+    return {"input_tokens": found} if isinstance(found, int) else estimate

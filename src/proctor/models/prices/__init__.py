@@ -1,0 +1,1 @@
+"""What models cost: a versioned file, and what the operator adds to it."""

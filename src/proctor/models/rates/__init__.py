@@ -1,0 +1,1 @@
+"""Room in the rates of providers' keys, and what their replies teach of it."""

@@ -1,0 +1,106 @@
+"""litellm itself in our worker, against a provider that speaks OpenAI's chat wire: the mock server."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from proctor.kernel.canonical import Json
+from proctor.models.conversation import Finish
+from proctor.models.litellm_worker.client import LitellmWorker, Question
+from proctor.models.wires.catalogue import WIRES
+from proctor.models.wires.interfaces import Fault, WireName
+from tests.foreign.environments import LITELLM
+from tests.foreign.mock_server import KEY, mock_server
+
+SOURCE = Path(__file__).parents[2] / "src"
+CHAT = WIRES[WireName.OPENAI_CHAT]
+TOOL: Json = {
+    "type": "function",
+    "function": {"name": "bash", "parameters": {"type": "object", "properties": {"command": {"type": "string"}}}},
+}
+SCRIPT = """
+[[rules]]
+model = "coder"
+[[rules.replies]]
+text = "I run the tests – wait."
+calls = [{ shell = "pytest -q" }]
+usage = { input = 100, cache_read = 40, output = 20, reasoning = 7 }
+[[rules]]
+model = "no-credit"
+replies = [{ status = 429, code = "insufficient_quota" }]
+[[rules]]
+model = "too-long"
+replies = [{ status = 400, code = "context_length_exceeded", text = "The maximum context length is 9 tokens." }]
+[[rules]]
+model = "dropped"
+replies = [{ text = "A long text that does not arrive as a whole, since it is cut off.", drop_after = 700 }]
+"""
+
+
+@pytest.fixture(scope="module")
+def address(made: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with mock_server(tmp_path_factory.mktemp("mock"), SCRIPT) as there:
+        yield there
+
+
+async def ask(worker: LitellmWorker, address: str, model: str, *, stream: bool, key: str = KEY) -> tuple[int, bytes]:
+    body: dict[str, Json] = {"messages": [{"role": "user", "content": "fix"}], "tools": [TOOL]}
+    if stream:
+        body["stream_options"] = {"include_usage": True}
+    question = Question(model=model, api_key=key, api_base=f"{address}/v1", body=body, stream=stream, timeout=20.0)
+    async with worker.ask(question) as answered:
+        return answered.status, await answered.read()
+
+
+async def test_through_litellm(address: str) -> None:
+    """One test for all, as each worker takes seconds to start."""
+    worker = LitellmWorker(python=str(LITELLM.interpreter()), environment={"PYTHONPATH": str(SOURCE)})
+    try:
+        for prefix in ("openai", "hosted_vllm"):
+            await _answers(worker, address, prefix)
+        await _refuses(worker, address)
+    finally:
+        await worker.close()
+
+
+async def _answers(worker: LitellmWorker, address: str, prefix: str) -> None:
+    status, whole = await ask(worker, address, f"{prefix}/coder", stream=False)
+    assert status == 200
+    reply = CHAT.read_reply(json.loads(whole))
+    assert reply.text == "I run the tests – wait."
+    assert [(call.name, call.arguments) for call in reply.tool_calls] == [("bash", {"command": "pytest -q"})]
+    status, streamed = await ask(worker, address, f"{prefix}/coder", stream=True)
+    meter = CHAT.meter()
+    meter.feed(streamed)
+    for usage in (reply.usage, meter.reading().usage):
+        assert (usage.input_tokens, usage.cache_read_tokens, usage.cache_write_tokens) == (100, 40, 0)
+        assert (usage.output_tokens, usage.reasoning_tokens) == (20, 7)
+    assert (status, reply.finish, meter.reading().finish) == (200, Finish.TOOL_CALLS, Finish.TOOL_CALLS)
+
+
+async def _refuses(worker: LitellmWorker, address: str) -> None:
+    for model, fault in (
+        ("rate-limited", Fault.RATE_LIMIT),
+        ("no-credit", Fault.QUOTA),
+        ("unavailable", Fault.UNAVAILABLE),
+        ("nobody", Fault.MODEL_UNKNOWN),
+        ("too-long", Fault.CONTEXT),
+    ):
+        for stream in (True, False):
+            status, body = await ask(worker, address, f"openai/{model}", stream=stream)
+            assert CHAT.read_error(status, body).fault is fault, (model, status, body)
+    status, body = await ask(worker, address, "openai/echo", stream=False, key="a-key-that-expired")
+    assert CHAT.read_error(status, body).fault is Fault.AUTH
+    assert b"a-key-that-expired" not in body
+    status, body = await ask(worker, address, "openai/dropped", stream=True)
+    meter = CHAT.meter()
+    meter.feed(body)
+    error = meter.reading().error
+    assert error is not None
+    assert error.fault is Fault.UNAVAILABLE
+    status, body = await ask(worker, "http://127.0.0.1:1", "openai/echo", stream=False)
+    assert CHAT.read_error(status, body).fault is Fault.UNAVAILABLE

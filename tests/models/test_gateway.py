@@ -1,0 +1,476 @@
+"""The gateway against providers that misbehave: what agents see, what is charged, and what is said of the end."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+
+import aiohttp
+import pytest
+
+from proctor.models.cache import CacheKey
+from proctor.models.calls import End, Purpose
+from proctor.models.conversation import ChatRequest, Message, Role, Text
+from proctor.models.errors import CallFailed, LimitReached
+from proctor.models.gateway.endpoints import CONNECTIONS, LARGE_REQUEST, LARGEST_REQUEST
+from proctor.models.gateway.sessions import Bounds, Declared
+from proctor.models.wires.interfaces import Fault
+from tests.models.desk import Desk, desk
+from tests.models.upstream import answers, chunks, drops, hangs, provider, refuses
+
+COST = 10 * 1_000 + 5 * 10_000
+"""Of 10 tokens in and 5 out, in nano-dollars, at 1 and 10 USD a million."""
+
+
+def events(body: bytes) -> list[object]:
+    lines = [line[6:] for line in body.decode().splitlines() if line.startswith("data: ")]
+    return [json.loads(line) for line in lines if line != "[DONE]"]
+
+
+async def streamed(one: Desk, **body: object) -> tuple[int, bytes]:
+    status, _, raw = await one.ask(stream=True, **body)
+    return status, raw
+
+
+async def test_an_answer_is_passed_on_as_it_came_and_counted(tmp_path: Path) -> None:
+    async with provider(answers()) as there, desk(tmp_path, {"one": there.url}) as one:
+        status, headers, body = await one.ask()
+    assert (status, json.loads(body)["choices"][0]["message"]["content"]) == (200, "hello")
+    assert headers["x-proctor-model"] == "one/m"
+    assert there.bill.keys == ["k1"]
+    assert one.session.totals.cost_nano == one.spending.spent_nano == COST
+    [call] = one.spending.calls
+    assert (call.end, call.usage.input_tokens, call.usage.output_tokens, call.answered) == (End.DONE, 10, 5, "m")
+    assert call.reserved_nano is not None
+    assert call.reserved_nano >= COST
+    assert not call.overrun
+
+
+async def test_a_stream_comes_event_by_event_and_is_counted_at_its_end(tmp_path: Path) -> None:
+    async with provider(answers()) as there, desk(tmp_path, {"one": there.url}) as one:
+        status, body = await streamed(one, stream_options={"include_usage": True})
+    assert status == 200
+    assert body == b"".join(chunks("m", 10, 5))
+    assert there.bill.bodies[0]["stream_options"] == {"include_usage": True}
+    assert one.spending.spent_nano == COST
+
+
+async def test_a_caller_that_asked_for_no_usage_is_told_none_and_it_is_counted_all_the_same(tmp_path: Path) -> None:
+    async with provider(answers()) as there, desk(tmp_path, {"one": there.url}) as one:
+        _, body = await streamed(one)
+    assert all(event["choices"] for event in events(body))
+    assert there.bill.bodies[0]["stream_options"] == {"include_usage": True}
+    assert one.spending.spent_nano == COST
+
+
+async def test_too_many_requests_are_waited_for_as_the_provider_says(tmp_path: Path) -> None:
+    storm = [refuses(429, headers={"retry-after": "7"})] * 2
+    async with provider(*storm, answers()) as there, desk(tmp_path, {"one": there.url}) as one:
+        status, _, _ = await one.ask()
+    assert status == 200
+    assert one.waited == [7, 7]
+    assert one.ends == [End.RATE_LIMIT, End.RATE_LIMIT, End.DONE]
+    assert one.rates.throttled_keys == ["KEY", "KEY"]
+    assert one.session.failure is None
+    assert one.spending.spent_nano == COST
+
+
+async def test_a_storm_ends_the_call_with_the_providers_own_words_and_is_evidence(tmp_path: Path) -> None:
+    async with provider(refuses(429, headers={"retry-after": "7"})) as there, desk(tmp_path, {"one": there.url}) as one:
+        status, headers, body = await one.ask()
+    assert (status, headers["retry-after"], headers["x-should-retry"]) == (429, "7", "false")
+    assert json.loads(body)["error"]["message"] == "refused with 429"
+    assert there.bill.requests == 4
+    assert one.session.failure is not None
+    assert (one.session.failure.end, one.session.failure.http_status) == (End.RATE_LIMIT, 429)
+    assert one.session.retry_after == 7
+    assert one.spending.spent_nano == 0
+
+
+async def test_longer_than_a_call_may_wait_is_not_waited(tmp_path: Path) -> None:
+    later = refuses(429, headers={"retry-after": "3600"})
+    async with provider(later) as there, desk(tmp_path, {"one": there.url}) as one:
+        status, _, _ = await one.ask()
+    assert (status, one.waited, there.bill.requests) == (429, [], 1)
+
+
+@pytest.mark.parametrize("status", [500, 502, 503, 529])
+async def test_a_providers_fault_is_tried_again(tmp_path: Path, status: int) -> None:
+    async with provider(refuses(status), answers()) as there, desk(tmp_path, {"one": there.url}) as one:
+        assert (await one.ask())[0] == 200
+    assert one.ends == [End.UNAVAILABLE, End.DONE]
+    assert 0.8 <= one.waited[0] <= 1.2
+
+
+async def test_a_key_that_expired_is_not_tried_again_and_is_the_providers(tmp_path: Path) -> None:
+    async with provider(answers(), key="other") as there, desk(tmp_path, {"one": there.url}) as one:
+        status, _, _ = await one.ask()
+    assert (status, there.bill.requests) == (401, 1)
+    assert one.session.failure is not None
+    assert one.session.failure.end is End.AUTH
+
+
+async def test_without_any_key_nothing_is_asked(tmp_path: Path) -> None:
+    async with provider(answers()) as there, desk(tmp_path, {"one": there.url}, keys={}) as one:
+        status, _, body = await one.ask()
+    assert (status, there.bill.requests) == (401, 0)
+    assert b"KEY" in body
+
+
+async def test_a_connection_that_breaks_is_tried_again_and_charged_at_its_worst_case(tmp_path: Path) -> None:
+    async with provider(drops(), answers()) as there, desk(tmp_path, {"one": there.url}) as one:
+        assert (await one.ask())[0] == 200
+    broken, done = one.spending.calls
+    assert (broken.end, broken.http_status, broken.cost_nano) == (End.UNAVAILABLE, None, broken.reserved_nano)
+    assert done.cost_nano == COST
+
+
+async def test_a_stream_that_breaks_before_its_first_piece_is_tried_again(tmp_path: Path) -> None:
+    async with provider(drops(), answers()) as there, desk(tmp_path, {"one": there.url}) as one:
+        status, body = await streamed(one, stream_options={"include_usage": True})
+    assert (status, body) == (200, b"".join(chunks("m", 10, 5)))
+
+
+async def test_a_stream_that_breaks_in_the_middle_breaks_for_the_caller_too(tmp_path: Path) -> None:
+    async with provider(drops(after=2)) as there, desk(tmp_path, {"one": there.url}) as one:
+        with pytest.raises(aiohttp.ClientPayloadError):
+            await streamed(one)
+    [call] = one.spending.calls
+    assert call.cost_nano == call.reserved_nano
+    assert call.end in (End.ABANDONED, End.UNAVAILABLE)
+    assert one.session.failure is not None
+
+
+async def test_a_provider_that_is_not_there_costs_nothing(tmp_path: Path) -> None:
+    async with desk(tmp_path, {"one": "http://127.0.0.1:9"}) as one:
+        status, _, _ = await one.ask()
+    assert (status, one.spending.spent_nano) == (502, 0)
+    assert one.session.failure is not None
+    assert one.session.failure.http_status is None
+
+
+async def test_an_answer_has_a_deadline(tmp_path: Path) -> None:
+    settings = {"one": {"timeout_sec": 1.0}}
+    async with provider(hangs()) as there, desk(tmp_path, {"one": there.url}, providers=settings) as one:
+        status, _, _ = await asyncio.wait_for(one.ask(), 10)
+    assert status == 502
+    assert one.ends == [End.UNAVAILABLE]
+
+
+@pytest.mark.parametrize("body", [b"", b"{", b"[]", b"null", b"\xff", b"[" * 100_000, b'{"choices": 3, "usage": "x"}'])
+async def test_an_answer_that_is_no_answer_is_the_providers_fault(tmp_path: Path, body: bytes) -> None:
+    there_says = refuses(200, body=body, headers={"Content-Type": "application/json"})
+    async with provider(there_says) as there, desk(tmp_path, {"one": there.url}) as one:
+        status, _, _ = await one.ask()
+    assert status in (200, 502)
+    assert one.session.failure is not None
+    assert one.spending.spent_nano == sum(call.reserved_nano or 0 for call in one.spending.calls)
+
+
+async def test_another_model_than_any_declared_is_a_providers_error(tmp_path: Path) -> None:
+    async with provider(answers("cheaper-model")) as there, desk(tmp_path, {"one": there.url}) as one:
+        status, _, _ = await one.ask()
+        again, _, _ = await one.ask()
+    assert (status, again) == (502, 401)
+    assert one.session.tainted
+    assert one.ends == [End.UNDECLARED]
+
+
+@pytest.mark.parametrize("name", ["m-2026-01-31", "m-20260131", "m-0125", "vendor/m", "M", "m-latest"])
+async def test_a_models_version_is_the_model(tmp_path: Path, name: str) -> None:
+    async with provider(answers(name)) as there, desk(tmp_path, {"one": there.url}) as one:
+        assert (await one.ask())[0] == 200
+    assert one.session.answered == name
+
+
+async def test_a_declared_fallback_answers_and_says_so(tmp_path: Path) -> None:
+    declared = Declared(model="one/m", fallbacks=("two/m",))
+    async with (
+        provider(refuses(503)) as first,
+        provider(answers()) as second,
+        desk(tmp_path, {"one": first.url, "two": second.url}, declared=declared) as one,
+    ):
+        status, headers, _ = await one.ask()
+    assert (status, headers["x-proctor-model"]) == (200, "two/m")
+    assert [call.model for call in one.spending.calls] == ["one/m"] * 4 + ["two/m"]
+    assert one.session.failure is None
+
+
+@pytest.mark.parametrize("model", ["x", "one/x", "two/m"])
+async def test_a_model_that_is_not_declared_does_not_exist(tmp_path: Path, model: str) -> None:
+    async with provider(answers()) as there, desk(tmp_path, {"one": there.url}) as one:
+        status, _, body = await one.ask(model=model)
+    assert (status, there.bill.requests) == (404, 0)
+    assert json.loads(body)["error"]["code"] == "model_not_found"
+
+
+@pytest.mark.parametrize("token", ["", "x", "proctor_model_" + "x" * 43, "é"])
+async def test_who_has_not_the_token_is_told_nothing(tmp_path: Path, token: str) -> None:
+    async with provider(answers()) as there, desk(tmp_path, {"one": there.url}) as one:
+        status, _, _ = await one.ask(token=token)
+    assert (status, there.bill.requests) == (401, 0)
+
+
+async def test_a_token_is_dead_when_its_attempt_is(tmp_path: Path) -> None:
+    async with provider(answers()) as there, desk(tmp_path, {"one": there.url}) as one:
+        one.session.shut()
+        assert (await one.ask())[0] == 401
+        one.session.open()
+        assert (await one.ask())[0] == 200
+        await one.gateway.leave(one.session)
+        one.session.open()
+        with pytest.raises(aiohttp.ClientConnectorError):
+            await one.ask()
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/v1/files",
+        "/v1/batches",
+        "/v1/evals",
+        "/v1/chat/completions/x",
+        "/",
+        "/v1/messages/batches",
+        "/v1//models",
+        "/x",
+    ],
+)
+async def test_nothing_else_of_an_api_is_there(tmp_path: Path, path: str) -> None:
+    async with provider(answers()) as there, desk(tmp_path, {"one": there.url}) as one:
+        status, _, _ = await one.ask(path)
+    assert (status, there.bill.requests) == (404, 0)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"messages": 3},
+        {"max_tokens": -1},
+        {"max_tokens": "many"},
+        {"n": 0},
+        {"model": 5},
+        {"tools": [{"type": "web_search"}]},
+        {"web_search_options": {}},
+    ],
+)
+async def test_a_request_that_can_not_be_meant_is_refused_by_name(tmp_path: Path, body: dict[str, object]) -> None:
+    async with provider(answers()) as there, desk(tmp_path, {"one": there.url}) as one:
+        status, _, raw = await one.ask(**body)
+    assert status in (400, 404)
+    assert there.bill.requests == 0
+    assert json.loads(raw)["error"]["message"]
+
+
+@pytest.mark.parametrize("raw", [b"", b"{", b"[]", b"[" * 200_000, b"\xff\xfe", b'{"model": "m", "model": 3}'])
+async def test_a_body_that_is_none_is_refused(tmp_path: Path, raw: bytes) -> None:
+    async with provider(answers()) as there, desk(tmp_path, {"one": there.url}) as one, one.caller() as http:
+        headers = {"Authorization": f"Bearer {one.session.token}"}
+        async with http.post("http://g/v1/chat/completions", data=raw, headers=headers) as response:
+            assert response.status in (400, 404)
+    assert there.bill.requests == 0
+
+
+async def test_no_header_of_the_callers_goes_on_but_those_of_the_wire(tmp_path: Path) -> None:
+    async with provider(answers()) as there, desk(tmp_path, {"one": there.url}) as one, one.caller() as http:
+        headers = {"Authorization": f"Bearer {one.session.token}", "Cookie": "a=b", "X-Forwarded-For": "1"}
+        body = {"model": "m", "messages": [], "max_tokens": 5}
+        async with http.post("http://g/v1/chat/completions", json=body, headers=headers) as response:
+            assert response.status == 200
+    assert there.bill.keys == ["k1"]
+
+
+async def test_a_caller_that_goes_away_ends_the_call_and_is_charged(tmp_path: Path) -> None:
+    async with provider(answers(delay=30)) as there, desk(tmp_path, {"one": there.url}) as one:
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(one.ask(), 0.5)
+        for _ in range(100):
+            if one.spending.calls:
+                break
+            await asyncio.sleep(0.02)
+    [call] = one.spending.calls
+    assert (call.end, call.cost_nano) == (End.ABANDONED, call.reserved_nano)
+    assert one.spending.held_nano == 0
+
+
+async def test_a_budget_without_room_asks_nobody(tmp_path: Path) -> None:
+    async with provider(answers()) as there, desk(tmp_path, {"one": there.url}, limit_nano=1000) as one:
+        status, headers, body = await one.ask()
+    assert (status, there.bill.requests, headers["x-should-retry"]) == (402, 0, "false")
+    assert json.loads(body)["error"]["code"] == "budget_exhausted"
+    assert one.session.refusal is not None
+    assert one.session.refusal.end is End.BUDGET
+
+
+async def test_a_model_without_a_price_is_refused_under_a_budget_alone(tmp_path: Path) -> None:
+    for limit, status in ((None, 200), (10**9, 402)):
+        declared = Declared(model="one/unpriced")
+        async with (
+            provider(answers()) as there,
+            desk(tmp_path, {"one": there.url}, declared=declared, limit_nano=limit) as one,
+        ):
+            assert (await one.ask(model="unpriced"))[0] == status
+    assert one.session.totals.cost_nano == 0
+
+
+async def test_a_provider_that_answers_more_than_it_was_asked_for_is_an_overrun(tmp_path: Path) -> None:
+    async with provider(answers(completion=5000)) as there, desk(tmp_path, {"one": there.url}) as one:
+        await one.ask()
+    [call] = one.spending.calls
+    assert call.overrun
+    assert one.spending.spent_nano == 10 * 1_000 + 5000 * 10_000
+
+
+async def test_an_attempts_own_bounds_hold(tmp_path: Path) -> None:
+    async with provider(answers()) as there, desk(tmp_path, {"one": there.url}, bounds=Bounds(tokens=30)) as one:
+        assert [(await one.ask())[0] for _ in range(3)] == [200, 200, 402]
+    assert one.session.limit == "tokens"
+    bounds = Bounds(cost_nano=1_200_000)
+    async with provider(answers()) as there, desk(tmp_path, {"one": there.url}, bounds=bounds) as one:
+        statuses = [(await one.ask())[0] for _ in range(8)]
+    assert set(statuses) == {200, 402}
+    assert one.session.totals.cost_nano is not None
+    assert one.session.totals.cost_nano <= 1_200_000
+    assert one.session.limit == "cost"
+
+
+async def test_a_breaker_opens_and_asks_one_first(tmp_path: Path) -> None:
+    async with provider(refuses(503)) as there, desk(tmp_path, {"one": there.url}) as one:
+        await one.ask()
+        await one.ask()
+        status, headers, _ = await one.ask()
+    assert status == 503
+    assert int(headers["retry-after"]) <= 30
+    assert there.bill.requests == 5
+
+
+async def test_the_models_are_listed(tmp_path: Path) -> None:
+    async with desk(tmp_path, {"one": "http://127.0.0.1:9"}) as one, one.caller() as http:
+        headers = {"x-api-key": one.session.token}
+        async with http.get("http://g/v1/models", headers=headers) as response:
+            assert [item["id"] for item in (await response.json())["data"]] == ["m", "one/m"]
+        async with http.get("http://g/v1/models/one/m", headers=headers) as response:
+            assert response.status == 200
+        async with http.get("http://g/v1/models/other", headers=headers) as response:
+            assert response.status == 404
+
+
+# --- in our own words -------------------------------------------------------------------------------------------------
+
+
+def asking(words: str = "hello") -> ChatRequest:
+    return ChatRequest(
+        model="one/m", messages=[Message(role=Role.USER, parts=[Text(text=words)])], max_output_tokens=100
+    )
+
+
+async def test_a_conversation_of_ours_is_answered(tmp_path: Path) -> None:
+    async with provider(answers()) as there, desk(tmp_path, {"one": there.url}) as one:
+        reply, call = await one.gateway.complete(one.session, asking())
+    assert (reply.text, call.cost_nano, call.model) == ("hello", COST, "one/m")
+
+
+async def test_a_conversation_that_a_provider_refuses_says_why(tmp_path: Path) -> None:
+    async with provider(refuses(400, "context_length_exceeded")) as there, desk(tmp_path, {"one": there.url}) as one:
+        with pytest.raises(CallFailed) as failed:
+            await one.gateway.complete(one.session, asking())
+    assert (failed.value.fault, failed.value.http_status) == (Fault.CONTEXT, 400)
+
+
+async def test_a_conversation_has_the_attempts_bounds_too(tmp_path: Path) -> None:
+    async with provider(answers()) as there, desk(tmp_path, {"one": there.url}, bounds=Bounds(cost_nano=10)) as one:
+        with pytest.raises(LimitReached):
+            await one.gateway.complete(one.session, asking())
+    assert there.bill.requests == 0
+
+
+# --- answers that are kept --------------------------------------------------------------------------------------------
+
+
+async def test_a_question_is_not_paid_for_twice_and_a_hit_says_so(tmp_path: Path) -> None:
+    key = CacheKey(evaluator="judge-1")
+    async with provider(answers()) as there, desk(tmp_path, {"one": there.url}) as one:
+        first, _ = await one.gateway.complete(one.session, asking(), Purpose.JUDGE, key)
+        again, call = await one.gateway.complete(one.session, asking(), Purpose.JUDGE, key)
+    assert (first, there.bill.requests) == (again, 1)
+    assert (call.end, call.cost_nano, call.model, call.answered) == (End.CACHED, 0, "one/m", "m")
+    assert one.spending.spent_nano == COST
+    assert one.session.totals.cost_nano == COST
+
+
+@pytest.mark.parametrize(
+    ("key", "words", "purpose"),
+    [
+        (CacheKey(evaluator="judge-2"), "hello", Purpose.JUDGE),
+        (CacheKey(evaluator="judge-1", repeat=1), "hello", Purpose.JUDGE),
+        (CacheKey(evaluator="judge-1"), "other", Purpose.JUDGE),
+        (CacheKey(evaluator="judge-1"), "hello", Purpose.AGENT),
+    ],
+)
+async def test_another_question_is_asked(tmp_path: Path, key: CacheKey, words: str, purpose: Purpose) -> None:
+    async with provider(answers()) as there, desk(tmp_path, {"one": there.url}) as one:
+        await one.gateway.complete(one.session, asking(), Purpose.JUDGE, CacheKey(evaluator="judge-1"))
+        await one.gateway.complete(one.session, asking(words), purpose, key)
+    assert there.bill.requests == 2
+
+
+async def test_another_tenant_is_not_told(tmp_path: Path) -> None:
+    key = CacheKey(evaluator="judge-1")
+    async with provider(answers()) as there:
+        for _ in range(2):  # each desk's payer is a tenant of its own; the objects are the same
+            async with desk(tmp_path, {"one": there.url}) as one:
+                await one.gateway.complete(one.session, asking(), Purpose.JUDGE, key)
+    assert there.bill.requests == 2
+
+
+async def test_errors_are_never_kept(tmp_path: Path) -> None:
+    key = CacheKey(evaluator="judge-1")
+    async with provider(refuses(400), answers()) as there, desk(tmp_path, {"one": there.url}) as one:
+        with pytest.raises(CallFailed):
+            await one.gateway.complete(one.session, asking(), Purpose.JUDGE, key)
+        reply, _ = await one.gateway.complete(one.session, asking(), Purpose.JUDGE, key)
+    assert reply.text == "hello"
+
+
+# --- agents that want to bring the gateway down -----------------------------------------------------------------------
+
+
+async def test_a_sandbox_has_so_many_connections_and_no_more(tmp_path: Path) -> None:
+    async with provider(answers()) as there, desk(tmp_path, {"one": there.url}) as one:
+        opened = [await asyncio.open_unix_connection(str(one.socket)) for _ in range(200)]
+        ended = [asyncio.create_task(reader.read()) for reader, _ in opened]
+        while sum(task.done() for task in ended) < 200 - CONNECTIONS:
+            await asyncio.sleep(0.01)
+        await asyncio.sleep(0.1)
+        assert sum(task.done() for task in ended) == 200 - CONNECTIONS
+        for _, writer in opened:
+            writer.close()
+        await asyncio.gather(*ended, return_exceptions=True)
+        while True:
+            try:
+                assert (await one.ask())[0] == 200
+                break
+            except aiohttp.ClientError:  # those that were closed may still be counted
+                await asyncio.sleep(0.01)
+
+
+async def test_a_request_that_is_too_large_is_refused(tmp_path: Path) -> None:
+    async with provider(answers()) as there, desk(tmp_path, {"one": there.url}) as one:
+        status, _, body = await one.ask(messages=[{"role": "user", "content": "x" * LARGEST_REQUEST}])
+        assert (status, there.bill.requests) == (400, 0)
+        assert b"bytes" in body
+        large = [{"role": "user", "content": "x" * (LARGE_REQUEST + 1)}]
+        many = await asyncio.gather(*(one.ask(messages=large) for _ in range(20)))
+    assert [status for status, _, _ in many] == [200] * 20
+
+
+async def test_a_caller_that_says_nothing_holds_nobody_up(tmp_path: Path) -> None:
+    async with provider(answers()) as there, desk(tmp_path, {"one": there.url}) as one:
+        reader, writer = await asyncio.open_unix_connection(str(one.socket))
+        head = f"POST /v1/chat/completions HTTP/1.1\r\nHost: g\r\nAuthorization: Bearer {one.session.token}\r\n"
+        writer.write(f"{head}Content-Length: 1000\r\n\r\n{{".encode())
+        await writer.drain()
+        assert (await asyncio.wait_for(one.ask(), 10))[0] == 200
+        writer.close()
+        await reader.read()
