@@ -87,7 +87,7 @@ NAMES = [
 async def test_a_provider_that_always_refuses_leaves_nothing_hanging(bench, name, model, status):
     reply = f'{{ status = {status}, text = "no" }}'
     async with bench(name, model, f"[[rules]]\nreplies = [{', '.join([reply] * 12)}]\n") as at:
-        run = await at.work(seconds=45)
+        run = await at.work(seconds=25)
         assert at.asked
         assert run.limit in (None, AgentLimit.TIME)
         assert await at.sandbox.read("/app/solution.txt", 100) is None
