@@ -70,6 +70,8 @@ PROBES: dict[str, Probe] = {
     "GET /api/v1/allowance": Probe(),
     "GET /api/v1/usage": Probe(),
     "GET /api/v1/ledger": Probe(),
+    "GET /api/v1/agents": Probe(),
+    "GET /api/v1/providers": Probe(),
     "GET /api/v1/audit-log": Probe(),
     "GET /api/v1/suites": Probe(),
     "GET /api/v1/suites/{suite}": Probe({"suite": "suite"}),

@@ -16,13 +16,16 @@ from tests.api.routes import routes_of
 from tests.api.test_isolation import planted  # noqa: F401  a fixture: one of everything that a tenant has
 
 PAGED = {
+    "/api/v1/agents": ("name=codex", "prepared=false"),
     "/api/v1/audit-log": ("action=user.created", "actor={user}"),
     "/api/v1/events/history": ("name=run_set.created", "topic=run-set:{run_set}"),
     "/api/v1/keys": ("name=planted-key", "user={user}"),
     "/api/v1/labels/run-sets": ("name=planted-mark",),
     "/api/v1/labels/suites": ("name=planted-label",),
+    "/api/v1/ledger": ("model=openai/gpt-4o", "end=done"),
     "/api/v1/logs": ("level=error", "run_set={run_set}"),
     "/api/v1/operations": ("kind=export", "state=done"),
+    "/api/v1/providers": ("name=openai", "wire=anthropic"),
     "/api/v1/run-sets": ("name=planted-run-set", "state=complete"),
     "/api/v1/run-sets/{run_set}/cells": ("profile=planted-other", "outcome=failed", "task=*1"),
     "/api/v1/run-sets/{run_set}/profiles": ("profile=planted-other",),
@@ -34,6 +37,7 @@ PAGED = {
     "/api/v1/suites": ("label=planted-label",),
     "/api/v1/suites/{suite}/certificates": ("task=*1", "verdict=certified"),
     "/api/v1/tenants": ("name=acme",),
+    "/api/v1/user-budgets": (),
     "/api/v1/users": ("role=member", "kind=person", "name=planted@example.org"),
 }
 """Every list and what narrows it."""

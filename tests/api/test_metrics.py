@@ -2,23 +2,35 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
+import socket
+from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
+import psutil
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from proctor.api.metrics import Metrics
 from proctor.app import Server
 from proctor.database.engine import Database
 from proctor.engine.blaming import recent_ends
 from proctor.engine.claiming import Claimer
 from proctor.engine.worker import recover
 from proctor.identity.permissions import Role
+from proctor.kernel.ids import new_id
+from proctor.models.calls import End, Payer
+from proctor.models.spending.accounts import Ask, Holder, draw, release_slices
+from proctor.models.spending.service import Spender
 from proctor.objects.store import ObjectStore
 from proctor.queue import workers
 from proctor.queue.workers import WorkerIdentity
 from tests.api.conftest import Tenant, new_tenant
 from tests.api.test_isolation import RUN_SET
 from tests.bench import Bench, write_tasks
+from tests.integration.spending import FixedBudgets, call_of
 
 
 @pytest.fixture
@@ -29,9 +41,13 @@ def administrator(server: Server, acme: Tenant) -> Tenant:
 def metrics(administrator: Tenant) -> dict[str, dict[tuple[str, ...], float]]:
     response = administrator.owner("GET", "../../metrics")
     assert response.status_code == 200, response.text
+    return read(response.text)
+
+
+def read(text: str) -> dict[str, dict[tuple[str, ...], float]]:
     return {
         family.name: {tuple(sorted(sample.labels.values())): sample.value for sample in family.samples}
-        for family in text_string_to_metric_families(response.text)
+        for family in text_string_to_metric_families(text)
     }
 
 
@@ -82,6 +98,55 @@ def test_no_label_names_a_tenant(administrator: Tenant, acme: Tenant) -> None:
     text = administrator.owner("GET", "../../metrics").text
     assert acme.name not in text
     assert str(acme.id) not in text
+
+
+async def called(database: Database, tenant: Tenant, folder: Path) -> None:
+    """Three calls: one whose cost is known, one that cost more than was reserved, one whose cost nobody knows."""
+    spender = Spender(database, FixedBudgets(), folder / "journals")
+    payer = Payer(tenant=tenant.id)
+    for cost, end in ((2_500_000, End.DONE), (9_000_000, End.DONE), (None, End.ABANDONED)):
+        reserved = await spender.reserve(payer, 5_000_000, wait_sec=0, model="mock/secret-name")
+        spender.settle(reserved, replace(call_of(reserved, cost, end=end), provider="counted"))
+    await spender.close()
+
+
+def test_calls_of_models_are_counted_by_provider_end_and_purpose(
+    administrator: Tenant, acme: Tenant, database: Database, tmp_path: Path
+) -> None:
+    asyncio.run(called(database, acme, tmp_path))
+    found = metrics(administrator)
+    calls = {labels: value for labels, value in found["proctor_model_calls_recent"].items() if "counted" in labels}
+    assert calls == {("agent", "counted", "done"): 2, ("abandoned", "agent", "counted"): 1}
+    tokens = found["proctor_model_tokens_recent"]
+    assert {bucket: tokens[tuple(sorted((bucket, "counted")))] for bucket in ("input", "cache_read", "output")} == {
+        "input": 3,
+        "cache_read": 6,
+        "output": 9,
+    }
+    assert found["proctor_model_cost_usd_recent"][("counted",)] == pytest.approx(0.0115)
+    assert found["proctor_model_calls_unpriced_recent"][("counted",)] == 1
+    assert found["proctor_model_overruns_recent"][("counted",)] == 1
+    assert "secret-name" not in administrator.owner("GET", "../../metrics").text
+
+
+@pytest.mark.parametrize(
+    ("host", "pid", "left"),
+    [("elsewhere", 1, 1), ("living", 7, 0), (socket.gethostname(), os.getpid(), 0), (socket.gethostname(), 2**22, 1)],
+)
+def test_what_dead_processes_hold_of_budgets_is_counted(
+    server: Server, administrator: Tenant, acme: Tenant, database: Database, host: str, pid: int, left: int
+) -> None:
+    before = read(Metrics(server).text().decode())
+    started = datetime.fromtimestamp(psutil.Process().create_time(), UTC)
+    holder = Holder(id=new_id(), host=host, pid=pid, started=started)
+    ask = Ask(slice=new_id(), payer=Payer(tenant=acme.id), least=10, wanted=2 * 10**9, given_back={})
+    database.as_tenant(acme.id, lambda c: draw(c, acme.id, holder, FixedBudgets(), ask))
+    worker = replace(WorkerIdentity.of_this_process(), host="living/pid:[1]", pid=7)
+    database.as_scheduler(lambda c: workers.register(c, worker, slots=1))
+    found = metrics(administrator)
+    database.as_tenant(acme.id, lambda c: release_slices(c, acme.id, holder.id))
+    names = ("proctor_budget_slices_left", "proctor_budget_left_usd")
+    assert [found[name][()] - before[name][()] for name in names] == [left, pytest.approx(2 * left)]
 
 
 def test_only_administrators_see_them(acme: Tenant) -> None:

@@ -22,6 +22,7 @@ from proctor.api.routes import (
     audit_log,
     events,
     health,
+    installed,
     keys,
     logs,
     me,
@@ -48,7 +49,10 @@ ROUTERS: tuple[tuple[str, APIRouter], ...] = (
     ("", health.router),
     ("", socket.router),
     *((PREFIX, part.router) for part in (setup, me, users, keys, secrets, tenants, usage, audit_log)),
-    *((PREFIX, part.router) for part in (suites, run_sets, attempts, events, logs, work, pushes, operations)),
+    *(
+        (PREFIX, part.router)
+        for part in (suites, run_sets, attempts, installed, events, logs, work, pushes, operations)
+    ),
     (PREFIX, operations.links),
 )
 """Everything that is served, and below which path."""

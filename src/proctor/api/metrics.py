@@ -1,4 +1,4 @@
-"""Metrics for Prometheus: what this process answered, and the whole installation's queue, attempts and storage.
+"""Metrics for Prometheus: what this process answered, and the whole installation's queue, attempts, calls and storage.
 
 What is of the installation is read when somebody asks, by the scheduler's role, at most every ten seconds; no label
 names a tenant, a task or a person, so that whoever reads the metrics learns nobody's business.
@@ -17,6 +17,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.registry import Collector
 from sqlalchemy import Connection, text
 
+from proctor.api.model_metrics import CallTallies, of_tenant
 from proctor.app import Server
 from proctor.engine.blaming import ended_lately
 from proctor.engine.outcomes import CURRENT_POLICY, OutcomeClass
@@ -24,6 +25,7 @@ from proctor.engine.policy_book import recall
 from proctor.identity.quotas import stored_bytes
 from proctor.identity.service import tenants
 from proctor.queue import service as queue
+from proctor.queue import workers
 from proctor.sdk.leaks import leaks
 from proctor.telemetry.tallies import Tally as Kept
 from proctor.telemetry.tallies import counts
@@ -108,13 +110,15 @@ class _Installation(Collector):
             depth, age = _queue(queue.depths(connection))
             size = int(connection.execute(text("SELECT pg_database_size(current_database())")).scalar_one())
             everyone = [one.id for one in tenants(connection)]
+            living = workers.living(connection)
         ends: Tally[tuple[str, str]] = Tally()
-        stored = 0
+        calls, stored = CallTallies(), 0
         for tenant in everyone:
             found, bytes_ = database.as_tenant(tenant, lambda c, t=tenant: _of_tenant(c, t))  # type: ignore[misc]
             ends.update(found)
             stored += bytes_
-        return [depth, age, *_ended(ends), *_storage(size, stored)]
+            calls.add(*database.as_tenant(tenant, lambda c, t=tenant: of_tenant(c, t, living)))  # type: ignore[misc]
+        return [depth, age, *_ended(ends), *calls.families(), *_storage(size, stored)]
 
 
 def _queue(rows: Sequence[queue.Depth]) -> tuple[Metric, Metric]:

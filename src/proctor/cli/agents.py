@@ -6,27 +6,26 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from proctor.cli.output import AsJson, err, out, print_json, show, told
+from proctor.cli.output import AsJson, err, installed, out, print_json, show, told
 
 if TYPE_CHECKING:
     from proctor.sdk.agents import AgentLine
 
 __all__ = ["app"]
 
-app = typer.Typer(invoke_without_command=True, help="The agents there are, and whether they are on this machine.")
+app = typer.Typer(invoke_without_command=True, help="The agents there are, and whether they are on the machine.")
 
 
 @app.callback()
 def list_all(context: typer.Context, as_json: AsJson = False) -> None:
-    """The agents there are: version, where from, keys needed, what each reports, and whether it is on this machine."""
+    """The agents there are: version, where from, keys needed, what each reports, and whether it is on this machine.
+
+    On a server: on the server's machine.
+    """
     if context.invoked_subcommand is not None:
         return
-    from proctor.app import layer_store
-    from proctor.sdk.agents import list_agents
-    from proctor.settings import Settings
-
-    with told(as_json=as_json):
-        lines = list_agents(layer_store(Settings()))
+    with installed(as_json=as_json) as asked:
+        lines = asked.agents()
         if as_json:
             print_json({"agents": lines})
             return

@@ -30,6 +30,7 @@ from proctor.cli import (
     operate,
     operation,
     profile,
+    provider,
     push,
     reclassify,
     regrade,
@@ -98,6 +99,7 @@ serve.register(app)
 identity.register(app)
 usage.register(app)
 app.add_typer(agents.app, name="agents")
+app.add_typer(provider.app, name="provider")
 ledger.register(app)
 app.add_typer(secret.app, name="secret")
 app.add_typer(operation.app, name="operation")

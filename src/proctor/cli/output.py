@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from rich.console import Console, RenderableType, RenderHook
 
     from proctor.sdk.client import Client
+    from proctor.sdk.installed import Installed
     from proctor.sdk.remote.client import RemoteClient
 
 __all__ = [
@@ -27,6 +28,7 @@ __all__ = [
     "client",
     "counting",
     "err",
+    "installed",
     "out",
     "print_json",
     "remote",
@@ -151,6 +153,16 @@ def client(*, as_json: bool) -> Iterator[Client]:
         from proctor.sdk.opening import open_client
 
         with open_client(chosen_server()) as opened:
+            yield opened
+
+
+@contextmanager
+def installed(*, as_json: bool) -> Iterator[Installed | RemoteClient]:
+    """What is installed wherever the command goes, its errors told; on this machine no database is started for it."""
+    with told(as_json=as_json):
+        from proctor.sdk.opening import open_installed
+
+        with open_installed(chosen_server()) as opened:
             yield opened
 
 

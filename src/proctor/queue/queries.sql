@@ -435,6 +435,10 @@ DELETE FROM proctor.worker w
 WHERE (id = ANY(CAST(:workers AS uuid[])) OR seen_at < now() - interval '1 day')
   AND NOT EXISTS (SELECT FROM proctor.queue_item q WHERE q.worker_id = w.id AND q.state = 'claimed');
 
+-- name: living_workers
+SELECT split_part(host, '/', 1) AS node, pid FROM proctor.worker
+WHERE seen_at > now() - make_interval(secs => :within);
+
 -- name: local_workers
 SELECT id, pid, process_started FROM proctor.worker WHERE host = :host AND boot_id = :boot_id;
 

@@ -15,11 +15,13 @@ from sqlalchemy import Connection
 from proctor.database.queries import run_query
 from proctor.kernel.ids import new_id
 
-__all__ = ["WorkerIdentity", "dead_local_workers", "forget", "register"]
+__all__ = ["WorkerIdentity", "dead_local_workers", "forget", "living", "register"]
 
 _run = partial(run_query, "proctor.queue")
 
 _PROC = Path("/proc/self/stat")
+HEARD_OF_SEC: float = 120.0
+"""A worker tells several times a minute that it lives."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,6 +74,11 @@ def dead_local_workers(connection: Connection) -> list[UUID]:
     rows = _run(connection, "local_workers", **here).all()
     gone = [row.id for row in rows if _started(row.pid) != row.process_started]
     return gone + [row.id for row in _run(connection, "rebooted_workers", **here)]
+
+
+def living(connection: Connection) -> frozenset[tuple[str, int]]:
+    """Machine and pid of the workers that were heard of in the last minutes, on whichever machine."""
+    return frozenset((row.node, row.pid) for row in _run(connection, "living_workers", within=HEARD_OF_SEC))
 
 
 def _started(pid: int) -> int | None:

@@ -34,8 +34,11 @@ from proctor.headroom import too_large_words
 from proctor.kernel.paths import writing
 from proctor.objects.store import StoredObject
 from proctor.sandboxes.interfaces import Snapshot
+from proctor.sdk.agents import AgentLine
 from proctor.sdk.answers import Leaderboard, NotBlocked, Prepared, StateMissing
+from proctor.sdk.installed import Installed
 from proctor.sdk.naming import at_once, list_of, placed, position_of
+from proctor.sdk.providers import ProviderLine
 from proctor.sdk.requests import spec_of_tasks
 from proctor.sdk.suites import SuiteCalls
 from proctor.sdk.usage import Usages
@@ -352,6 +355,14 @@ class Client(SuiteCalls):
         """How long an attempt of these configurations took on average, over a sample; ``None`` before the first."""
         tenant = self._platform.tenant
         return self._read(lambda connection: reading.mean_seconds(connection, tenant, configurations))
+
+    def agents(self) -> list[AgentLine]:
+        """The agents there are, and whether their programs are on this machine."""
+        return Installed(self._platform.settings).agents()
+
+    def providers(self) -> list[ProviderLine]:
+        """The providers that are known, and which of their keys this environment has. Raises ``ProvidersInvalid``."""
+        return Installed(self._platform.settings).providers()
 
     # --- comparing --------------------------------------------------------------------------------------------------
 

@@ -11,10 +11,12 @@ from proctor.settings import Settings, stored_logins
 
 if TYPE_CHECKING:
     from proctor.sdk.client import Client
+    from proctor.sdk.installed import Installed
     from proctor.sdk.remote.aio import AsyncClient
+    from proctor.sdk.remote.client import RemoteClient
     from proctor.sdk.remote.pushing import PushReport
 
-__all__ = ["chosen_login", "open_async", "open_client", "push_run_set"]
+__all__ = ["chosen_login", "open_async", "open_client", "open_installed", "push_run_set"]
 
 
 def chosen_login(settings: Settings, server: str | None = None) -> Login | None:
@@ -51,6 +53,22 @@ def open_client(server: str | None = None) -> Iterator[Client]:
 
     with RemoteClient.open(login.server, login.key) as remote:
         yield cast("Client", remote)
+
+
+@contextmanager
+def open_installed(server: str | None = None) -> Iterator[Installed | RemoteClient]:
+    """What is installed wherever the command goes."""
+    settings = Settings()
+    login = chosen_login(settings, server)
+    if login is None:
+        from proctor.sdk.installed import Installed
+
+        yield Installed(settings)
+        return
+    from proctor.sdk.remote.client import RemoteClient
+
+    with RemoteClient.open(login.server, login.key) as remote:
+        yield remote
 
 
 @asynccontextmanager

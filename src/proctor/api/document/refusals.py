@@ -35,6 +35,7 @@ _OWN: Mapping[str, tuple[str, ...]] = {
     "PUT /secrets/{name}": ("secret-value", "secret-name"),
     "DELETE /secrets/{name}": ("secret-unknown",),
     "POST /tenants": ("name-taken", "tenant-name", "user-name"),
+    "GET /providers": ("providers-invalid",),
     "GET /usage": ("usage-time",),
     "GET /tenants/usage": ("usage-time",),
     "POST /suites": ("suite-upload", "suite-alias"),

@@ -119,3 +119,23 @@ SELECT process, host, pid, process_started, count(*) AS slices, sum(amount_nano)
 FROM proctor.budget_slice WHERE tenant_id = :tenant
 GROUP BY process, host, pid, process_started
 ORDER BY min(drawn_at), process;
+
+-- name: called_lately
+-- Calls that were written down within the window, of those that were begun within its reach: ids sort by their birth, so
+-- the rest of a tenant's millions is not looked at.
+SELECT provider, ended_as, purpose, count(*) AS calls,
+       coalesce(sum(input_tokens), 0)::bigint AS input_tokens,
+       coalesce(sum(cache_read_tokens), 0)::bigint AS cache_read_tokens,
+       coalesce(sum(cache_write_tokens), 0)::bigint AS cache_write_tokens,
+       coalesce(sum(output_tokens), 0)::bigint AS output_tokens,
+       coalesce(sum(reasoning_tokens), 0)::bigint AS reasoning_tokens,
+       coalesce(sum(cost_nano), 0)::bigint AS cost_nano,
+       count(*) FILTER (WHERE cost_nano IS NULL) AS unpriced,
+       count(*) FILTER (WHERE overrun) AS overruns
+FROM proctor.model_call
+WHERE tenant_id = :tenant
+  AND id >= (lpad(to_hex(floor(extract(epoch FROM now() - make_interval(secs => :reach)) * 1000)::bigint), 12, '0')
+             || repeat('0', 20))::uuid
+  AND written_at > now() - make_interval(secs => :window)
+GROUP BY provider, ended_as, purpose
+ORDER BY provider, ended_as, purpose;

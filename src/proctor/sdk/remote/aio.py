@@ -66,6 +66,8 @@ class AsyncClient:
         self.sides = soon(client.sides)
         self.check_reference = soon(client.check_reference)
         self.standings = soon(client.standings)
+        self.agents = soon(client.agents)
+        self.providers = soon(client.providers)
         self.pause = soon(client.pause)
         self.cancel = soon(client.cancel)
         self.resume = soon(client.resume)

@@ -26,11 +26,13 @@ from proctor.engine.service import OnMoved, Selection
 from proctor.engine.spec import Gate, RunSetSpec, read_spec, spec_document
 from proctor.kernel.paths import writing
 from proctor.sandboxes.interfaces import Snapshot
+from proctor.sdk.agents import AgentLine
 from proctor.sdk.answers import Leaderboard, StateMissing
 from proctor.sdk.checking import CheckRequest
 from proctor.sdk.cursors import Listing
 from proctor.sdk.logs import LogPage, LogsWanted
 from proctor.sdk.previews import DryRun
+from proctor.sdk.providers import ProviderLine
 from proctor.sdk.remote.answers import NEWEST, part, read, run_set_path
 from proctor.sdk.remote.checks import RemoteCheck
 from proctor.sdk.remote.errors import NotOnServer, ServerRefused
@@ -240,6 +242,14 @@ class RemoteClient:
         """What certificates say of a suite's tasks on the server's machine, by content digest."""
         found = read(list[Standing], list(self.transport.pages(f"suites/{suite_id}/certificates", limit=_LARGEST_PAGE)))
         return {one.content_digest: one for one in found}
+
+    def agents(self) -> list[AgentLine]:
+        """The agents there are, and whether their programs are on the server's machine."""
+        return read(list[AgentLine], list(self.transport.pages("agents")))
+
+    def providers(self) -> list[ProviderLine]:
+        """The providers that the server knows, and which of their keys the tenant has set."""
+        return read(list[ProviderLine], list(self.transport.pages("providers")))
 
     def events(
         self, *, topics: Sequence[str] = (), after: str | None = None, wait: float | None = None
