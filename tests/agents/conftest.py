@@ -1,4 +1,8 @@
-"""Real agents from their registries, in real sandboxes without a network, against the mock provider."""
+"""Real agents from their registries, in real sandboxes without a network, against our gateway.
+
+Behind it is the mock provider as a server of its own, which speaks each provider's wire and wants a provider's key; the
+agents have their attempt's token alone.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,7 @@ import os
 import tempfile
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
@@ -17,13 +21,25 @@ from proctor.agents.catalogue import build_agent
 from proctor.agents.interfaces import AgentContext, AgentRun, StepMaker, Usage
 from proctor.agents.layers.store import LayerStore
 from proctor.agents.trajectory import Step
+from proctor.kernel.clock import SystemClock
+from proctor.kernel.ids import new_id
+from proctor.models.calls import Payer
+from proctor.models.fake import FakeRates, FakeSpending
+from proctor.models.gateway.breakers import Breakers
+from proctor.models.gateway.gateway import Gateway
+from proctor.models.gateway.parts import GatewayParts
+from proctor.models.gateway.sessions import Declared, Session
+from proctor.models.gateway.upstreams import HttpUpstream
 from proctor.models.mock.script import parse_script
 from proctor.models.mock.server import application
+from proctor.models.prices.book import PriceBook
+from proctor.models.providers.catalogue import SHIPPED, Catalogue
 from proctor.sandboxes.interfaces import Limits, Sandbox, SandboxSpec
 from proctor.sandboxes.local import LocalBackend
 from tests.contracts.sandboxes import labels
 
-TOKEN = "the-attempt-s-own-token"
+PROVIDER_KEY = "the-provider-s-own-key"
+KEYS = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY")
 
 
 @pytest.fixture(scope="session")
@@ -42,13 +58,22 @@ def store() -> Iterator[LayerStore]:
 class Models:
     """What an agent is told of its model."""
 
-    model: str
-    token: str = TOKEN
+    session: Session
     socket: str = "/proctor/models.sock"
 
+    @property
+    def model(self) -> str:
+        """The one that is declared."""
+        return self.session.declared.model
+
+    @property
+    def token(self) -> str:
+        """The attempt's own."""
+        return self.session.token
+
     def usage(self) -> Usage:
-        """Counted by the gateway, which is not here."""
-        return Usage()
+        """Counted by the gateway."""
+        return Usage(output_tokens=self.session.totals.usage.output_tokens, cost_nano=self.session.totals.cost_nano)
 
 
 @dataclass
@@ -57,7 +82,7 @@ class Bench:
 
     sandbox: Sandbox
     agent: Adapter
-    model: str
+    session: Session
     asked: list[web.Request]
     steps: list[Step] = field(default_factory=list)
     output: bytes = b""
@@ -70,7 +95,7 @@ class Bench:
             sandbox=self.sandbox,
             workdir=self.sandbox.workdir,
             timeout_sec=seconds,
-            models=Models(self.model),  # type: ignore[arg-type]
+            models=Models(self.session),  # type: ignore[arg-type]
             on_output=self._printed,
             on_step=self._stepped,
         )
@@ -100,8 +125,8 @@ def bench(store: LayerStore) -> Callable[..., object]:
             spec = SandboxSpec(labels=labels(), relay=True, layers=trees, limits=Limits(memory_mb=4096))
             sandbox = await backend.create(spec)
             try:
-                async with serving(sandbox, script, asked):
-                    yield Bench(sandbox, agent, model, asked)
+                async with serving(sandbox, model, script, asked) as session:
+                    yield Bench(sandbox, agent, session, asked)
             finally:
                 await sandbox.destroy()
 
@@ -109,21 +134,53 @@ def bench(store: LayerStore) -> Callable[..., object]:
 
 
 @asynccontextmanager
-async def serving(sandbox: Sandbox, script: str, asked: list[web.Request]) -> AsyncIterator[None]:
+async def serving(sandbox: Sandbox, model: str, script: str, asked: list[web.Request]) -> AsyncIterator[Session]:
+    """The provider, and the gateway before it at the sandbox's own socket."""
+
     @web.middleware
     async def noting(request: web.Request, handler: Callable[..., object]) -> web.StreamResponse:
         asked.append(request)
         return await handler(request)  # type: ignore[misc, no-any-return]
 
-    app = application(parse_script(script, "script"), key=TOKEN)
+    app = application(parse_script(script, "script"), key=PROVIDER_KEY)
     app.middlewares.append(noting)
     runner = web.AppRunner(app)
     await runner.setup()
-    assert sandbox.relay is not None
-    path = sandbox.relay / "models.sock"
-    await web.UnixSite(runner, str(path)).start()
-    path.chmod(0o666)
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    gateway = _gateway(f"http://127.0.0.1:{runner.addresses[0][1]}")
+    payer = Payer(tenant=new_id(), run_set=new_id(), profile="p", attempt=new_id())
+    session = Session(payer, Declared(model=model), dict.fromkeys(KEYS, PROVIDER_KEY))
     try:
-        yield
+        assert sandbox.relay is not None
+        await gateway.serve(session, sandbox.relay)
+        yield session
     finally:
+        await gateway.leave(session)
+        gateway.close()
         await runner.cleanup()
+
+
+def _gateway(address: str) -> Gateway:
+    """One whose providers are all at an address, with money and rates in memory."""
+    known = {one.name: replace(one, base_url=address) for one in SHIPPED if one.keys}
+
+    async def no_wait(_seconds: float) -> None:
+        """The agents try again by themselves."""
+
+    def make() -> GatewayParts:
+        upstream = HttpUpstream()
+        return GatewayParts(
+            catalogue=Catalogue(known),
+            prices=PriceBook({}),
+            spending=FakeSpending(),
+            rates=FakeRates(),
+            upstream=lambda _provider: upstream,
+            clock=SystemClock(),
+            breakers=Breakers(SystemClock()),
+            sleep=no_wait,
+        )
+
+    async def close(parts: GatewayParts) -> None:
+        await parts.upstream(next(iter(known.values()))).close()
+
+    return Gateway(make, close)

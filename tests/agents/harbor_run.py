@@ -1,4 +1,4 @@
-"""Run by a Python that has Harbor: one of its agents in a sandbox against the mock provider; prints what it left.
+"""Run by a Python that has Harbor: one of its agents in a sandbox against our gateway; prints what it left.
 
 ``python harbor_run.py NAME MODEL SCRIPT LAYERS``
 """
@@ -18,7 +18,7 @@ from proctor.agents.interfaces import AgentContext
 from proctor.agents.layers.store import LayerStore
 from proctor.sandboxes.interfaces import Limits, SandboxSpec
 from proctor.sandboxes.local import LocalBackend
-from tests.agents.conftest import TOKEN, Models, serving
+from tests.agents.conftest import Models, serving
 from tests.contracts.sandboxes import labels
 
 
@@ -31,17 +31,17 @@ async def main(name: str, model: str, script: str, layers: str) -> None:
         Path(folder).chmod(0o711)
         spec = SandboxSpec(labels=labels(), relay=True, layers=trees, limits=Limits(memory_mb=2048))
         sandbox = await LocalBackend(Path(folder)).create(spec)
-        context = AgentContext(
-            task_name="task",
-            instruction="Write hello into solution.txt.",
-            sandbox=sandbox,
-            workdir=sandbox.workdir,
-            timeout_sec=60,
-            models=Models(model),  # type: ignore[arg-type]
-            on_step=lambda maker: steps.append(maker(len(steps) + 1)),
-        )
         try:
-            async with serving(sandbox, script, asked):
+            async with serving(sandbox, model, script, asked) as session:
+                context = AgentContext(
+                    task_name="task",
+                    instruction="Write hello into solution.txt.",
+                    sandbox=sandbox,
+                    workdir=sandbox.workdir,
+                    timeout_sec=60,
+                    models=Models(session),  # type: ignore[arg-type]
+                    on_step=lambda maker: steps.append(maker(len(steps) + 1)),
+                )
                 await agent.setup(context)
                 run = await agent.run(context)
                 await agent.close()
@@ -58,7 +58,8 @@ async def main(name: str, model: str, script: str, layers: str) -> None:
                 "paths": sorted({request.path for request in asked}),
                 "solution": None if solution is None else solution.decode(),
                 "version": agent.identity.version,
-                "token": TOKEN in json.dumps([step.model_dump_json() for step in steps]),
+                "token": session.token in json.dumps([step.model_dump_json() for step in steps]),
+                "counted": session.totals.usage.total,
             }
         )
     )

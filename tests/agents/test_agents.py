@@ -8,7 +8,7 @@ import pytest
 
 from proctor.agents.interfaces import AgentLimit
 from proctor.agents.trajectory import Agent, Trajectory, dump, parse
-from tests.agents.conftest import TOKEN
+from tests.agents.conftest import PROVIDER_KEY
 from tests.contracts.sandboxes import shell
 
 pytestmark = pytest.mark.timeout(600)
@@ -52,7 +52,12 @@ async def test_an_agent_is_driven_to_a_solution(bench, name, model, script, path
         assert (run.exec.exit_code, run.limit) == (0, None), at.output.decode(errors="replace")
         assert await at.sandbox.read("/app/solution.txt", 100) == b"hello\n", at.output.decode(errors="replace")
         assert {request.path for request in at.asked} == {path}
-        assert TOKEN.encode() not in at.output
+        for secret in (at.session.token, PROVIDER_KEY):
+            assert secret.encode() not in at.output
+        assert at.session.failure is None
+        assert at.session.totals.usage.total is not None
+        assert at.session.totals.usage.total > 0
+        assert at.session.totals.cost_nano is not None
         assert await at.sandbox.processes() == 0
         left = (await shell(at.sandbox, "find /app /home /root -type f 2>/dev/null")).stdout
         assert left == b"/app/solution.txt\n", "its own files are elsewhere"
@@ -89,6 +94,8 @@ async def test_a_provider_that_always_refuses_leaves_nothing_hanging(bench, name
     async with bench(name, model, f"[[rules]]\nreplies = [{', '.join([reply] * 12)}]\n") as at:
         run = await at.work(seconds=25)
         assert at.asked
+        assert at.session.failure is not None
+        assert at.session.failure.http_status == status
         assert run.limit in (None, AgentLimit.TIME)
         assert await at.sandbox.read("/app/solution.txt", 100) is None
         await at.sandbox.kill_all()

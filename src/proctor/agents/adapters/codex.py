@@ -48,6 +48,7 @@ _CONFIG = f"""\
 model = "{MODEL}"
 model_provider = "proctor"
 check_for_update_on_startup = false
+web_search = "disabled"
 
 [analytics]
 enabled = false

@@ -59,7 +59,7 @@ class OpenAiResponses:
             images=content.images,
             tools=len(tools),
             stateful=content.unbounded
-            or any(string(tool, "type") not in _CLIENT_TOOLS for tool in tools)
+            or not all(_is_the_callers(tool) for tool in tools)
             or any(body.get(name) is not None for name in _KEPT),
         )
 
@@ -164,3 +164,10 @@ class _Meter(EventMeter):
                 finish=openai_responses_replies.finish(reply),
                 error=streamed_error(reply),
             )
+
+
+def _is_the_callers(tool: Mapping[str, Json]) -> bool:
+    """Whether the caller runs it, or all that a namespace holds."""
+    if string(tool, "type") == "namespace":
+        return all(_is_the_callers(one) for one in REQUEST.tables(tool.get("tools"), "tools"))
+    return string(tool, "type") in _CLIENT_TOOLS
