@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pytest
 from aiohttp import web
@@ -59,6 +60,7 @@ class Bench:
     agent: Adapter
     model: str
     asked: list[web.Request]
+    bodies: list[Any] = field(default_factory=list)
     steps: list[Step] = field(default_factory=list)
     output: bytes = b""
 
@@ -100,8 +102,8 @@ def bench(store: LayerStore) -> Callable[..., object]:
             spec = SandboxSpec(labels=labels(), relay=True, layers=trees, limits=Limits(memory_mb=4096))
             sandbox = await backend.create(spec)
             try:
-                async with serving(sandbox, script, asked):
-                    yield Bench(sandbox, agent, model, asked)
+                async with serving(sandbox, script, asked) as bodies:
+                    yield Bench(sandbox, agent, model, asked, bodies)
             finally:
                 await sandbox.destroy()
 
@@ -109,10 +111,14 @@ def bench(store: LayerStore) -> Callable[..., object]:
 
 
 @asynccontextmanager
-async def serving(sandbox: Sandbox, script: str, asked: list[web.Request]) -> AsyncIterator[None]:
+async def serving(sandbox: Sandbox, script: str, asked: list[web.Request]) -> AsyncIterator[list[Any]]:
+    """The mock provider behind the sandbox's socket; what it was asked, and the bodies of that."""
+    bodies: list[Any] = []
+
     @web.middleware
     async def noting(request: web.Request, handler: Callable[..., object]) -> web.StreamResponse:
         asked.append(request)
+        bodies.append(await request.json())
         return await handler(request)  # type: ignore[misc, no-any-return]
 
     app = application(parse_script(script, "script"), key=TOKEN)
@@ -124,6 +130,6 @@ async def serving(sandbox: Sandbox, script: str, asked: list[web.Request]) -> As
     await web.UnixSite(runner, str(path)).start()
     path.chmod(0o666)
     try:
-        yield
+        yield bodies
     finally:
         await runner.cleanup()

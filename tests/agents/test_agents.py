@@ -53,6 +53,7 @@ async def test_an_agent_is_driven_to_a_solution(bench, name, model, script, path
         assert await at.sandbox.read("/app/solution.txt", 100) == b"hello\n", at.output.decode(errors="replace")
         assert {request.path for request in at.asked} == {path}
         assert TOKEN.encode() not in at.output
+        assert [tool for request in at.bodies for tool in provider_run(request)] == []
         assert await at.sandbox.processes() == 0
         left = (await shell(at.sandbox, "find /app /home /root -type f 2>/dev/null")).stdout
         assert left == b"/app/solution.txt\n", "its own files are elsewhere"
@@ -60,6 +61,14 @@ async def test_an_agent_is_driven_to_a_solution(bench, name, model, script, path
         assert parse(dump(document)) == document
         if name != "aider":
             _judge_steps(at)
+
+
+def provider_run(body) -> list[object]:
+    """Tools of a request that the provider would run itself: the gateway refuses them."""
+    tools = body.get("tools") or []
+    ours = ("function", "custom", "functionDeclarations", "input_schema", "name")
+    known = {"function", "custom", "local_shell", None}
+    return [one for one in tools if one.get("type") not in known or not any(key in str(one) for key in ours)]
 
 
 def _judge_steps(at) -> None:

@@ -47,7 +47,8 @@ CLAUDE_CODE = Recipe(
         WireName.ANTHROPIC: Start(
             words=(
                 *("--print", "--verbose", "--output-format=stream-json", "--dangerously-skip-permissions"),
-                *("--model", MODEL),
+                # Its provider would run the search, which the gateway lets no agent have.
+                *("--model", MODEL, "--disallowedTools", "WebSearch"),
             ),
             stdin=INSTRUCTION,
             env={

@@ -48,6 +48,12 @@ _CONFIG = f"""\
 model = "{MODEL}"
 model_provider = "proctor"
 check_for_update_on_startup = false
+web_search = "disabled"
+
+[features]
+apps = false
+image_generation = false
+multi_agent = false
 
 [analytics]
 enabled = false
