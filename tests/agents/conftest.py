@@ -46,6 +46,7 @@ class Models:
     model: str
     token: str = TOKEN
     socket: str = "/proctor/models.sock"
+    thinking: str | None = None
 
     def usage(self) -> Usage:
         """Counted by the gateway, which is not here."""
@@ -61,6 +62,7 @@ class Bench:
     model: str
     asked: list[web.Request]
     bodies: list[Any] = field(default_factory=list)
+    thinking: str | None = None
     steps: list[Step] = field(default_factory=list)
     output: bytes = b""
 
@@ -72,7 +74,7 @@ class Bench:
             sandbox=self.sandbox,
             workdir=self.sandbox.workdir,
             timeout_sec=seconds,
-            models=Models(self.model),  # type: ignore[arg-type]
+            models=Models(self.model, thinking=self.thinking),  # type: ignore[arg-type]
             on_output=self._printed,
             on_step=self._stepped,
         )

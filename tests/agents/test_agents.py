@@ -111,3 +111,20 @@ async def test_an_agent_stops_at_its_time(bench):
         assert run.limit is AgentLimit.TIME
         await at.sandbox.kill_all()
         assert await at.sandbox.processes() == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "model", "script"),
+    [
+        ("codex", "openai/gpt-5-codex", DRIVEN),
+        ("claude-code", "anthropic/claude-opus-4-6", DRIVEN),
+        ("mini-swe-agent", "openai/gpt-5", SUBMITTED),
+        ("aider", "openai/gpt-5", EDITED),
+    ],
+)
+async def test_an_agent_is_told_how_much_to_think(bench, name, model, script):
+    async with bench(name, model, script) as at:
+        at.thinking = "low"
+        run = await at.work()
+        assert run.exec.exit_code == 0, at.output.decode(errors="replace")
+        assert '"low"' in json.dumps(at.bodies)
