@@ -35,6 +35,9 @@ MIDDLE = """
 An agent with several wires uses Anthropic's for `anthropic/...`, Google's for `gemini/...` and `google/...`, and
 OpenAI's chat for every other provider. It gets the model's name without the provider.
 
+`thinking` is passed on to {thinking}; for the others, and `sampling` for all of them, a profile is refused. Claude Code
+works in 512 MB of memory; OpenCode needs 1 GB.
+
 **Keys.** The provider's key is the gateway's. In the sandbox there is a token that is the attempt's own and dies with
 it, and a port on the sandbox's own loopback that leads to the gateway.
 
@@ -92,7 +95,8 @@ def page() -> str:
     rows = "".join(_row(recipe) for recipe in RECIPES.values())
     unproved = "".join(f"| `{one.name}` | {'; '.join(one.unproved)} |\n" for one in RECIPES.values())
     pythons = " ".join(f"`{one.name}` runs on {', '.join(one.pythons)}." for one in RECIPES.values() if one.pythons)
-    return HEAD + rows + MIDDLE.format(pythons=pythons) + unproved
+    thinking = ", ".join(f"`{one.name}`" for one in RECIPES.values() if one.thinking)
+    return HEAD + rows + MIDDLE.format(pythons=pythons, thinking=thinking) + unproved
 
 
 def _row(recipe: Recipe) -> str:

@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from aiohttp import web
@@ -60,6 +61,7 @@ class Models:
 
     session: Session
     socket: str = "/proctor/models.sock"
+    thinking: str | None = None
 
     @property
     def model(self) -> str:
@@ -84,6 +86,8 @@ class Bench:
     agent: Adapter
     session: Session
     asked: list[web.Request]
+    bodies: list[Any] = field(default_factory=list)
+    thinking: str | None = None
     steps: list[Step] = field(default_factory=list)
     output: bytes = b""
 
@@ -95,7 +99,7 @@ class Bench:
             sandbox=self.sandbox,
             workdir=self.sandbox.workdir,
             timeout_sec=seconds,
-            models=Models(self.session),  # type: ignore[arg-type]
+            models=Models(self.session, thinking=self.thinking),  # type: ignore[arg-type]
             on_output=self._printed,
             on_step=self._stepped,
         )
@@ -125,8 +129,9 @@ def bench(store: LayerStore) -> Callable[..., object]:
             spec = SandboxSpec(labels=labels(), relay=True, layers=trees, limits=Limits(memory_mb=4096))
             sandbox = await backend.create(spec)
             try:
-                async with serving(sandbox, model, script, asked) as session:
-                    yield Bench(sandbox, agent, session, asked)
+                bodies: list[Any] = []
+                async with serving(sandbox, model, script, asked, bodies) as session:
+                    yield Bench(sandbox, agent, session, asked, bodies)
             finally:
                 await sandbox.destroy()
 
@@ -134,12 +139,15 @@ def bench(store: LayerStore) -> Callable[..., object]:
 
 
 @asynccontextmanager
-async def serving(sandbox: Sandbox, model: str, script: str, asked: list[web.Request]) -> AsyncIterator[Session]:
-    """The provider, and the gateway before it at the sandbox's own socket."""
+async def serving(
+    sandbox: Sandbox, model: str, script: str, asked: list[web.Request], bodies: list[Any]
+) -> AsyncIterator[Session]:
+    """The provider, and the gateway before it at the sandbox's own socket; what the provider was asked."""
 
     @web.middleware
     async def noting(request: web.Request, handler: Callable[..., object]) -> web.StreamResponse:
         asked.append(request)
+        bodies.append(await request.json())
         return await handler(request)  # type: ignore[misc, no-any-return]
 
     app = application(parse_script(script, "script"), key=PROVIDER_KEY)

@@ -32,7 +32,7 @@ async def main(name: str, model: str, script: str, layers: str) -> None:
         spec = SandboxSpec(labels=labels(), relay=True, layers=trees, limits=Limits(memory_mb=2048))
         sandbox = await LocalBackend(Path(folder)).create(spec)
         try:
-            async with serving(sandbox, model, script, asked) as session:
+            async with serving(sandbox, model, script, asked, []) as session:
                 context = AgentContext(
                     task_name="task",
                     instruction="Write hello into solution.txt.",

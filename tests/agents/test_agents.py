@@ -58,6 +58,7 @@ async def test_an_agent_is_driven_to_a_solution(bench, name, model, script, path
         assert at.session.totals.usage.total is not None
         assert at.session.totals.usage.total > 0
         assert at.session.totals.cost_nano is not None
+        assert [tool for request in at.bodies for tool in provider_run(request)] == []
         assert await at.sandbox.processes() == 0
         left = (await shell(at.sandbox, "find /app /home /root -type f 2>/dev/null")).stdout
         assert left == b"/app/solution.txt\n", "its own files are elsewhere"
@@ -65,6 +66,14 @@ async def test_an_agent_is_driven_to_a_solution(bench, name, model, script, path
         assert parse(dump(document)) == document
         if name != "aider":
             _judge_steps(at)
+
+
+def provider_run(body) -> list[object]:
+    """Tools of a request that the provider would run itself: the gateway refuses them."""
+    tools = body.get("tools") or []
+    ours = ("function", "custom", "functionDeclarations", "input_schema", "name")
+    known = {"function", "custom", "local_shell", None}
+    return [one for one in tools if one.get("type") not in known or not any(key in str(one) for key in ours)]
 
 
 def _judge_steps(at) -> None:
@@ -109,3 +118,20 @@ async def test_an_agent_stops_at_its_time(bench):
         assert run.limit is AgentLimit.TIME
         await at.sandbox.kill_all()
         assert await at.sandbox.processes() == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "model", "script"),
+    [
+        ("codex", "openai/gpt-5-codex", DRIVEN),
+        ("claude-code", "anthropic/claude-opus-4-6", DRIVEN),
+        ("mini-swe-agent", "openai/gpt-5", SUBMITTED),
+        ("aider", "openai/gpt-5", EDITED),
+    ],
+)
+async def test_an_agent_is_told_how_much_to_think(bench, name, model, script):
+    async with bench(name, model, script) as at:
+        at.thinking = "low"
+        run = await at.work()
+        assert run.exec.exit_code == 0, at.output.decode(errors="replace")
+        assert '"low"' in json.dumps(at.bodies)

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from proctor.agents.adapters.catalogue import RECIPES
+from proctor.agents.adapters.catalogue import RECIPES, refuse_unheard
 from proctor.agents.adapters.versions import default_version, layers_of
 from proctor.agents.catalogue import build_agent
 from proctor.agents.errors import ProfileInvalid
@@ -235,3 +235,14 @@ async def test_the_bridge_tells_a_signal_and_closes_on_a_gateway_that_is_gone(ru
     words = command(runtime, bridge.__file__, str(tmp_path / "none"), sys.executable, "-c", program)
     child = await asyncio.create_subprocess_exec(*words, env={"P": "@PROCTOR_PORT@"})
     assert await child.wait() == 128 + 9
+
+
+def test_what_an_agent_could_not_be_told_is_refused():
+    refuse_unheard("codex", thinking="high", sampling={})
+    refuse_unheard("noop", thinking="high", sampling={"temperature": 0})
+    for name, words in (
+        ("gemini-cli", {"thinking": "high", "sampling": {}}),
+        ("codex", {"thinking": None, "sampling": {"t": 1}}),
+    ):
+        with pytest.raises(ProfileInvalid):
+            refuse_unheard(name, **words)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from uuid import UUID
 
+from proctor.agents.adapters.catalogue import refuse_unheard
 from proctor.agents.catalogue import build_agent
 from proctor.agents.errors import ProfileInvalid
 from proctor.agents.interfaces import Agent
@@ -37,7 +38,7 @@ from proctor.suites.service import StoredTask, SuiteService
 
 __all__ = ["STANDARD_TOOLS", "Resolved", "planned_tasks", "resolve", "resolve_suite"]
 
-_SETTINGS: tuple[str, ...] = ("agent", "agent_version", "model", "script")
+_SETTINGS: tuple[str, ...] = ("agent", "agent_version", "model", "script", "sampling", "thinking")
 STANDARD_TOOLS: tuple[str, ...] = ("bash", "git", "python3")
 """Their versions are part of every local environment identity. Tools beyond these join where a task of the suite
 declares them, so that results carry over to a suite without one of its tasks unless that task alone needed more."""
@@ -204,6 +205,7 @@ def _profile(
 ) -> PlannedProfile:
     try:
         options = _options(profile, script, tasks)
+        refuse_unheard(profile.agent, thinking=profile.thinking, sampling=profile.sampling)
         agent = agents(profile.agent, {**options, "agent_version": profile.agent_version})
         if agent.layers and profile.model is None:
             raise ProfileInvalid(f"{profile.agent} needs a model.", where="model")

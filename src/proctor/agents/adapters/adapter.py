@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import PurePosixPath
 
 from proctor.agents.adapters.events import StepGatherer, read_json
-from proctor.agents.adapters.recipes import BASE, INSTRUCTION, MODEL, TOKEN, Recipe, Start
+from proctor.agents.adapters.recipes import BASE, INSTRUCTION, MODEL, THINKING, TOKEN, Recipe, Start
 from proctor.agents.errors import AgentSetupFailed, ProfileInvalid
 from proctor.agents.interfaces import AgentContext, AgentIdentity, AgentRun, Asks, ModelAccess
 from proctor.agents.layers.locks import Layer, LayerKind
@@ -62,7 +62,8 @@ class Adapter:
         start = self._start(models)
         steps = StepGatherer(context.on_step, model=models.model)
         lines = _Lines(self._recipe, steps, context)
-        words = tuple(_filled(word, context, None) for word in start.words)
+        thinking = self._recipe.thinking if models.thinking is not None else ()
+        words = tuple(_filled(word, context, None) for word in (*start.words, *thinking))
         result = await context.sandbox.exec(
             ExecRequest(
                 argv=[*self._bridge, models.socket, *self._program, *words],
@@ -188,6 +189,7 @@ def _filled(text: str, context: AgentContext, models: ModelAccess | None) -> str
     known: Mapping[str, str] = {
         BASE: "http://127.0.0.1:@PROCTOR_PORT@",
         MODEL: _models(context).model.partition("/")[2],
+        THINKING: _models(context).thinking or "",
         **({TOKEN: models.token} if models is not None else {}),
     }
     for name, value in known.items():

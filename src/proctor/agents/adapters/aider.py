@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from proctor.agents.adapters.litellm_env import LITELLM_MODELS, PROVIDER_WIRES, litellm_environment
-from proctor.agents.adapters.recipes import HOME, INSTRUCTION, Recipe, Start
+from proctor.agents.adapters.recipes import HOME, INSTRUCTION, THINKING, Recipe, Start
 from proctor.agents.layers.locks import LayerKind
 from proctor.models.wires.interfaces import WireName
 
@@ -42,6 +42,7 @@ AIDER = Recipe(
     pythons=("3.10", "3.11", "3.12"),
     starts={wire: _start(wire) for wire in LITELLM_MODELS},
     wires=PROVIDER_WIRES,
+    thinking=("--reasoning-effort", THINKING),
     reports="no steps; tokens and cost by the gateway",
     unproved=("the formats of edits that it chooses for models that it knows",),
 )

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from proctor.agents.adapters.events import Answered, Called, Event, Said, Spent, Thought, items, text_of
 from proctor.agents.adapters.numbers import count
-from proctor.agents.adapters.recipes import BASE, HOME, INSTRUCTION, MODEL, TOKEN, Recipe, Start
+from proctor.agents.adapters.recipes import BASE, HOME, INSTRUCTION, MODEL, THINKING, TOKEN, Recipe, Start
 from proctor.agents.layers.locks import LayerKind
 from proctor.kernel.canonical import Json
 from proctor.models.wires.interfaces import WireName
@@ -47,7 +47,8 @@ CLAUDE_CODE = Recipe(
         WireName.ANTHROPIC: Start(
             words=(
                 *("--print", "--verbose", "--output-format=stream-json", "--dangerously-skip-permissions"),
-                *("--model", MODEL),
+                # Its provider would run the search, which the gateway lets no agent have.
+                *("--model", MODEL, "--disallowedTools", "WebSearch"),
             ),
             stdin=INSTRUCTION,
             env={
@@ -69,6 +70,7 @@ CLAUDE_CODE = Recipe(
             },
         )
     },
+    thinking=("--effort", THINKING),
     reports="steps and tokens as it prints them; cost by the gateway",
     read_line=read_line,
     unproved=("thinking budgets", "answers of Anthropic's own servers", "images as tool results"),

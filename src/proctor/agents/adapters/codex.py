@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from proctor.agents.adapters.events import Answered, Called, Event, Said, Spent, Thought, text_of
 from proctor.agents.adapters.numbers import count
-from proctor.agents.adapters.recipes import BASE, HOME, INSTRUCTION, MODEL, TOKEN, Recipe, Start
+from proctor.agents.adapters.recipes import BASE, HOME, INSTRUCTION, MODEL, THINKING, TOKEN, Recipe, Start
 from proctor.agents.layers.locks import LayerKind
 from proctor.kernel.canonical import Json
 from proctor.models.wires.interfaces import WireName
@@ -50,6 +50,11 @@ model_provider = "proctor"
 check_for_update_on_startup = false
 web_search = "disabled"
 
+[features]
+apps = false
+image_generation = false
+multi_agent = false
+
 [analytics]
 enabled = false
 
@@ -84,6 +89,7 @@ CODEX = Recipe(
             files={f"{HOME}/codex/config.toml": _CONFIG},
         )
     },
+    thinking=("-c", f'model_reasoning_effort="{THINKING}"'),
     reports="steps as it prints them, tokens of the whole run; cost by the gateway",
     read_line=read_line,
     unproved=("encrypted reasoning of OpenAI's own servers", "web search of the provider"),

@@ -34,6 +34,7 @@ def read_line(line: Mapping[str, Json]) -> Iterable[Event]:
 _SETTINGS = """\
 {
   "general": {"disableAutoUpdate": true, "disableUpdateNag": true, "enableAutoUpdate": false, "maxAttempts": 2},
+  "tools": {"exclude": ["google_web_search"]},
   "privacy": {"usageStatisticsEnabled": false},
   "telemetry": {"enabled": false},
   "security": {"auth": {"selectedType": "gemini-api-key"}, "folderTrust": {"enabled": false}}

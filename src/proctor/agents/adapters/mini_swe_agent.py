@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from proctor.agents.adapters.events import Answered, Called, Event, Said, Spent, Thought, items, read_json, text_of
 from proctor.agents.adapters.litellm_env import LITELLM_MODELS, PROVIDER_WIRES, litellm_environment
 from proctor.agents.adapters.numbers import count
-from proctor.agents.adapters.recipes import HOME, INSTRUCTION, Recipe, Start
+from proctor.agents.adapters.recipes import HOME, INSTRUCTION, THINKING, Recipe, Start
 from proctor.agents.layers.locks import LayerKind
 from proctor.kernel.canonical import Json
 from proctor.models.wires.interfaces import WireName
@@ -74,6 +74,7 @@ MINI_SWE_AGENT = Recipe(
     pythons=("3.10", "3.11", "3.12", "3.13"),
     starts={wire: _start(wire) for wire in LITELLM_MODELS},
     wires=PROVIDER_WIRES,
+    thinking=("--config", f"model.model_kwargs.reasoning_effort={THINKING}"),
     reports="steps and tokens at its end, from its trajectory file; cost by the gateway",
     log=_LOG,
     read_file=read_file,

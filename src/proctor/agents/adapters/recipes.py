@@ -11,13 +11,14 @@ from proctor.agents.layers.locks import LayerKind, architecture
 from proctor.kernel.canonical import Json, digest
 from proctor.models.wires.interfaces import WireName
 
-__all__ = ["BASE", "HOME", "INSTRUCTION", "MODEL", "NO_EVENTS", "TOKEN", "Recipe", "Start"]
+__all__ = ["BASE", "HOME", "INSTRUCTION", "MODEL", "NO_EVENTS", "THINKING", "TOKEN", "Recipe", "Start"]
 
 BASE: str = "@BASE@"
 """The address of the gateway, without a path."""
 TOKEN: str = "@TOKEN@"  # noqa: S105 - a placeholder
 MODEL: str = "@MODEL@"
 """The model by its provider's own name."""
+THINKING: str = "@THINKING@"
 INSTRUCTION: str = "@INSTRUCTION@"
 HOME: str = "/var/tmp/proctor-agent"  # noqa: S108 - inside the sandbox
 """Where an agent keeps what is its own: outside of the task's folder, and of the home that the task's commands see.
@@ -61,6 +62,8 @@ class Recipe:
     """By the wires that it speaks; the first is for providers that none is named for."""
     wires: Mapping[str, WireName] = field(default_factory=dict)
     """By the provider of its model, where that asks for another."""
+    thinking: tuple[str, ...] = ()
+    """Words that tell it how much to think, after the others; empty: it can't be told."""
     reports: str
     """What it tells of itself, for a person."""
     read_line: ReadLine = NO_EVENTS
@@ -85,4 +88,4 @@ class Recipe:
     def digest(self) -> str:
         """How it is started: a result of another command line is a result of something else."""
         starts: Json = {wire.value: asdict(start) for wire, start in self.starts.items()}
-        return digest({"program": self.program, "starts": starts, "log": self.log})
+        return digest({"program": self.program, "starts": starts, "thinking": list(self.thinking), "log": self.log})
