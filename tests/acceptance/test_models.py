@@ -66,9 +66,13 @@ def test_what_the_how_to_shows_in_toml_is_taken(examples: Cli) -> None:
     run_set, providers = re.findall(r"```toml\n(.*?)```", HOW_TO.read_text(), re.DOTALL)
     examples.write("models/first.toml", run_set)
     examples.write("models/providers.toml", providers)
-    keys = {"ANTHROPIC_API_KEY": "sk-ant", "OPENROUTER_API_KEY": "sk-or"}
+    keys = {"ANTHROPIC_API_KEY": "sk-ant"}
     dry = examples("run", "models/first.toml", "--dry-run", **keys, **named(examples))
     assert "worst-case cost 4.00 USD" in dry.stdout
     assert "secrets.names" in examples("run", "models/first.toml", code=2, **named(examples)).stderr
-    examples.write("models/own.toml", run_set.replace("anthropic/claude-sonnet-4-5", "vllm/qwen3-coder"))
-    examples("run", "models/own.toml", "--dry-run", **keys, **named(examples))
+    own = run_set.replace("anthropic/claude-sonnet-4-5", "vllm/qwen3-coder")
+    examples.write("models/own.toml", own)
+    refused = examples("run", "models/own.toml", "--dry-run", code=2, **keys, **named(examples)).stderr
+    assert "vllm needs a key" in refused
+    examples.write("models/own.toml", own.replace('["ANTHROPIC', '["VLLM_KEY", "ANTHROPIC'))
+    examples("run", "models/own.toml", "--dry-run", VLLM_KEY="sk-vllm", **keys, **named(examples))
