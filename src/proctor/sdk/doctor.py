@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from proctor.app import docker_backend, embedded_server, local_backend, open_platform
 from proctor.database.upgrade import upgrade
 from proctor.kernel.errors import ProctorError, UsageError
+from proctor.models.errors import ProvidersInvalid
 from proctor.sandboxes.interfaces import Check
+from proctor.sdk.installed import Installed
 from proctor.sdk.leaks import leaks
 from proctor.settings import Settings
 
@@ -40,7 +43,8 @@ def examine(settings: Settings | None = None) -> DoctorReport:
     backend = local_backend(settings)
     strengths = {kind.value: strength.value for kind, strength in backend.capabilities().limits.items()}
     return DoctorReport(
-        checks=(_database(settings), *backend.doctor(), *_engine(settings), _leaks(settings)), limits=strengths
+        checks=(_database(settings), *backend.doctor(), *_engine(settings), _models(settings), _leaks(settings)),
+        limits=strengths,
     )
 
 
@@ -52,6 +56,24 @@ def _engine(settings: Settings) -> list[Check]:
         else Check(name=one.name, ok=True, detail=f"none ({one.detail}); only sandbox = 'docker' needs one")
         for one in docker_backend(settings).doctor()
     ]
+
+
+def _models(settings: Settings) -> Check:
+    """What is missing is no fault: a run set without models needs none of it, and a server keeps keys of its own."""
+    try:
+        providers = Installed(settings).providers()
+    except ProvidersInvalid as error:
+        detail = f"{error.where}: {error.message}" if error.where else error.message
+        return Check(name="models", ok=False, detail=detail, remedy=error.fix)
+    opened = [one.name for one in providers if one.keys_set]
+    parts = (
+        "providers over HTTP"
+        if find_spec("aiohttp")
+        else "no provider over HTTP (the extra 'models' is not installed)",
+        f"keys set here for {', '.join(opened)}" if opened else "no key set here",
+        "litellm" if find_spec("litellm") else "no litellm",
+    )
+    return Check(name="models", ok=True, detail="; ".join(parts))
 
 
 def _leaks(settings: Settings) -> Check:
