@@ -44,10 +44,11 @@ class Left:
 
 def retry_after(headers: object, now: datetime | None = None) -> float | None:
     """Seconds until a provider wants to be asked again: ``retry-after-ms``, or ``retry-after`` in either form."""
-    milliseconds = _said(headers, "retry-after-ms")
+    lowered = _lowered(headers)
+    milliseconds = _said(lowered, "retry-after-ms")
     if _NUMBER.fullmatch(milliseconds):
         return _believed(float(milliseconds) / 1000)
-    text = _said(headers, "retry-after")
+    text = _said(lowered, "retry-after")
     if _NUMBER.fullmatch(text):
         return _believed(float(text))
     return _believed(_until_date(text, now or datetime.now(UTC)))
@@ -55,26 +56,27 @@ def retry_after(headers: object, now: datetime | None = None) -> float | None:
 
 def left_of(headers: object, now: datetime | None = None) -> Left:
     """What OpenAI's and Anthropic's headers say is left."""
+    lowered = _lowered(headers)
     least: dict[str, int] = {}
     rests: list[float] = []
     for kind, remaining, reset in _KINDS:
-        count = _said(headers, remaining)
+        count = _said(lowered, remaining)
         if not _COUNT.fullmatch(count):
             continue
         least[kind] = min(int(count), least.get(kind, int(count)))
-        until = _believed(_until(_said(headers, reset), now or datetime.now(UTC)))
+        until = _believed(_until(_said(lowered, reset), now or datetime.now(UTC)))
         if int(count) == 0 and until is not None:
             rests.append(until)
     return Left(requests=least.get("requests"), tokens=least.get("tokens"), rest_sec=max(rests, default=None))
 
 
-def _said(headers: object, name: str) -> str:
-    if not isinstance(headers, Mapping):
-        return ""
-    value = headers.get(name)
-    if value is None:  # a mapping that minds the case
-        value = next((text for key, text in headers.items() if str(key).lower() == name), "")
-    return str(value).strip()[:100]
+def _lowered(headers: object) -> Mapping[str, object]:
+    """By lower-case names: a mapping may mind the case."""
+    return {str(name).lower(): value for name, value in headers.items()} if isinstance(headers, Mapping) else {}
+
+
+def _said(lowered: Mapping[str, object], name: str) -> str:
+    return str(lowered.get(name, "")).strip()[:100]
 
 
 def _until(text: str, now: datetime) -> float | None:

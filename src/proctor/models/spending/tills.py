@@ -81,6 +81,8 @@ class Till:
         self._pools: dict[tuple[UUID | None, str, str], Pool] = {}
         self._open: dict[int, Open] = {}
         self._unwritten: list[Unwritten] = []
+        self._gone = 0
+        """How many are not in that list any more."""
         self._slices: dict[UUID, Slice] = {}
         self._one_at_a_time = asyncio.Lock()
         self._moved = asyncio.Event()
@@ -277,8 +279,13 @@ class Till:
                 del self._pools[key]
 
     async def _write(self) -> bool:
-        """One transaction or several, until all is written that there was; whether all of it was."""
-        while self._unwritten or any(one.loose or _empty(one) for one in self._slices.values()):
+        """One transaction or several, until all is written that there was; whether all of it was.
+
+        What comes meanwhile is of the next time: else a busy process would write a few calls in each transaction.
+        """
+        due, first = self._gone + len(self._unwritten), True
+        while self._gone < due or (first and any(one.loose or _empty(one) for one in self._slices.values())):
+            first = False
             try:
                 await self._write_batch()
             except (DataError, RefusedByDatabase, CallContradicted) as error:
@@ -300,6 +307,7 @@ class Till:
             return True
         if self._unwritten:
             bad = self._unwritten.pop(0)
+            self._gone += 1
             _log.error("spending.call_not_written", call=bad.settlement.row["id"], reason=str(error))
             return True
         _log.error("spending.not_written", reason=str(error))
@@ -329,6 +337,7 @@ class Till:
                 slice.amount -= nano
                 slice.loose -= loose.get(slice, 0)
             del self._unwritten[: len(batch)]
+            self._gone += len(batch)
             for slice in finished:
                 del self._slices[slice.id]
                 self._desk.journal.finished(slice.id)
