@@ -26,6 +26,7 @@ COMMANDS: Mapping[str, Sequence[Sequence[str]]] = {
     "rerun": [["--cells", "10000", "--json"], ["--cells", "100000", "--json"]],
     "stored": [["--attempts", "100000", "--json"]],
     "live": [["--json"]],
+    "gateway": [["--json"]],
     "startup": [["--json"]],
     "telling": [["--json"]],
 }

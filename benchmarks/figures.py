@@ -105,6 +105,27 @@ def _live(report: Report) -> Iterator[Figure]:
         )
 
 
+def _gateway(report: Report) -> Iterator[Figure]:
+    for kind, found in report.items():
+        if not isinstance(found, Mapping):
+            continue
+        for name, target in (("p50", 5), ("p99", 20)):
+            added = found[f"{name}_added_ms"]
+            yield Figure(
+                what=f"{kind}, {name} added",
+                value=f"{added:,.1f} ms",
+                ratio=added / target,
+                of=f"the target of {target} ms",
+            )
+        if (first := found.get("first_byte_p99_ms")) is not None:
+            yield Figure(
+                what=f"{kind}, first byte, p99", value=f"{first:,.1f} ms", ratio=first / 5, of="the target of 5 ms"
+            )
+        spent = found["gateway_processor_ms"]
+        ratio = found["gateway_processor_ratio_to_bare_proxy"]
+        yield Figure(what=f"{kind}, processor a call", value=f"{spent:,.2f} ms", ratio=ratio, of="a bare proxy's")
+
+
 def _numbers(report: Report) -> Iterator[Figure]:
     for what, value in report.items():
         if isinstance(value, int | float) and not isinstance(value, bool):
@@ -131,6 +152,7 @@ _BY_NAME: Mapping[str, Callable[[Report], Iterator[Figure]]] = {
     "straggler_mix": _straggler_mix,
     "rerun": _rerun,
     "live": _live,
+    "gateway": _gateway,
     "startup": _startup,
     "stored": _stored,
     "telling": _telling,

@@ -1,11 +1,13 @@
 """What the gateway adds to a call: latency, the first streamed byte, and processor time, at a fixed rate.
 
-Three processes: a simulated provider on OpenAI's chat wire, the gateway with its real ledger in PostgreSQL, and this
-one, which calls in turn the provider itself and the gateway in front of it, half of the calls as streams. Calls begin
-when their time has come, whether those before were answered or not. What is added is the difference of the same
-quantiles in the same run; the first streamed byte counts from when the provider sent it, by the machine's clock.
+Four processes: a simulated provider on OpenAI's chat wire, a bare proxy written with the same library, the gateway with
+its real ledger in PostgreSQL, and this one, which calls each of them in turn: whole answers, streams of few events and
+of many. Calls begin when their time has come, whether those before were answered or not. What is added is the difference
+to the provider itself, of the same quantiles in the same run; the first streamed byte counts from when the provider sent
+it, by the machine's clock. Processor time is of the gateway's own process, beside it that of its database's processes
+and of the bare proxy, which passes every piece on and looks at nothing.
 
-    python -m benchmarks.gateway [--rate 200] [--seconds 20] [--json]
+    python -m benchmarks.gateway [--rate 200] [--seconds 10] [--json]
 
 The targets, at 200 calls/s on two cores: under 5 ms p50 and 20 ms p99 added, the first streamed byte within 5 ms,
 under 1 ms of processor time a call.
@@ -22,7 +24,6 @@ import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import aiohttp
@@ -33,8 +34,12 @@ from benchmarks.grounds import fresh_platform
 from benchmarks.timing import load_average
 
 MODEL = "m"
+JSON_TYPE = {"Content-Type": "application/json"}
 WORDS = 120
-"""Events of a stream, as of an answer of some hundred tokens."""
+"""Of a whole answer."""
+EVENTS: tuple[int, ...] = (20, 120)
+"""Of a stream: a tool call in pieces of a few tokens, and a page of words."""
+KINDS: tuple[str, ...] = ("whole", *(f"stream of {count}" for count in EVENTS))
 PROMPT = "word " * 2000
 """An agent's request early in its work: 10 kB."""
 SETTLED_SEC = 3.0
@@ -58,7 +63,7 @@ async def _answer(request: web.BaseRequest) -> web.StreamResponse:
     response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
     await response.prepare(request)
     head = {"object": "chat.completion.chunk", "created": 0, "model": MODEL}
-    for number in range(WORDS):
+    for number in range(int(body["max_tokens"])):
         delta = {"index": 0, "delta": {"content": "word "}, "finish_reason": None}
         event = {"id": f"{time.time():.6f}", **head, "choices": [delta]}
         await response.write(b"data: " + json.dumps(event).encode() + b"\n\n")
@@ -79,6 +84,30 @@ async def _provide() -> None:
     await asyncio.to_thread(sys.stdin.read)
 
 
+# --- a bare proxy -----------------------------------------------------------------------------------------------------
+
+
+async def _pass_on(port: int) -> None:
+    """What no gateway in this language and library can do with less."""
+    session = aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0))
+
+    async def handle(request: web.BaseRequest) -> web.StreamResponse:
+        url = f"http://127.0.0.1:{port}{request.path}"
+        async with session.post(url, data=await request.read(), headers=JSON_TYPE) as there:
+            response = web.StreamResponse(status=there.status, headers={"Content-Type": there.content_type})
+            await response.prepare(request)
+            async for piece in there.content.iter_any():
+                await response.write(piece)
+            await response.write_eof()
+            return response
+
+    server = web.Server(handle, access_log=None)
+    listening = await asyncio.get_running_loop().create_server(server, "127.0.0.1", 0)
+    print(json.dumps({"port": listening.sockets[0].getsockname()[1]}), flush=True)
+    await asyncio.to_thread(sys.stdin.read)
+    await session.close()
+
+
 # --- the gateway ------------------------------------------------------------------------------------------------------
 
 
@@ -95,20 +124,13 @@ def _serve(port: int) -> None:
             f'[models."simulated/{MODEL}"]\nprice = {{ input = "1 USD", output = "5 USD", max_output = 4096 }}\n'
         )
         models = platform.open_models()
-        session = Session(
-            Payer(tenant=platform.tenant, run_set=None, profile="bench", attempt=new_id()),
-            Declared(model=f"simulated/{MODEL}"),
-            {},
-        )
+        payer = Payer(tenant=platform.tenant, run_set=None, profile="bench", attempt=new_id())
+        session = Session(payer, Declared(model=f"simulated/{MODEL}"), {})
         socket = asyncio.run(models.gateway.serve(session, folder))
-        owner = [int((home / "postgres").joinpath(name).read_text().split()[0]) for name in _pid_files(home)]
-        print(json.dumps({"socket": str(socket), "token": session.token, "database": owner}), flush=True)
+        servers = [int(path.read_text().split()[0]) for path in (home / "postgres").rglob("postmaster.pid")]
+        print(json.dumps({"socket": str(socket), "token": session.token, "database": servers}), flush=True)
         sys.stdin.read()
         models.close()
-
-
-def _pid_files(home: Path) -> list[str]:
-    return [str(path.relative_to(home / "postgres")) for path in (home / "postgres").rglob("postmaster.pid")]
 
 
 # --- the caller -------------------------------------------------------------------------------------------------------
@@ -116,17 +138,12 @@ def _pid_files(home: Path) -> list[str]:
 
 @dataclass
 class Seen:
-    """Latencies of one way, in milliseconds."""
+    """Latencies of one kind of call one way, in milliseconds."""
 
     whole: list[float] = field(default_factory=list)
-    streamed: list[float] = field(default_factory=list)
     first_byte: list[float] = field(default_factory=list)
     """From when the provider sent it."""
     failed: int = 0
-
-    def quantile(self, name: str, share: float) -> float:
-        values = sorted(getattr(self, name))
-        return values[min(len(values) - 1, int(share * len(values)))]
 
 
 @dataclass
@@ -136,31 +153,33 @@ class Way:
     http: aiohttp.ClientSession
     url: str
     headers: dict[str, str]
-    seen: Seen = field(default_factory=Seen)
+    seen: dict[str, Seen] = field(default_factory=lambda: {kind: Seen() for kind in KINDS})
 
-    async def call(self, due: float, *, stream: bool) -> None:
-        body = {"model": MODEL, "max_tokens": 4096, "messages": [{"role": "user", "content": PROMPT}]}
-        if stream:
+    async def call(self, due: float, kind: str) -> None:
+        """One call that was to begin at ``due``."""
+        events = 0 if kind == "whole" else int(kind.rsplit(" ", 1)[1])
+        body = {"model": MODEL, "max_tokens": events or 4096, "messages": [{"role": "user", "content": PROMPT}]}
+        if events:
             body |= {"stream": True, "stream_options": {"include_usage": True}}
+        seen = self.seen[kind]
         async with self.http.post(self.url, json=body, headers=self.headers) as response:
             if response.status != 200:
-                self.seen.failed += 1
+                seen.failed += 1
                 return
-            if stream:
+            if events:
                 first = await response.content.readuntil(b"\n\n")
-                sent = float(json.loads(first[6:])["id"])
-                self.seen.first_byte.append((time.time() - sent) * 1000)
+                seen.first_byte.append((time.time() - float(json.loads(first[6:])["id"])) * 1000)
             await response.read()
-        (self.seen.streamed if stream else self.seen.whole).append((time.perf_counter() - due) * 1000)
+        seen.whole.append((time.perf_counter() - due) * 1000)
 
 
-async def _load(ways: Sequence[Way], rate: float, seconds: float) -> None:
-    """Calls of all ways in turn, each way at ``rate``."""
+async def _load(way: Way, kind: str, rate: float, seconds: float) -> None:
+    """Calls of one kind, each begun when its time has come."""
     begun, calls = time.perf_counter(), []
     for number in range(int(rate * seconds)):
         due = begun + number / rate
         await asyncio.sleep(max(0.0, due - time.perf_counter()))
-        calls += [asyncio.create_task(way.call(due, stream=number % 2 == 1)) for way in ways]
+        calls.append(asyncio.create_task(way.call(due, kind)))
     await asyncio.gather(*calls)
 
 
@@ -179,59 +198,74 @@ async def _child(*arguments: str) -> AsyncIterator[tuple[psutil.Process, dict[st
 
 
 def _processor_sec(processes: Sequence[psutil.Process]) -> float:
-    """Of these and all below them, ended ones included."""
-    total = 0.0
-    for one in processes:
-        for process in (one, *one.children(recursive=True)):
-            times = process.cpu_times()
-            total += times.user + times.system
-    return total
+    """Of these alone: a process below one of them is asked for by itself."""
+    times = [one.cpu_times() for one in processes]
+    return sum(one.user + one.system for one in times)
+
+
+def _database(told: dict[str, Any]) -> list[psutil.Process]:
+    servers = [psutil.Process(pid) for pid in told["database"]]
+    return [one for server in servers for one in (server, *server.children(recursive=True))]
 
 
 async def measure(rate: float, seconds: float) -> dict[str, Any]:
-    """Both ways, one after the other and then the gateway alone for its processor time."""
-    async with _child("--provide") as (_, provider), _child("--serve", str(provider["port"])) as (gateway, told):
-        direct_url = f"http://127.0.0.1:{provider['port']}/v1/chat/completions"
-        socket = aiohttp.UnixConnector(told["socket"], limit=0)
-        async with (
-            aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0)) as plain,
-            aiohttp.ClientSession(connector=socket) as through,
-        ):
-            direct = Way(plain, direct_url, {})
-            token = {"Authorization": f"Bearer {told['token']}"}
-            proctor = Way(through, "http://gateway/v1/chat/completions", token)
-            for way in (direct, proctor):  # connections are made, code is warm
-                await _load([way], rate, 2.0)
-                way.seen = Seen()
-            for _ in range(2):
-                await _load([direct], rate, seconds / 2)
-                before = _processor_sec([gateway]), _database_sec(told)
-                calls = len(proctor.seen.whole) + len(proctor.seen.streamed)
-                await _load([proctor], rate, seconds / 2)
-                await asyncio.sleep(SETTLED_SEC)
-                after = _processor_sec([gateway]), _database_sec(told)
-                calls = len(proctor.seen.whole) + len(proctor.seen.streamed) - calls
-        return _report(direct.seen, proctor.seen, [b - a for a, b in zip(before, after, strict=True)], calls, rate)
-
-
-def _database_sec(told: dict[str, Any]) -> float:
-    return _processor_sec([psutil.Process(pid) for pid in told["database"]])
-
-
-def _report(direct: Seen, proctor: Seen, spent: Sequence[float], calls: int, rate: float) -> dict[str, Any]:
-    report: dict[str, Any] = {"rate": rate, "calls": calls, "failed": direct.failed + proctor.failed}
-    for kind in ("whole", "streamed"):
-        for name, share in (("p50", 0.5), ("p99", 0.99)):
-            there, here = direct.quantile(kind, share), proctor.quantile(kind, share)
-            report[f"{kind}_{name}_ms"] = round(here, 2)
-            report[f"{kind}_{name}_added_ms"] = round(here - there, 2)
-            report[f"{kind}_{name}_ratio_to_direct"] = round(here / there, 2)
-    for name, share in (("p50", 0.5), ("p99", 0.99)):
-        here, there = proctor.quantile("first_byte", share), direct.quantile("first_byte", share)
-        report[f"first_byte_{name}_ms"], report[f"first_byte_{name}_direct_ms"] = round(here, 2), round(there, 2)
-    report["gateway_processor_ms_a_call"] = round(spent[0] / calls * 1000, 3)
-    report["database_processor_ms_a_call"] = round(spent[1] / calls * 1000, 3)
+    """Each kind of call: to the provider itself, through the bare proxy, through the gateway."""
+    async with (
+        _child("--provide") as (_, provider),
+        _child("--pass-on", str(provider["port"])) as (proxy, proxied),
+        _child("--serve", str(provider["port"])) as (gateway, told),
+        aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0)) as plain,
+        aiohttp.ClientSession(connector=aiohttp.UnixConnector(told["socket"], limit=0)) as through,
+    ):
+        urls = [f"http://127.0.0.1:{port}/v1/chat/completions" for port in (provider["port"], proxied["port"])]
+        direct, bare = (Way(plain, url, {}) for url in urls)
+        token = {"Authorization": f"Bearer {told['token']}"}
+        proctor = Way(through, "http://gateway/v1/chat/completions", token)
+        report: dict[str, Any] = {"rate": rate, "seconds_each": seconds}
+        for kind in KINDS:
+            for way in (direct, bare, proctor):  # connections are made, code is warm
+                await _load(way, kind, rate, 2.0)
+                way.seen[kind] = Seen()
+            await _load(direct, kind, rate, seconds)
+            of_bare = await _spent(bare, kind, rate, seconds, [proxy])
+            database = _database(told)
+            before = _processor_sec(database)
+            of_gateway = await _spent(proctor, kind, rate, seconds, [gateway])
+            of_database = (_processor_sec(database) - before) / len(proctor.seen[kind].whole) * 1000
+            report[kind] = {
+                **_latencies(direct.seen[kind], bare.seen[kind], proctor.seen[kind]),
+                "gateway_processor_ms": round(of_gateway, 3),
+                "bare_proxy_processor_ms": round(of_bare, 3),
+                "gateway_processor_ratio_to_bare_proxy": round(of_gateway / of_bare, 2),
+                "database_processor_ms": round(of_database, 3),
+            }
     report["load_average"] = load_average()
+    return report
+
+
+async def _spent(way: Way, kind: str, rate: float, seconds: float, processes: Sequence[psutil.Process]) -> float:
+    """Milliseconds of processor that a call took of these."""
+    before = _processor_sec(processes)
+    await _load(way, kind, rate, seconds)
+    await asyncio.sleep(SETTLED_SEC)
+    return (_processor_sec(processes) - before) / len(way.seen[kind].whole) * 1000
+
+
+def _quantile(values: Sequence[float], share: float) -> float:
+    return sorted(values)[min(len(values) - 1, int(share * len(values)))]
+
+
+def _latencies(direct: Seen, bare: Seen, proctor: Seen) -> dict[str, Any]:
+    report: dict[str, Any] = {"calls": len(proctor.whole), "failed": direct.failed + bare.failed + proctor.failed}
+    for name, share in (("p50", 0.5), ("p99", 0.99)):
+        there, here = _quantile(direct.whole, share), _quantile(proctor.whole, share)
+        report[f"{name}_ms"] = round(here, 2)
+        report[f"{name}_added_ms"] = round(here - there, 2)
+        report[f"{name}_added_by_bare_proxy_ms"] = round(_quantile(bare.whole, share) - there, 2)
+        report[f"{name}_ratio_to_direct"] = round(here / there, 2)
+        if proctor.first_byte:
+            report[f"first_byte_{name}_ms"] = round(_quantile(proctor.first_byte, share), 2)
+            report[f"first_byte_{name}_direct_ms"] = round(_quantile(direct.first_byte, share), 2)
     return report
 
 
@@ -239,13 +273,16 @@ def main() -> None:
     """Measure, or be one of the processes."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.gateway", description=__doc__)
     parser.add_argument("--rate", type=float, default=200.0)
-    parser.add_argument("--seconds", type=float, default=20.0)
+    parser.add_argument("--seconds", type=float, default=10.0)
     parser.add_argument("--json", action="store_true", help="print nothing but the report")
     parser.add_argument("--provide", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--pass-on", type=int, help=argparse.SUPPRESS)
     parser.add_argument("--serve", type=int, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.provide:
         asyncio.run(_provide())
+    elif options.pass_on:
+        asyncio.run(_pass_on(options.pass_on))
     elif options.serve:
         _serve(options.serve)
     else:
