@@ -2,10 +2,10 @@
 
 Four processes: a simulated provider on OpenAI's chat wire, a bare proxy written with the same library, the gateway with
 its real ledger in PostgreSQL, and this one, which calls each of them in turn: whole answers, streams of few events and
-of many. Calls begin when their time has come, whether those before were answered or not. What is added is the difference
-to the provider itself, of the same quantiles in the same run; the first streamed byte counts from when the provider sent
-it, by the machine's clock. Processor time is of the gateway's own process, beside it that of its database's processes
-and of the bare proxy, which passes every piece on and looks at nothing.
+of many. Calls begin when their time has come, whether those before were answered or not. What is added is the
+difference to the provider itself, of the same quantiles in the same run; the first streamed byte counts from when the
+provider sent it, by the machine's clock. Processor time is of the gateway's own process, beside it that of its
+database's processes and of the bare proxy, which passes every piece on and looks at nothing.
 
     python -m benchmarks.gateway [--rate 200] [--seconds 10] [--json]
 

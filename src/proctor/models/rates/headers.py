@@ -57,6 +57,8 @@ def retry_after(headers: object, now: datetime | None = None) -> float | None:
 def left_of(headers: object, now: datetime | None = None) -> Left:
     """What OpenAI's and Anthropic's headers say is left."""
     lowered = _lowered(headers)
+    if not any("ratelimit" in name for name in lowered):
+        return Left()
     least: dict[str, int] = {}
     rests: list[float] = []
     for kind, remaining, reset in _KINDS:
