@@ -24,7 +24,8 @@ agent_version = "2.1.332"   # left out: the one below; "latest": what the regist
 model = "anthropic/claude-sonnet-4-5"
 ```
 
-Part of Proctor, without a model: `oracle` (the reference solution), `noop`, `scripted` and `command`.
+Part of Proctor: `oracle` (the reference solution), `noop` and `scripted`, without a model; `command`, any program of
+yours, with or without; and `loop`, a model of any provider with five tools. On a server the list is the server's.
 
 ## Those that others made
 

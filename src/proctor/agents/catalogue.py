@@ -30,6 +30,8 @@ class AgentKind:
     summary: str
     needs: str
     reports: str
+    any_model: bool = False
+    """Whether it takes a model of any provider."""
 
 
 AGENTS: tuple[AgentKind, ...] = (
@@ -41,12 +43,14 @@ AGENTS: tuple[AgentKind, ...] = (
         summary="runs one shell command",
         needs="command",
         reports="steps; usage where its model is reached through the gateway",
+        any_model=True,
     ),
     AgentKind(
         name="loop",
         summary="a model with five tools: shell, read, write, edit, submit",
         needs="model",
         reports="steps with tokens and costs",
+        any_model=True,
     ),
     *(
         AgentKind(name=one.name, summary=f"{one.summary}, from {one.kind.value}", needs="model", reports=one.reports)

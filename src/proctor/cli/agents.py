@@ -33,7 +33,7 @@ def list_all(context: typer.Context, as_json: AsJson = False) -> None:
 
         made = table("agent", "version", "from", "a key of", "reports", "here")
         for line in lines:
-            keys = " or ".join(line.keys) or "none"
+            keys = "its model's provider" if line.any_model else " or ".join(line.keys) or "none"
             made.add_row(line.name, line.version, line.installed_from or "Proctor", keys, line.reports, _here(line))
         show(made)
 

@@ -66,7 +66,7 @@ def login(
             made = IdentityClient(Transport(server, "")).set_up(
                 token, tenant=tenant or _asked("Tenant"), owner=owner or _asked("Your e-mail address")
             )
-            key = made.issued.secret
+            key = _secret(made.issued)
         else:
             key = _asked("API key", hidden=True)
         who = IdentityClient(Transport(server, key)).me()
@@ -246,7 +246,16 @@ def _scopes(names: list[str] | None) -> list[Permission] | None:
 
 
 def _tell(issued: IssuedKey, *, as_json: bool) -> None:
-    print_json(issued) if as_json else typer.echo(issued.secret)
+    print_json(issued) if as_json else typer.echo(_secret(issued))
+
+
+def _secret(issued: IssuedKey) -> str:
+    """A key's text, which is told once. Raises ``KeyUntold`` where the answer that had it was lost on the way."""
+    from proctor.identity.errors import KeyUntold
+
+    if issued.secret is None:
+        raise KeyUntold(where=issued.key.name)
+    return issued.secret
 
 
 # --- tenants ----------------------------------------------------------------------------------------------------------
@@ -269,4 +278,4 @@ def create_tenant(
     """Make a tenant. Its owner's first key is printed this once, alone on standard output."""
     with identity(as_json=as_json) as asked:
         made = asked.create_tenant(name, owner)
-        print_json(made) if as_json else typer.echo(made.issued.secret)
+        print_json(made) if as_json else typer.echo(_secret(made.issued))

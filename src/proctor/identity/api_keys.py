@@ -52,10 +52,10 @@ class ApiKey:
 
 @dataclass(frozen=True, kw_only=True)
 class IssuedKey:
-    """A new key; ``secret`` is its text, which is told this once."""
+    """A new key; ``secret`` is its text, which is told this once: ``None`` where a request is answered again."""
 
     key: ApiKey
-    secret: str
+    secret: str | None
 
 
 def issue_key(

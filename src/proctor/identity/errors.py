@@ -4,7 +4,7 @@ ProctorError
 └── UsageError
     ├── Unauthenticated     who asks is not known
     ├── Forbidden           who asks may not
-    ├── UserUnknown, KeyUnknown, NameTaken, LastOwner, ScopeInvalid
+    ├── UserUnknown, KeyUnknown, KeyUntold, NameTaken, LastOwner, ScopeInvalid
     └── SetupDone, LinkInvalid
 """
 
@@ -16,6 +16,7 @@ __all__ = [
     "Forbidden",
     "KeyRefused",
     "KeyUnknown",
+    "KeyUntold",
     "LastOwner",
     "LinkInvalid",
     "NameTaken",
@@ -61,6 +62,13 @@ class UserNameInvalid(UsageError):
 
     code = "user-name"
     remedy = "Correct the name."
+
+
+class KeyUntold(UsageError):
+    """The key was made, and the answer that told its text was lost on the way."""
+
+    code = "key-untold"
+    remedy = "Revoke it, `proctor key revoke`, and make another."
 
 
 class UserChanged(UsageError):

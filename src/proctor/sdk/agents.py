@@ -41,6 +41,8 @@ class AgentLine:
     reports: str
     prepared: bool | None
     """Whether its programs are on this machine; ``None``: it has none."""
+    any_model: bool = False
+    """Whether it takes a model of any provider, and so that one's keys."""
     obstacle: str = ""
     """Why it can't run on this machine."""
 
@@ -68,6 +70,7 @@ def list_agents(store: LayerStore) -> list[AgentLine]:
             installed_from="",
             wires=(),
             keys=(),
+            any_model=one.any_model,
             reports=one.reports,
             prepared=None,
         )
