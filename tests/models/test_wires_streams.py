@@ -12,7 +12,7 @@ from proctor.models.conversation import Finish, TokenUsage
 from proctor.models.wires.catalogue import WIRES
 from proctor.models.wires.interfaces import Fault, Reading, WireName
 from proctor.models.wires.sse import EVENT_BYTES, Events
-from tests.unit.wire_strategies import TALKING
+from tests.models.wire_strategies import TALKING
 
 
 def sse(*events: Any, named: bool = False) -> bytes:

@@ -15,7 +15,7 @@ from proctor.models.conversation import TokenUsage
 from proctor.models.errors import ReplyInvalid, RequestInvalid
 from proctor.models.wires.catalogue import WIRES
 from proctor.models.wires.interfaces import Fault, Wire, WireName
-from tests.unit.wire_strategies import TALKING, replies, requests
+from tests.models.wire_strategies import TALKING, replies, requests
 
 EVERY = pytest.mark.parametrize("name", list(WireName))
 WHICH = pytest.mark.parametrize("name", TALKING)

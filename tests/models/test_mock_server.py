@@ -17,7 +17,7 @@ from proctor.models.mock.script import parse_script
 from proctor.models.mock.server import MockServer
 from proctor.models.wires.catalogue import WIRES
 from proctor.models.wires.interfaces import Fault, WireName
-from tests.unit.wire_strategies import TALKING
+from tests.models.wire_strategies import TALKING
 
 WHICH = pytest.mark.parametrize("name", TALKING)
 VERSIONED = {WireName.OPENAI_CHAT, WireName.OPENAI_RESPONSES, WireName.OPENAI_EMBEDDINGS}

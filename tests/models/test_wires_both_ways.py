@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from proctor.models.wires.catalogue import WIRES
 from proctor.models.wires.interfaces import Reading, Wire, WireName
-from tests.unit.wire_strategies import TALKING, replies, requests
+from tests.models.wire_strategies import TALKING, replies, requests
 
 WHICH = pytest.mark.parametrize("name", TALKING)
 FEW = settings(max_examples=60, deadline=None)
