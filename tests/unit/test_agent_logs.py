@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Mapping
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from proctor.agents.adapters.catalogue import RECIPES
@@ -130,6 +130,7 @@ LINES = st.dictionaries(
 )
 
 
+@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)
 @given(LINES)
 def test_no_line_breaks_a_reader(line: Mapping[str, object]):
     for recipe in RECIPES.values():
