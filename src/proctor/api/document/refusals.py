@@ -23,6 +23,7 @@ _CONTROLS = ("run-set-ended", "run-set-imported")
 _GRADES = ("operations-full", "suite-unknown", "run-set-file", "no-task-fits", "secret-missing")
 _REFERENCES = ("run-set-unknown", "label-unknown", "comparison-reference")
 _SUBMITS = (
+    *("provider-unknown", "price-unknown", "providers-invalid", "models-extra"),
     *("suite-unknown", "label-unknown", "run-set-file", "profile-invalid", "sandbox-unknown", "secret-missing"),
     *("run-set-moved", "no-task-fits", "choice-conflict"),
 )
