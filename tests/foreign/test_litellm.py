@@ -9,8 +9,20 @@ from pathlib import Path
 import pytest
 
 from proctor.kernel.canonical import Json
-from proctor.models.conversation import Finish
+from proctor.kernel.clock import SystemClock
+from proctor.kernel.ids import new_id
+from proctor.models.calls import End, Payer
+from proctor.models.conversation import ChatRequest, Finish, Message, Role, Text, Tool
+from proctor.models.fake import FakeRates, FakeSpending
+from proctor.models.gateway.breakers import Breakers
+from proctor.models.gateway.gateway import Gateway
+from proctor.models.gateway.litellm import LitellmUpstream
+from proctor.models.gateway.parts import GatewayParts
+from proctor.models.gateway.sessions import Declared, Session
 from proctor.models.litellm_worker.client import LitellmWorker, Question
+from proctor.models.prices.book import PriceBook
+from proctor.models.prices.rows import PriceRow
+from proctor.models.providers.catalogue import Catalogue, Provider
 from proctor.models.wires.catalogue import WIRES
 from proctor.models.wires.interfaces import Fault, WireName
 from tests.foreign.environments import LITELLM
@@ -104,3 +116,50 @@ async def _refuses(worker: LitellmWorker, address: str) -> None:
     assert error.fault is Fault.UNAVAILABLE
     status, body = await ask(worker, "http://127.0.0.1:1", "openai/echo", stream=False)
     assert CHAT.read_error(status, body).fault is Fault.UNAVAILABLE
+
+
+async def test_the_gateway_reaches_a_provider_through_litellm(address: str) -> None:
+    known = Provider(
+        name="hosted_vllm",
+        base_url=f"{address}/v1",
+        wires=frozenset({WireName.OPENAI_CHAT}),
+        keys=("KEY",),
+        through_litellm=True,
+    )
+    spending, upstream = (
+        FakeSpending(),
+        LitellmUpstream(LitellmWorker(python=str(LITELLM.interpreter()), environment={"PYTHONPATH": str(SOURCE)})),
+    )
+
+    def make() -> GatewayParts:
+        rows = {"hosted_vllm/coder": PriceRow.model_validate({"input": "1", "output": "10", "max_output": 100})}
+        return GatewayParts(
+            catalogue=Catalogue({"hosted_vllm": known}),
+            prices=PriceBook(rows),
+            spending=spending,
+            rates=FakeRates(),
+            upstream=lambda _provider: upstream,
+            clock=SystemClock(),
+            breakers=Breakers(SystemClock()),
+        )
+
+    async def close(_parts: GatewayParts) -> None:
+        await upstream.close()
+
+    gateway = Gateway(make, close)
+    payer = Payer(tenant=new_id(), run_set=new_id(), profile="p", attempt=new_id())
+    session = Session(payer, Declared(model="hosted_vllm/coder"), {"KEY": KEY})
+    try:
+        asked = ChatRequest(
+            model="hosted_vllm/coder",
+            messages=[Message(role=Role.USER, parts=[Text(text="fix")])],
+            tools=[Tool(name="bash", description="", parameters={"type": "object", "properties": {}})],
+            max_output_tokens=100,
+        )
+        reply, call = await gateway.complete(session, asked)
+    finally:
+        gateway.close()
+    assert [one.name for one in reply.tool_calls] == ["bash"]
+    assert (call.end, call.usage.input_tokens, call.usage.cache_read_tokens) == (End.DONE, 100, 40)
+    assert call.usage.reasoning_tokens == 7
+    assert spending.calls == [call]

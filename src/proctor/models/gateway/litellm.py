@@ -18,8 +18,9 @@ __all__ = ["LitellmUpstream"]
 class LitellmUpstream:
     """One worker for all such providers; started when the first is asked."""
 
-    def __init__(self) -> None:
-        self._worker = LitellmWorker()
+    def __init__(self, worker: LitellmWorker | None = None) -> None:
+        """``worker``: one with a Python of its own; ``None``: one with this process's."""
+        self._worker = worker or LitellmWorker()
 
     async def send(self, request: Outgoing) -> _Incoming:
         """Through the worker. Raises ``Unreachable`` where it does not start, ``Broken`` where it dies meanwhile."""
