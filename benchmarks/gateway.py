@@ -20,10 +20,12 @@ import asyncio
 import json
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import aiohttp
@@ -32,6 +34,19 @@ from aiohttp import web
 
 from benchmarks.grounds import fresh_platform
 from benchmarks.timing import load_average
+from proctor.kernel.clock import SystemClock
+from proctor.kernel.ids import new_id
+from proctor.models.calls import Payer
+from proctor.models.fake import FakeRates, FakeSpending
+from proctor.models.gateway.breakers import Breakers
+from proctor.models.gateway.gateway import Gateway
+from proctor.models.gateway.litellm import LitellmUpstream
+from proctor.models.gateway.parts import GatewayParts
+from proctor.models.gateway.sessions import Declared, Session
+from proctor.models.litellm_worker.client import LitellmWorker
+from proctor.models.prices.book import PriceBook
+from proctor.models.providers.catalogue import Catalogue, Provider
+from proctor.models.wires.interfaces import WireName
 
 MODEL = "m"
 JSON_TYPE = {"Content-Type": "application/json"}
@@ -111,11 +126,41 @@ async def _pass_on(port: int) -> None:
 # --- the gateway ------------------------------------------------------------------------------------------------------
 
 
-def _serve(port: int) -> None:
-    from proctor.kernel.ids import new_id
-    from proctor.models.calls import Payer
-    from proctor.models.gateway.sessions import Declared, Session
+def _serve_litellm(port: int, python: str) -> None:
+    """The gateway again, with its money in memory, before a provider that litellm reaches."""
+    known = Provider(
+        name="hosted_vllm",
+        base_url=f"http://127.0.0.1:{port}/v1",
+        wires=frozenset({WireName.OPENAI_CHAT}),
+        through_litellm=True,
+    )
+    source = str(Path(__file__).parents[1] / "src")
+    upstream = LitellmUpstream(LitellmWorker(python=python, environment={"PYTHONPATH": source}))
 
+    def make() -> GatewayParts:
+        return GatewayParts(
+            catalogue=Catalogue({known.name: known}),
+            prices=PriceBook({}),
+            spending=FakeSpending(),
+            rates=FakeRates(),
+            upstream=lambda _provider: upstream,
+            clock=SystemClock(),
+            breakers=Breakers(SystemClock()),
+        )
+
+    async def close(_parts: GatewayParts) -> None:
+        await upstream.close()
+
+    gateway = Gateway(make, close)
+    session = Session(Payer(tenant=new_id()), Declared(model=f"hosted_vllm/{MODEL}"), {})
+    with tempfile.TemporaryDirectory(prefix="proctor-bench-") as folder:
+        socket = asyncio.run(gateway.serve(session, Path(folder)))
+        print(json.dumps({"socket": str(socket), "token": session.token, "database": []}), flush=True)
+        sys.stdin.read()
+        gateway.close()
+
+
+def _serve(port: int) -> None:
     with fresh_platform() as (platform, folder):
         home = platform.settings.home
         (home / "providers.toml").write_text(
@@ -243,6 +288,27 @@ async def measure(rate: float, seconds: float) -> dict[str, Any]:
     return report
 
 
+async def measure_litellm(python: str, rate: float, seconds: float) -> dict[str, Any]:
+    """Whole answers of a provider that litellm reaches, with the processor time of its worker."""
+    async with (
+        _child("--provide") as (_, provider),
+        _child("--serve", str(provider["port"]), "--litellm", python) as (gateway, told),
+        aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0)) as plain,
+        aiohttp.ClientSession(connector=aiohttp.UnixConnector(told["socket"], limit=0)) as through,
+    ):
+        direct = Way(plain, f"http://127.0.0.1:{provider['port']}/v1/chat/completions", {})
+        token = {"Authorization": f"Bearer {told['token']}"}
+        proctor = Way(through, "http://gateway/v1/chat/completions", token)
+        await proctor.call(time.perf_counter(), KINDS[0])  # its worker starts, which takes seconds
+        for way in (direct, proctor):
+            await _load(way, KINDS[0], rate, 2.0)
+            way.seen[KINDS[0]] = Seen()
+        await _load(direct, KINDS[0], rate, seconds)
+        spent = await _spent(proctor, KINDS[0], rate, seconds, [gateway, *gateway.children(recursive=True)])
+        found = _latencies(direct.seen[KINDS[0]], direct.seen[KINDS[0]], proctor.seen[KINDS[0]])
+        return {"rate": rate, **found, "processor_ms": round(spent, 3), "load_average": load_average()}
+
+
 async def _spent(way: Way, kind: str, rate: float, seconds: float, processes: Sequence[psutil.Process]) -> float:
     """Milliseconds of processor that a call took of these."""
     before = _processor_sec(processes)
@@ -275,6 +341,7 @@ def main() -> None:
     parser.add_argument("--rate", type=float, default=200.0)
     parser.add_argument("--seconds", type=float, default=10.0)
     parser.add_argument("--json", action="store_true", help="print nothing but the report")
+    parser.add_argument("--litellm", metavar="PYTHON", help="instead, through the litellm of that Python")
     parser.add_argument("--provide", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--pass-on", type=int, help=argparse.SUPPRESS)
     parser.add_argument("--serve", type=int, help=argparse.SUPPRESS)
@@ -283,8 +350,12 @@ def main() -> None:
         asyncio.run(_provide())
     elif options.pass_on:
         asyncio.run(_pass_on(options.pass_on))
+    elif options.serve and options.litellm:
+        _serve_litellm(options.serve, options.litellm)
     elif options.serve:
         _serve(options.serve)
+    elif options.litellm:
+        print(json.dumps(asyncio.run(measure_litellm(options.litellm, options.rate, options.seconds)), indent=2))
     else:
         print(json.dumps(asyncio.run(measure(options.rate, options.seconds)), indent=2))
 

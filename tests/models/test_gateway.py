@@ -49,8 +49,8 @@ async def test_an_answer_is_passed_on_as_it_came_and_counted(tmp_path: Path) -> 
 
 async def test_a_stream_comes_event_by_event_and_is_counted_at_its_end(tmp_path: Path) -> None:
     async with provider(answers()) as there, desk(tmp_path, {"one": there.url}) as one:
-        status, body = await streamed(one, stream_options={"include_usage": True})
-    assert status == 200
+        status, headers, body = await one.ask(stream=True, stream_options={"include_usage": True})
+    assert (status, headers["x-proctor-model"]) == (200, "one/m")
     assert body == b"".join(chunks("m", 10, 5))
     assert there.bill.bodies[0]["stream_options"] == {"include_usage": True}
     assert one.spending.spent_nano == COST

@@ -264,8 +264,8 @@ def _headers(answer: Answer) -> dict[str, str]:
         name: value for name, value in found.items() if name in _PASSED_BACK or name.startswith(_PASSED_BACK_PREFIXES)
     }
     kept["Content-Type"] = found.get("content-type", "application/json")
-    if answer.call is not None and answer.call.answered:
-        kept["x-proctor-model"] = answer.call.model
+    if answer.model:
+        kept["x-proctor-model"] = answer.model
     if answer.end is not End.DONE:  # it was tried again here already
         kept["x-should-retry"] = "false"
     return kept

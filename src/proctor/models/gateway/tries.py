@@ -76,6 +76,8 @@ class Answer:
     headers: Mapping[str, str]
     body: bytes = b""
     pieces: MeteredStream | None = None
+    model: str = ""
+    """The model of the chain that answers, ``provider/name``; empty: none does."""
     wait_sec: float | None = None
     """What the provider said to wait."""
 
@@ -241,7 +243,9 @@ class Try:
         if call.end is not End.DONE:
             told = self._prepared.wire.write_error(502, Fault.UNAVAILABLE, f"{reading.model!r} answered instead.")
             return Answer(end=call.end, call=call, status=502, headers={}, body=json.dumps(told).encode())
-        return Answer(end=End.DONE, call=call, status=200, headers=incoming.headers, body=body)
+        return Answer(
+            end=End.DONE, call=call, status=200, headers=incoming.headers, body=body, model=self._prepared.model
+        )
 
     async def _streaming(self, incoming: Incoming) -> Answer:
         """Wait for the first piece: until then another try costs the caller nothing."""
@@ -255,6 +259,7 @@ class Try:
             call=None,
             status=200,
             headers=incoming.headers,
+            model=self._prepared.model,
             pieces=MeteredStream(
                 first,
                 incoming,
