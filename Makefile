@@ -107,7 +107,11 @@ test-foreign: $(VENV)/dev ## Foreign tools as judges, in environments of their o
 
 .PHONY: test-agents
 test-agents: $(VENV)/dev ## Agents that others made, installed from PyPI and npm, each driven in a sandbox (minutes)
-	$(BIN)/pytest tests/agents
+	$(BIN)/pytest tests/agents/test_agents.py
+
+.PHONY: test-harbor
+test-harbor: $(VENV)/dev ## Harbor's agents through the bridge, on a Python 3.12 of this machine (minutes)
+	$(BIN)/pytest tests/agents/test_harbor.py
 
 .PHONY: test-external-postgres
 test-external-postgres: $(VENV)/dev ## The database tests against Debian's PostgreSQL, and through a flaky TLS proxy
