@@ -241,7 +241,9 @@ class Try:
         reading = self._prepared.wire.read_whole(document)
         call = self._ended(reading, End.DONE)
         if call.end is not End.DONE:
-            told = self._prepared.wire.write_error(502, Fault.UNAVAILABLE, f"{reading.model!r} answered instead.")
+            another = call.end is End.UNDECLARED
+            words = f"{reading.model!r} answered instead." if another else "The provider's answer has no end."
+            told = self._prepared.wire.write_error(502, Fault.UNAVAILABLE, words)
             return Answer(end=call.end, call=call, status=502, headers={}, body=json.dumps(told).encode())
         return Answer(
             end=End.DONE, call=call, status=200, headers=incoming.headers, body=body, model=self._prepared.model
