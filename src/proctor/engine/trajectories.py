@@ -60,7 +60,7 @@ class TrajectoryGatherer:
         """
         if not self._steps:
             message = "The attempt ended before the agent began."
-            self.add(lambda number: Step(step_id=number, source="system", message=message))
+            self._steps.append(Step(step_id=1, source="system", message=message))
         return Trajectory(
             session_id=str(attempt),
             agent=Agent(
