@@ -25,7 +25,7 @@ def test_a_key_is_told_once_and_kept_as_a_hash(server: Server, acme: Tenant) -> 
         told = connection.execute(text("SELECT e::text FROM proctor.security_event e")).scalars().all()
     assert rows
     assert told
-    assert not [row for row in (*rows, *told) if made["secret"].rsplit("_", 1)[1] in row]
+    assert not [row for row in (*rows, *told) if made["secret"].split("_", 3)[3] in row]
     assert Asker(acme.http, made["secret"]).get("me")["name"] == acme.owner.get("me")["name"]
 
 
@@ -37,7 +37,7 @@ def test_a_key_is_told_once_and_kept_as_a_hash(server: Server, acme: Tenant) -> 
         lambda key: key[:-1],
         lambda key: key + "x",
         lambda key: key.swapcase(),
-        lambda key: key.rsplit("_", 1)[0] + "_" + "A" * 43,
+        lambda key: "_".join(key.split("_", 3)[:3]) + "_" + "A" * 43,
         lambda key: f" {key} extra",
         lambda key: key.replace("proctor_", "proctor_" + "a" * 26 + "_"),
         lambda key: "proctor_" + "7" * 26 + "_" + "a" * 10 + "_" + "A" * 43,

@@ -30,7 +30,7 @@ from proctor.queue.workers import WorkerIdentity
 from tests.api.conftest import Tenant, new_tenant
 from tests.api.test_isolation import RUN_SET
 from tests.bench import Bench, write_tasks
-from tests.integration.spending import FixedBudgets, call_of
+from tests.models.spending import FixedBudgets, call_of
 
 
 @pytest.fixture

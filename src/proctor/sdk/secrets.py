@@ -31,12 +31,12 @@ def refuse_missing(platform: Platform, spec: RunSetSpec, *, where: str) -> None:
 
 
 def kept_secrets(platform: Platform, names: Sequence[str]) -> Mapping[str, str]:
-    """The tenant's values of these names. Raises ``SecretMissing`` and what the keyring raises."""
+    """The tenant's values of these names, in their order. Raises ``SecretMissing`` and what the keyring raises."""
     found = secrets.open_secrets(platform.database, platform.tenant, platform.keyring, names) if names else {}
     for number, name in enumerate(names):
         if name not in found:
             raise _missing(name, f"secrets.names[{number}]")
-    return found
+    return {name: found[name] for name in names}
 
 
 def _missing(name: str, where: str) -> SecretMissing:
