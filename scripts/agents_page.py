@@ -76,10 +76,10 @@ network. Those that it runs beside the sandbox run in the worker's own process: 
 
 ## What was shown, and what not
 
-Each agent is installed from its registry and run in a sandbox without a network against our gateway, with a scripted provider behind it, on
-each of its wires (`make test-agents`): it calls its tool, writes the solution and ends; its steps come out with the
-tool's answer. aider edits files from the model's words and calls no tool. A provider that refuses every call (401, 429)
-ends each of them or leaves it to its time limit.
+Each agent is installed from its registry and run in a sandbox without a network against our gateway, with a scripted
+provider behind it, on each of its wires (`make test-agents`): it calls its tool, writes the solution and ends; its
+steps come out with the tool's answer. aider edits files from the model's words and calls no tool. A provider that
+refuses every call (401, 429) ends each of them or leaves it to its time limit.
 
 Of Harbor's agents `harbor:terminus-2` and `harbor:nop` were shown so, with Harbor 0.26.0; not those that it installs in
 a sandbox, which the tests have no network for.
