@@ -115,7 +115,7 @@ test-harbor: $(VENV)/dev ## Harbor's agents through the bridge, on a Python 3.12
 
 .PHONY: test-external-postgres
 test-external-postgres: $(VENV)/dev ## The database tests against Debian's PostgreSQL, and through a flaky TLS proxy
-	PROCTOR_TEST_DATABASE=external $(BIN)/pytest tests/integration -m database
+	PROCTOR_TEST_DATABASE=external $(BIN)/pytest tests/integration tests/models -m database
 	PROCTOR_TEST_DATABASE=proxy $(BIN)/pytest -m database tests/integration/test_engine_runs.py \
 		tests/integration/test_engine_reconnect.py tests/integration/test_engine_recording.py
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.acceptance.conftest import Cli
 
 
@@ -26,8 +28,9 @@ def test_an_agent_that_there_is_not_is_told_with_those_there_are(cli: Cli) -> No
     assert "mini-swe-agent" in refused.stderr
 
 
-def test_an_agent_without_a_model_is_refused_before_anything_runs(cli: Cli) -> None:
+@pytest.mark.parametrize("agent", ["codex", "loop"])
+def test_an_agent_without_a_model_is_refused_before_anything_runs(cli: Cli, agent: str) -> None:
     cli("task", "new", "tasks/mine")
-    cli.write("own.toml", 'name = "x"\nsuite = "tasks"\n[[profiles]]\nname = "p"\nagent = "codex"\n')
+    cli.write("own.toml", f'name = "x"\nsuite = "tasks"\n[[profiles]]\nname = "p"\nagent = "{agent}"\n')
     refused = cli("run", "own.toml", code=2)
-    assert "codex needs a model" in refused.stderr
+    assert f"profiles[0].model: {agent} needs a model" in refused.stderr

@@ -83,7 +83,7 @@ READING: dict[str, list[tuple[str, ...]]] = {
     "regrade": [("r", "--recheck", "--dry-run"), ("r", "--dry-run", "--suite", "tasks"), ("gone", "--dry-run")],
     "run": [("r.toml", "--dry-run"), ("tasks", "--agent", "noop", "--dry-run")],
     "attempt show": [("ATTEMPT",), ("00000000",)],
-    "attempt steps": [("ATTEMPT",), ("00000000",)],
+    "attempt steps": [("00000000",)],
     "suite list": [()],
     "suite show": [("gone",)],
     "suite alias": [()],
@@ -118,13 +118,17 @@ def test_reading_says_the_same_from_afar(place: Place, command: str, words: tupl
     assert there == here
 
 
-def test_a_suite_and_a_log_are_the_same_from_afar(place: Place) -> None:
+def test_a_suite_a_log_and_steps_are_the_same_from_afar(place: Place) -> None:
     suite = place.there("suite", "list")[1]["suites"][0]["suite_id"]
     assert place.there("suite", "show", suite) == place.here("suite", "show", suite)
     words = [sys.executable, "-m", "proctor", "attempt", "logs", place.attempt]
     machine = place.machine.environment(PROCTOR_TENANT="acme")
     here, there = (subprocess.check_output(words, env=env) for env in (machine, place.desk.environment()))
     assert here == there != b""
+    words = [sys.executable, "-m", "proctor", "attempt", "steps", place.attempt, "--json"]
+    here, there = (subprocess.check_output(words, env=env) for env in (machine, place.desk.environment()))
+    assert here == there
+    assert [json.loads(step)["step_id"] for step in there.splitlines()][:2] == [1, 2]
 
 
 # --- what changes ---------------------------------------------------------------------------------------------------

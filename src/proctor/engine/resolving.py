@@ -14,7 +14,7 @@ from uuid import UUID
 from proctor.agents.adapters.catalogue import refuse_unheard
 from proctor.agents.catalogue import build_agent
 from proctor.agents.errors import ProfileInvalid
-from proctor.agents.interfaces import Agent
+from proctor.agents.interfaces import Agent, Asks
 from proctor.agents.scripted import TaskScript, read_script, script_document, script_text
 from proctor.engine.declared_models import check_models
 from proctor.engine.errors import SpecInvalid
@@ -207,7 +207,7 @@ def _profile(
         options = _options(profile, script, tasks)
         refuse_unheard(profile.agent, thinking=profile.thinking, sampling=profile.sampling)
         agent = agents(profile.agent, {**options, "agent_version": profile.agent_version})
-        if agent.layers and profile.model is None:
+        if (agent.layers or agent.asks is Asks.HERE) and profile.model is None:
             raise ProfileInvalid(f"{profile.agent} needs a model.", where="model")
     except ProfileInvalid as error:
         place = f"profiles[{spec.profiles.index(profile)}]"

@@ -137,8 +137,6 @@ class Profile(_Section):
                 raise ValueError(f"{option!r} belongs to agent = {agent!r}, not {self.agent!r}")
             if not given and self.agent == agent:
                 raise ValueError(f"agent = {agent!r} needs {option!r}")
-        if self.agent == "loop" and self.model is None:
-            raise ValueError("agent = 'loop' needs 'model'")
         for option in ("turns", "context_tokens", "output_tokens"):
             if self.agent != "loop" and getattr(self.limits, option) is not None:
                 raise ValueError(f"'limits.{option}' belongs to agent = 'loop', not {self.agent!r}")
