@@ -190,8 +190,13 @@ class Platform:
 
 
 def providers_file(settings: Settings) -> Path:
-    """The operator's file of providers; it need not be there."""
-    return settings.providers_file or settings.home / "providers.toml"
+    """The operator's file of providers; it need not be there unless it is named. Raises ``ProvidersInvalid``."""
+    from proctor.models.errors import ProvidersInvalid
+
+    named = settings.providers_file
+    if named is not None and not named.exists():
+        raise ProvidersInvalid("There is no such file.", where=f"PROCTOR_PROVIDERS_FILE: {named}")
+    return named or settings.home / "providers.toml"
 
 
 def layer_store(settings: Settings) -> LayerStore:

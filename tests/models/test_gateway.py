@@ -254,6 +254,17 @@ async def test_nothing_else_of_an_api_is_there(tmp_path: Path, path: str) -> Non
         {"model": 5},
         {"tools": [{"type": "web_search"}]},
         {"web_search_options": {}},
+        {"search_parameters": {"mode": "on"}},
+        {"plugins": [{"id": "web"}]},
+        {"models": ["one/dearer"]},
+        {"extra_body": {"api_base": "x"}},
+        {"service_tier": "priority"},
+        {"modalities": ["text", "audio"]},
+        {
+            "messages": [
+                {"role": "user", "content": [{"type": "image_url", "image_url": {"url": "http://x.example/?y"}}]}
+            ]
+        },
     ],
 )
 async def test_a_request_that_can_not_be_meant_is_refused_by_name(tmp_path: Path, body: dict[str, object]) -> None:

@@ -158,7 +158,7 @@ def test_what_another_model_made_is_no_verdict(place: Bench) -> None:
     [
         ([reply(SOLVE.replace("42", "41"))] * 9, "limits = { turns = 3 }", "turns"),
         ([reply(SOLVE.replace("42", "41"))] * 9, "limits = { tokens = 1500 }", "tokens"),
-        ([reply(SOLVE.replace("42", "41"))] * 9, 'limits = { cost = "0.0900 USD" }', "cost"),
+        ([reply(SOLVE.replace("42", "41"))] * 9, 'limits = { cost = "0.0490 USD" }', "cost"),
         ([reply(status=400, code="context_length_exceeded")], "", "context"),
         ([reply(text="x", delay_sec=60)], "", "time"),
     ],
@@ -240,6 +240,21 @@ echo "token $PROCTOR_MODEL_TOKEN"
     assert [one[0] for one in calls(place)] == ["done"]
 
 
+def test_no_variable_of_a_task_brings_a_providers_key_into_its_sandbox(place: Bench) -> None:
+    config = place.folder / "suite" / "task" / "task.toml"
+    plain = config.read_text()
+    place.secrets = {"OPENAI_API_KEY": "a-key-that-opens-openai", "OTHER": "a-secret-of-a-user"}
+    listed = '[secrets]\nnames = ["OPENAI_API_KEY", "OTHER"]\n'
+    solve = 'command = "test -n $OTHER && test $K = x && echo 42 > answer.txt"'
+    for reference, outcome, verdict in (
+        ("${OPENAI_API_KEY}", "task_invalid", None),
+        ("${OPENAI_API_KEY:-x}", "passed", True),
+    ):
+        config.write_text(plain + f'[environment.env]\nK = "{reference}"\nOTHER = "${{OTHER}}"\n')
+        cell = ran(place, "", agent="command", model=None, profile=solve, more=listed)
+        assert (cell.outcome, cell.verdict) == (outcome, verdict)
+
+
 def test_a_model_that_can_not_be_reached_is_refused_before_anything_runs(place: Bench) -> None:
     with pytest.raises(ProviderUnknown, match=r"profiles\[0\].model"):
         place.resolved(file(model="nobody/x"))
@@ -252,7 +267,7 @@ def test_a_model_that_can_not_be_reached_is_refused_before_anything_runs(place: 
             file(
                 agent="command",
                 model=None,
-                profile='command = "x"\nenv = { K = "${OPENAI_API_KEY}" }',
+                profile='command = "x"\nenv = { K = "${OPENAI_API_KEY:-none}" }',
                 more='[secrets]\nnames = ["OPENAI_API_KEY"]',
             )
         )

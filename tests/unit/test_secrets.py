@@ -26,9 +26,18 @@ def test_a_secret_is_removed_across_the_borders_of_pieces(cuts: list[int], twice
     assert out == b"before " + MASK * (2 if twice else 1) + b" after"
 
 
+@pytest.mark.parametrize("before", [0, 1, 400, 1000, 3000, 65_000])
+@pytest.mark.parametrize("cut", [1, 6, 30])
+def test_a_key_right_after_a_long_word_is_removed_across_a_border(before: int, cut: int) -> None:
+    key = b"sk-ant-api03-" + b"Kq7" * 20
+    scrubber = Scrubber([])
+    out = scrubber.feed(b"x" * before + key[:cut]) + scrubber.feed(key[cut:] + b" after") + scrubber.finish()
+    assert out == b"x" * before + MASK + b" after"
+
+
 def test_without_secrets_only_what_may_become_a_key_is_held_back() -> None:
     scrubber = Scrubber([])
-    assert scrubber.feed(b"words and work") == b"words and work"
+    assert scrubber.feed(b"words in a line") == b"words in a line"
     assert scrubber.feed(b" sk") == b" "
     assert scrubber.feed(b"ill ") == b"skill "
     assert scrubber.feed(b"sk-") == b""

@@ -147,7 +147,7 @@ def test_a_backend_without_services_says_so() -> None:
 
 def test_a_services_secret_that_was_not_given_is_told_before_anything_runs() -> None:
     assert list(obstacles(TASK, CONFIGURATION, Containers(), secrets=())) == [
-        "services.db.environment: ${PASSWORD} is not among secrets.names"
+        "services.db.environment: ${PASSWORD} is not among secrets.names, or is a provider's key"
     ]
     assert list(obstacles(TASK, CONFIGURATION, Containers(), secrets=("PASSWORD",))) == []
 

@@ -162,6 +162,11 @@ class Models:
         user = self._user_of(assignment.tenant, assignment.run_set)
         return AttemptModels(self.gateway, assignment, declared, secrets, user)
 
+    @property
+    def keys(self) -> frozenset[str]:
+        """The names of all providers' keys."""
+        return self._catalogue.keys
+
     def _is_reached(self, declared: Declared, secrets: Mapping[str, str]) -> bool:
         if not self._catalogue.knows(declared.model):
             return False

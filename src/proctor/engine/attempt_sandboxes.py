@@ -122,7 +122,7 @@ class AttemptSandboxes:
 
         Raises what the backend raises.
         """
-        secrets = self._parts.secrets
+        secrets = self._parts.sandbox_secrets
         spec = SandboxSpec(
             labels=Labels(
                 tenant=self._assignment.tenant,

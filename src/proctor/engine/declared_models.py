@@ -14,7 +14,7 @@ from proctor.models.gateway.preparing import preferred_wire
 from proctor.models.known import KnownModels
 from proctor.models.providers.catalogue import Provider
 from proctor.models.providers.libraries import refuse_missing_library
-from proctor.suites.variables import variable_names
+from proctor.suites.variables import every_name
 
 __all__ = ["check_models"]
 
@@ -72,7 +72,7 @@ def _refuse_missing_key(spec: RunSetSpec, provider: Provider, place: str, field:
 
 def _refuse_keys(profile: Profile, place: str, known: KnownModels) -> None:
     """No provider's key enters a sandbox: an agent could read it, keep it and spend it."""
-    named = variable_names(profile.env)
+    named = every_name(profile.env)
     for provider in known.catalogue:
         for name in sorted(named & set(provider.keys)):
             remedy = "Name its model in the profile: the gateway makes the calls, and the key stays outside."

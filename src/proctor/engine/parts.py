@@ -48,3 +48,9 @@ class RunnerParts:
     """What verifiers that broke said of the reference solution, by task and policies: asked once a worker."""
     services: ServiceFaults = field(default_factory=ServiceFaults)
     """What services that did not become ready have done before."""
+
+    @property
+    def sandbox_secrets(self) -> Mapping[str, str]:
+        """The secrets that may enter a sandbox: no provider's key does, whoever's variable refers to it."""
+        kept_outside = frozenset() if self.models is None else self.models.keys
+        return {name: value for name, value in self.secrets.items() if name not in kept_outside}

@@ -65,6 +65,8 @@ class Resolved:
     """The most one attempt may cost by profile; ``None``: the file does not say."""
     remarks: tuple[str, ...] = ()
     """What is probably not meant."""
+    provider_keys: frozenset[str] = frozenset()
+    """Names of secrets that enter no sandbox."""
 
 
 def resolve(
@@ -131,6 +133,7 @@ def resolve(
             *_further_down(_folder(spec.suite, base)),
             *_scripts_of_other_tasks(profiles, tasks),
         ),
+        provider_keys=frozenset() if models is None else models.catalogue.keys,
     )
 
 

@@ -54,7 +54,7 @@ class StepGrader:
             mode=step.terms.mode,
             backend=self._parts.backend.name,
             number=number,
-            env=resolve_variables(step.verifier_env, self._parts.secrets),
+            env=resolve_variables(step.verifier_env, self._parts.sandbox_secrets),
             timeout_sec=step.terms.verifier_timeout_sec,
             user=step.verifier_user,
             clearing_user="root" if self._parts.backend.capabilities().users is None else None,

@@ -83,7 +83,7 @@ class StepLoop:
         options = self._assignment.configuration["options"]
         assert isinstance(options, Mapping)
         is_oracle = self._agent.identity.name == "oracle"
-        secrets = self._parts.secrets
+        secrets = self._parts.sandbox_secrets
         return AgentContext(
             task_name=self._task.name,
             step=step.name,

@@ -170,7 +170,10 @@ def _limits(override: Json, task: Task) -> Limits:
 def obstacles(
     task: Task, configuration: Mapping[str, Json], backend: SandboxBackend, *, secrets: Collection[str]
 ) -> Iterator[str]:
-    """Why a task can have no verdict under a configuration, as far as it is known before launch."""
+    """Why a task can have no verdict under a configuration, as far as it is known before launch.
+
+    ``secrets``: the names of those that may enter its sandboxes.
+    """
     for field, reason in _refusals(task, terms_of(task, configuration), configuration, backend):
         yield f"{field}: {reason}"
     agent = configuration["agent"]
@@ -186,7 +189,7 @@ def obstacles(
             tables[f"services.{service.name}.environment"] = service.env
     for field, table in tables.items():
         for name in sorted(variable_names(table) - set(secrets)):
-            yield f"{field}: ${{{name}}} is not among secrets.names"
+            yield f"{field}: ${{{name}}} is not among secrets.names, or is a provider's key"
 
 
 def refuse_unsupported(task: Task, configuration: Mapping[str, Json], backend: SandboxBackend) -> None:

@@ -11,7 +11,7 @@ import re
 
 __all__ = ["BEFORE", "LONGEST_KEY", "holds_key", "key_may_begin", "mask_keys"]
 
-BEFORE: int = 2
+BEFORE: int = 6
 """Bytes before a key by which it is judged whether one begins there."""
 LONGEST_KEY: int = 512
 """Bytes; the longest in use has under 200."""
@@ -24,29 +24,45 @@ _PLAIN: tuple[tuple[bytes, bytes], ...] = (
     (b"sk-or-v1-", rb"[0-9a-f]{40,}"),  # OpenRouter
     (b"AKIA", rb"[0-9A-Z]{16}"),  # AWS
     (b"ASIA", rb"[0-9A-Z]{16}"),  # AWS, temporary
-    (b"ghp_", rb"[A-Za-z0-9]{36,}"),  # GitHub
-    (b"gho_", rb"[A-Za-z0-9]{36,}"),
-    (b"ghu_", rb"[A-Za-z0-9]{36,}"),
-    (b"ghs_", rb"[A-Za-z0-9]{36,}"),
-    (b"ghr_", rb"[A-Za-z0-9]{36,}"),
+    (b"AIza", rb"[0-9A-Za-z_-]{35}"),  # Google
+    (b"ghp_", rb"[A-Za-z0-9_]{36,}"),  # GitHub
+    (b"gho_", rb"[A-Za-z0-9_]{36,}"),
+    (b"ghu_", rb"[A-Za-z0-9_]{36,}"),
+    (b"ghs_", rb"[A-Za-z0-9_]{36,}"),
+    (b"ghr_", rb"[A-Za-z0-9_]{36,}"),
     (b"github_pat_", rb"[A-Za-z0-9_]{60,}"),
     (b"glpat-", rb"[A-Za-z0-9_-]{20,}"),  # GitLab
     (b"xoxb-", rb"[A-Za-z0-9-]{20,}"),  # Slack
     (b"xoxp-", rb"[A-Za-z0-9-]{20,}"),
+    (b"xapp-", rb"[A-Za-z0-9-]{40,}"),
+    (b"sk_live_", rb"[A-Za-z0-9]{24,}"),  # Stripe
+    (b"rk_live_", rb"[A-Za-z0-9]{24,}"),
+    (b"dop_v1_", rb"[0-9a-f]{64}"),  # DigitalOcean
+    (b"nvapi-", rb"[A-Za-z0-9_-]{60,}"),  # NVIDIA
+    (b"lsv2_pt_", rb"[0-9a-f_]{40,}"),  # LangSmith
+    (b"lsv2_sk_", rb"[0-9a-f_]{40,}"),
     (b"proctor_", rb"[A-Za-z0-9_-]{40,}"),  # our own
 )
 _GUARDED: tuple[tuple[bytes, bytes], ...] = (
     (b"sk-", rb"[A-Za-z0-9]{32,}"),  # OpenAI's older ones, DeepSeek, LiteLLM
-    (b"AIza", rb"[0-9A-Za-z_-]{35}"),  # Google
     (b"gsk_", rb"[A-Za-z0-9]{40,}"),  # Groq
     (b"xai-", rb"[A-Za-z0-9]{60,}"),  # xAI
     (b"hf_", rb"[A-Za-z0-9]{34,}"),  # Hugging Face
     (b"npm_", rb"[A-Za-z0-9]{36}"),
+    (b"r8_", rb"[A-Za-z0-9]{37}"),  # Replicate
+    (b"pplx-", rb"[A-Za-z0-9]{40,}"),  # Perplexity
+    (b"csk-", rb"[a-z0-9]{40,}"),  # Cerebras
+    (b"fw_", rb"[A-Za-z0-9]{22,}"),  # Fireworks
+    (b"tvly-", rb"[A-Za-z0-9-]{30,}"),  # Tavily
+    (b"dapi", rb"[0-9a-f]{32}"),  # Databricks
     (b"pypi-", rb"[A-Za-z0-9_-]{80,}"),
 )
 _WORD = rb"A-Za-z0-9_-"
-_GUARD = rb"(?:(?<![" + _WORD + rb"])|(?<=\\[nrtbf])|(?<=[0-9;\[]m))"
-"""No word before; a line's end as JSON writes it and the end of a terminal's colour are none."""
+_GUARD = (
+    rb"(?:(?<![" + _WORD + rb"])|(?<=\\[nrtbf])|(?<=[0-9;\[]m)|(?<=%[0-9A-Fa-f][0-9A-Fa-f])|(?<=\\u00[0-9A-Fa-f]{2}))"
+)
+"""No word before; a line's end as JSON writes it, the end of a terminal's colour and what JSON and URLs escape are
+none."""
 _BEGINNINGS: tuple[bytes, ...] = tuple(start for start, _ in (*_PLAIN, *_GUARDED))
 
 
@@ -85,7 +101,7 @@ def _begins_in(text: bytes, start: bytes) -> bool:
 def key_may_begin(text: bytes) -> int:
     """Where the end of a text begins that more text could make a key, or a longer one; its length if none could."""
     last = _LAST_WORD.search(text, max(0, len(text) - LONGEST_KEY))
-    if last is None or (last.start() > 0 and last.start() == len(text) - LONGEST_KEY):
+    if last is None:
         return len(text)
     word = last[0]
     places = [place for start in _BEGINNINGS if (place := _place_in(word, start)) is not None]

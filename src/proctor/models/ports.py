@@ -64,6 +64,11 @@ class Price(Protocol):
         """Of the price file that says so."""
         ...
 
+    @property
+    def max_output(self) -> int | None:
+        """Tokens of its longest answer, where that is known."""
+        ...
+
     def worst(self, facts: RequestFacts) -> int | None:
         """The most that a request can cost: its input bound at the dearest input rate, its longest answer at the
         dearest output rate. ``None``: it can't be bounded."""

@@ -88,7 +88,7 @@ def _gaps(prepared: Prepared) -> Iterator[str]:
 def _obstacles(prepared: Prepared, profile: PlannedProfile, task: StoredTask) -> Iterator[str]:
     if task.task is None:
         return
-    names = prepared.spec.secrets.names
+    names = set(prepared.spec.secrets.names) - prepared.resolved.provider_keys
     yield from obstacles(task.task, profile.document, prepared.backend, secrets=names)
 
 

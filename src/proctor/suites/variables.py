@@ -11,16 +11,23 @@ from collections.abc import Iterable, Mapping
 
 from proctor.suites.errors import VariableMissing
 
-__all__ = ["malformed_reference", "resolve_variables", "variable_names", "variable_reference"]
+__all__ = ["every_name", "malformed_reference", "resolve_variables", "variable_names", "variable_reference"]
 
 _WHOLE = re.compile(r"\$\{(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?::-(?P<default>.*))?\}", re.DOTALL)
 _PART = re.compile(r"\$\{[A-Za-z_][A-Za-z0-9_]*(?::-[^}]*)?\}")
+
+_NOT_GIVEN: str = "which enters no sandbox: it is no secret of the run set, or a provider's key"
 
 
 def variable_names(*tables: Mapping[str, str]) -> frozenset[str]:
     """The names without a default that these tables refer to."""
     found = (_WHOLE.fullmatch(value) for table in tables for value in table.values())
     return frozenset(match["name"] for match in found if match and match["default"] is None)
+
+
+def every_name(table: Mapping[str, str]) -> frozenset[str]:
+    """All names that a table refers to, those with a default too."""
+    return frozenset(name for value in table.values() if (name := variable_reference(value)) is not None)
 
 
 def resolve_variables(table: Mapping[str, str], known: Mapping[str, str]) -> dict[str, str]:
@@ -45,5 +52,5 @@ def _resolved(key: str, value: str, known: Mapping[str, str]) -> str:
         return value
     found = known.get(match["name"], match["default"])
     if found is None:
-        raise VariableMissing(f"{key} refers to ${{{match['name']}}}, which was not given.")
+        raise VariableMissing(f"{key} refers to ${{{match['name']}}}, {_NOT_GIVEN}.")
     return found

@@ -24,6 +24,7 @@ from proctor.kernel.errors import ProctorError
 from proctor.models.calls import End
 from proctor.models.errors import BudgetExhausted, LimitReached, ModelUndeclared, PriceUnknown, RequestInvalid
 from proctor.models.gateway.counting import counted
+from proctor.models.gateway.permitted import refuse_unpermitted
 from proctor.models.gateway.preparing import Passing
 from proctor.models.gateway.sessions import Session
 from proctor.models.gateway.tries import Answer
@@ -222,6 +223,7 @@ def _facts(wire: WireName, raw: bytes, body: Mapping[str, Json], model: str, *, 
     if facts.stateful:
         told = "Tools that the provider runs itself, and what it keeps from before, are not for agents under test"
         raise RequestInvalid(f"{told}.", where="tools")
+    refuse_unpermitted(wire, body)
     return facts
 
 

@@ -126,7 +126,7 @@ class Gateway:
     async def _complete(
         self, session: Session, request: ChatRequest, purpose: Purpose, cached: CacheKey | None
     ) -> tuple[Reply, Call]:
-        chain = spoken(self.parts.catalogue, request, session.declared.chain(request.model))
+        chain = spoken(self.parts.catalogue, self.parts.prices, request, session.declared.chain(request.model))
         kept = Keeping(self.parts, session, chain, cached) if cached and purpose is not Purpose.AGENT else None
         if kept is not None and (found := await kept.found(purpose)) is not None:
             return found

@@ -11,6 +11,7 @@ from proctor.models.conversation import ChatRequest
 from proctor.models.errors import RequestInvalid
 from proctor.models.gateway.hiding import asked_for_usage
 from proctor.models.gateway.tries import Prepared
+from proctor.models.ports import Prices
 from proctor.models.providers.catalogue import Catalogue, Provider
 from proctor.models.wires.catalogue import WIRES
 from proctor.models.wires.interfaces import RequestFacts, WireName
@@ -75,14 +76,23 @@ def preferred_wire(provider: Provider) -> WireName:
     raise RequestInvalid(f"{provider.name} takes no conversations.", where="model")
 
 
-def spoken(catalogue: Catalogue, request: ChatRequest, chain: Sequence[str]) -> list[Prepared]:
-    """A conversation of ours for each model of a chain, on whichever wire its provider speaks."""
+def spoken(catalogue: Catalogue, prices: Prices, request: ChatRequest, chain: Sequence[str]) -> list[Prepared]:
+    """A conversation of ours for each model of a chain, on whichever wire its provider speaks.
+
+    None is asked for a longer answer than it can give, which providers refuse.
+    """
     found = []
     for model in chain:
         provider, name = catalogue.of(model)
         wire = WIRES[preferred_wire(provider)]
-        body = wire.write_request(replace(request, model=name))
+        body = wire.write_request(replace(request, model=name, max_output_tokens=_longest(prices, request, model)))
         raw = json.dumps(body, separators=(",", ":")).encode()
         facts = wire.facts(raw, body, model=name, stream=False)
         found.append(Prepared(provider=provider, name=name, model=model, wire=wire, body=raw, facts=facts, headers={}))
     return found
+
+
+def _longest(prices: Prices, request: ChatRequest, model: str) -> int | None:
+    price, wanted = prices.of(model), request.max_output_tokens
+    most = None if price is None else price.max_output
+    return wanted if wanted is None or most is None else min(wanted, most)

@@ -108,7 +108,7 @@ class Session:
 
     def admits(self, token: str) -> bool:
         """Whether a caller may ask now: by the session's own token, while it is open."""
-        return self._is_open and hmac.compare_digest(token.encode(), self.token.encode())
+        return self._is_open and hmac.compare_digest(token.encode("utf-8", "replace"), self.token.encode())
 
     def open(self) -> None:
         """Let its token through, unless it ended."""
@@ -145,7 +145,9 @@ class Session:
     def add(self, call: Call, *, retry_after: float | None = None) -> None:
         """A try has ended."""
         self.totals = self.totals.plus(call)
-        self.last, self.retry_after = call, retry_after
+        given_up_unasked = call.end is End.ABANDONED and call.http_status is None and not call.cost_nano
+        if self.failure is None or not given_up_unasked:  # who waits for a provider that failed is stopped by it
+            self.last, self.retry_after = call, retry_after
         if call.answered:
             self.answered = call.answered
         if call.end is End.UNDECLARED:

@@ -96,6 +96,11 @@ class ModelPrice:
     version: str
     row: PriceRow
 
+    @property
+    def max_output(self) -> int | None:
+        """See ``Price``."""
+        return self.row.max_output
+
     def worst(self, facts: RequestFacts) -> int | None:
         """The most that a request can cost, in nano-dollars; ``None``: it can't be bounded."""
         answer = self._longest_answer(facts)

@@ -110,6 +110,11 @@ class Catalogue:
         """By name."""
         return iter(sorted(self._providers.values(), key=lambda one: one.name))
 
+    @property
+    def keys(self) -> frozenset[str]:
+        """The names of all secrets that open a provider."""
+        return frozenset(name for provider in self._providers.values() for name in provider.keys)
+
     def knows(self, model: str | None) -> bool:
         """Whether a model's provider is one of these."""
         return model is not None and model.partition("/")[0] in self._providers and "/" in model

@@ -90,4 +90,5 @@ def _by_status(status: int, message: str) -> Fault:
         return by_number[status]
     if status == 429:
         return Fault.RATE_LIMIT
-    return Fault.UNAVAILABLE if status >= 500 or status == STREAMED else Fault.INVALID
+    is_elsewhere = 300 <= status < 400  # no redirect is followed: the provider is not where its settings say
+    return Fault.UNAVAILABLE if is_elsewhere or status >= 500 or status == STREAMED else Fault.INVALID
