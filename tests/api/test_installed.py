@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from proctor.app import Server, layer_store
+from proctor.app import Server, layer_store, providers_file
 from proctor.identity.permissions import Role
+from proctor.models.errors import ProvidersInvalid
 from proctor.sdk.agents import AgentLine, list_agents
 from proctor.sdk.remote.client import RemoteClient
 from proctor.sdk.remote.transport import Transport
@@ -71,6 +72,12 @@ def test_a_providers_file_that_is_wrong_is_told_with_its_field_and_without_its_v
     assert told["code"] == "providers-invalid"
     assert told["where"].endswith("providers.gateway.base_url")
     assert "hunter2" not in str(told)
+
+
+def test_a_providers_file_that_is_named_has_to_be_there(server: Server) -> None:
+    mistyped = server.settings.home / "provider.toml"
+    with pytest.raises(ProvidersInvalid, match="no such file"):
+        providers_file(server.settings.model_copy(update={"providers_file": mistyped}))
 
 
 def test_agents_of_a_server_are_those_of_its_machine(server: Server, acme: Tenant) -> None:
