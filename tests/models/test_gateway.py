@@ -306,6 +306,21 @@ async def test_a_caller_that_goes_away_ends_the_call_and_is_charged(tmp_path: Pa
     assert one.spending.held_nano == 0
 
 
+async def test_a_token_that_is_no_text_lets_nobody_through(tmp_path: Path) -> None:
+    async with provider(answers()) as there, desk(tmp_path, {"one": there.url}) as one:
+        assert not one.session.admits(b"\xff\xfe".decode("utf-8", "surrogateescape"))
+
+
+async def test_an_answer_is_asked_for_no_longer_than_the_model_gives(tmp_path: Path) -> None:
+    async with provider(answers()) as there, desk(tmp_path, {"one": there.url}) as one:
+        ask = [Message(role=Role.USER, parts=[Text(text="hello")])]
+        _, call = await one.gateway.complete(
+            one.session, ChatRequest(model="one/m", messages=ask, max_output_tokens=100_000)
+        )
+    assert call.reserved_nano is not None
+    assert call.reserved_nano < 100 * 10_000 + 1_000_000
+
+
 async def test_a_budget_without_room_asks_nobody(tmp_path: Path) -> None:
     async with provider(answers()) as there, desk(tmp_path, {"one": there.url}, limit_nano=1000) as one:
         status, headers, body = await one.ask()

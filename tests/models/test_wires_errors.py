@@ -148,3 +148,8 @@ def test_every_refusal_of_openais_wires_is_read_as_that() -> None:
 def test_googles_refusal_of_a_key() -> None:
     body = json.dumps(WIRES[GEMINI].write_error(400, Fault.AUTH, "no")).encode()
     assert WIRES[GEMINI].read_error(400, body).fault is Fault.AUTH
+
+
+@pytest.mark.parametrize("name", [CHAT, CLAUDE, GEMINI])
+def test_a_redirect_is_the_providers_failure(name: WireName) -> None:
+    assert WIRES[name].read_error(302, b"<html>moved</html>").fault is Fault.UNAVAILABLE

@@ -109,6 +109,19 @@ KEYS: tuple[str, ...] = (
     f"npm_{_RANDOM[:36]}",
     f"pypi-{_RANDOM}{_RANDOM}",
     f"proctor_model_{_RANDOM[:43]}",
+    "xapp-1-A0123456789-1234567890123-" + "0123456789abcdef" * 4,
+    f"sk_live_{_RANDOM[:24]}",
+    f"rk_live_{_RANDOM[:24]}",
+    "dop_v1_" + "0123456789abcdef" * 4,
+    f"nvapi-{_RANDOM[:64]}",
+    "lsv2_pt_" + "0123456789abcdef" * 2 + "_0123456789",
+    "lsv2_sk_" + "0123456789abcdef" * 2 + "_0123456789",
+    f"r8_{_RANDOM[:37]}",
+    f"pplx-{_RANDOM[:48]}",
+    "csk-" + "0123456789abcdef" * 3,
+    f"fw_{_RANDOM[:24]}",
+    f"tvly-{_RANDOM[:32]}",
+    "dapi" + "0123456789abcdef" * 2,
 )
 
 
