@@ -17,9 +17,8 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from proctor.agents.adapters.adapter import Adapter
 from proctor.agents.catalogue import build_agent
-from proctor.agents.interfaces import AgentContext, AgentRun, StepMaker, Usage
+from proctor.agents.interfaces import Agent, AgentContext, AgentRun, StepMaker, Usage
 from proctor.agents.layers.store import LayerStore
 from proctor.agents.trajectory import Step
 from proctor.kernel.clock import SystemClock
@@ -35,12 +34,20 @@ from proctor.models.mock.script import parse_script
 from proctor.models.mock.server import application
 from proctor.models.prices.book import PriceBook
 from proctor.models.providers.catalogue import SHIPPED, Catalogue
-from proctor.sandboxes.interfaces import Limits, Sandbox, SandboxSpec
+from proctor.sandboxes.interfaces import Limits, Sandbox, SandboxBackend, SandboxSpec
 from proctor.sandboxes.local import LocalBackend
 from tests.contracts.sandboxes import labels
 
 PROVIDER_KEY = "the-provider-s-own-key"
 KEYS = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY")
+DRIVEN = """
+[[rules]]
+[[rules.replies]]
+text = "I write it."
+calls = [{ shell = "echo hello > /app/solution.txt; echo written" }]
+[[rules.replies]]
+text = "It is written."
+"""
 
 
 @pytest.fixture(scope="session")
@@ -83,7 +90,7 @@ class Bench:
     """An agent's sandbox, and what it left."""
 
     sandbox: Sandbox
-    agent: Adapter
+    agent: Agent
     session: Session
     asked: list[web.Request]
     bodies: list[Any] = field(default_factory=list)
@@ -120,22 +127,29 @@ def bench(store: LayerStore) -> Callable[..., object]:
     @asynccontextmanager
     async def made(name: str, model: str, script: str) -> AsyncIterator[Bench]:
         agent = build_agent(name, {}, store)
-        assert isinstance(agent, Adapter)
-        trees = store.prepare(agent.layers, print)
-        asked: list[web.Request] = []
+        layers = store.prepare(agent.layers, print)
         with tempfile.TemporaryDirectory(prefix="sandboxes-") as folder:
             Path(folder).chmod(0o711)
-            backend = LocalBackend(Path(folder))
-            spec = SandboxSpec(labels=labels(), relay=True, layers=trees, limits=Limits(memory_mb=4096))
-            sandbox = await backend.create(spec)
-            try:
-                bodies: list[Any] = []
-                async with serving(sandbox, model, script, asked, bodies) as session:
-                    yield Bench(sandbox, agent, session, asked, bodies)
-            finally:
-                await sandbox.destroy()
+            spec = SandboxSpec(labels=labels(), relay=True, layers=layers, limits=Limits(memory_mb=4096))
+            async with working(LocalBackend(Path(folder)), spec, agent, model, script) as one:
+                yield one
 
     return made
+
+
+@asynccontextmanager
+async def working(
+    backend: SandboxBackend, spec: SandboxSpec, agent: Agent, model: str, script: str
+) -> AsyncIterator[Bench]:
+    """An agent in a sandbox made so, with its model behind our gateway."""
+    sandbox = await backend.create(spec)
+    asked: list[web.Request] = []
+    bodies: list[Any] = []
+    try:
+        async with serving(sandbox, model, script, asked, bodies) as session:
+            yield Bench(sandbox, agent, session, asked, bodies)
+    finally:
+        await sandbox.destroy()
 
 
 @asynccontextmanager

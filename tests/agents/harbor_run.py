@@ -14,11 +14,10 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from proctor.agents.catalogue import build_agent
-from proctor.agents.interfaces import AgentContext
 from proctor.agents.layers.store import LayerStore
 from proctor.sandboxes.interfaces import Limits, SandboxSpec
 from proctor.sandboxes.local import LocalBackend
-from tests.agents.conftest import Models, serving
+from tests.agents.conftest import working
 from tests.contracts.sandboxes import labels
 
 
@@ -26,40 +25,25 @@ async def main(name: str, model: str, script: str, layers: str) -> None:
     """One attempt."""
     agent = build_agent(name, {})
     trees = LayerStore(folder=Path(layers)).prepare(agent.layers)
-    steps, asked = [], []
     with tempfile.TemporaryDirectory(prefix="sandboxes-") as folder:
         Path(folder).chmod(0o711)
         spec = SandboxSpec(labels=labels(), relay=True, layers=trees, limits=Limits(memory_mb=2048))
-        sandbox = await LocalBackend(Path(folder)).create(spec)
-        try:
-            async with serving(sandbox, model, script, asked, []) as session:
-                context = AgentContext(
-                    task_name="task",
-                    instruction="Write hello into solution.txt.",
-                    sandbox=sandbox,
-                    workdir=sandbox.workdir,
-                    timeout_sec=60,
-                    models=Models(session),  # type: ignore[arg-type]
-                    on_step=lambda maker: steps.append(maker(len(steps) + 1)),
-                )
-                await agent.setup(context)
-                run = await agent.run(context)
-                await agent.close()
-            solution = await sandbox.read("/app/solution.txt", 100)
-        finally:
-            await sandbox.destroy()
+        async with working(LocalBackend(Path(folder)), spec, agent, model, script) as at:
+            run = await at.work(seconds=60)
+            await agent.close()
+            solution = await at.sandbox.read("/app/solution.txt", 100)
     print(
         json.dumps(
             {
                 "exit": None if run.exec is None else run.exec.exit_code,
                 "limit": run.limit,
                 "usage": None if run.usage is None else run.usage.input_tokens,
-                "steps": [step.model_dump(exclude_none=True) for step in steps],
-                "paths": sorted({request.path for request in asked}),
+                "steps": [step.model_dump(exclude_none=True) for step in at.steps],
+                "paths": sorted({request.path for request in at.asked}),
                 "solution": None if solution is None else solution.decode(),
                 "version": agent.identity.version,
-                "token": session.token in json.dumps([step.model_dump_json() for step in steps]),
-                "counted": session.totals.usage.total,
+                "token": at.session.token in json.dumps([step.model_dump_json() for step in at.steps]),
+                "counted": at.session.totals.usage.total,
             }
         )
     )

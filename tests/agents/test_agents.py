@@ -8,19 +8,11 @@ import pytest
 
 from proctor.agents.interfaces import AgentLimit
 from proctor.agents.trajectory import Agent, Trajectory, dump, parse
-from tests.agents.conftest import PROVIDER_KEY
+from tests.agents.conftest import DRIVEN, PROVIDER_KEY
 from tests.contracts.sandboxes import shell
 
 pytestmark = pytest.mark.timeout(600)
 
-DRIVEN = """
-[[rules]]
-[[rules.replies]]
-text = "I write it."
-calls = [{ shell = "echo hello > /app/solution.txt; echo written" }]
-[[rules.replies]]
-text = "It is written."
-"""
 SUBMITTED = DRIVEN.replace(
     'text = "It is written."', 'calls = [{ shell = "echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT" }]'
 )

@@ -2,41 +2,20 @@
 
 from __future__ import annotations
 
-import os
 import sys
-import tempfile
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from proctor.agents.catalogue import build_agent
-from proctor.agents.interfaces import AgentContext
 from proctor.agents.layers.python import find_interpreter, python_command, python_layer
-from proctor.agents.layers.store import LayerStore
 from proctor.sandboxes.docker import DockerBackend
 from proctor.sandboxes.interfaces import ExecRequest, Limits, SandboxSpec
-from tests.agents.conftest import Models, serving
+from tests.agents.conftest import DRIVEN, store, working
 from tests.contracts.sandboxes import labels
 
 pytestmark = pytest.mark.timeout(400)
-
-SCRIPT = """
-[[rules]]
-[[rules.replies]]
-text = "I write it."
-calls = [{ shell = "echo hello > /app/solution.txt; echo written" }]
-[[rules.replies]]
-text = "It is written."
-"""
-
-
-@pytest.fixture(scope="module")
-def store() -> Iterator[LayerStore]:
-    """``PROCTOR_TEST_LAYERS`` names one that stays."""
-    with tempfile.TemporaryDirectory(prefix="agents-layers-") as name:
-        Path(name).chmod(0o755)
-        yield LayerStore(folder=Path(os.environ.get("PROCTOR_TEST_LAYERS", name)))
+__all__ = ["store"]
+"""The fixture of the agents' own tests."""
 
 
 @pytest.fixture
@@ -55,26 +34,11 @@ async def test_an_agent_brings_all_that_it_needs(image, store, name, model):
         layers=store.prepare(agent.layers, print),
         limits=Limits(memory_mb=2048),
     )
-    sandbox = await DockerBackend("tests").create(spec)
-    steps = []
-    try:
-        async with serving(sandbox, SCRIPT, []):
-            context = AgentContext(
-                task_name="task",
-                instruction="Write hello into solution.txt.",
-                sandbox=sandbox,
-                workdir=sandbox.workdir,
-                timeout_sec=90,
-                models=Models(model),  # type: ignore[arg-type]
-                on_step=lambda maker: steps.append(maker(len(steps) + 1)),
-            )
-            await agent.setup(context)
-            run = await agent.run(context)
+    async with working(DockerBackend("tests"), spec, agent, model, DRIVEN) as at:
+        run = await at.work()
         assert run.exec.exit_code == 0, run.exec.stderr[-2000:] + run.exec.stdout[-2000:]
-        assert await sandbox.read("/app/solution.txt", 100) == b"hello\n"
-        assert "written" in steps[0].observation.results[0].content
-    finally:
-        await sandbox.destroy()
+        assert await at.sandbox.read("/app/solution.txt", 100) == b"hello\n"
+        assert "written" in at.steps[0].observation.results[0].content
 
 
 async def test_a_copied_python_runs_where_there_is_none(image, store):

@@ -32,6 +32,8 @@ from proctor.models.wires.interfaces import WireName
 from proctor.objects.store import ObjectStore
 
 PRICE = {"input": "1 USD", "output": "10 USD", "max_output": 100}
+COST = 10 * 1_000 + 5 * 10_000
+"""Of 10 tokens in and 5 out, in nano-dollars."""
 
 
 @dataclass

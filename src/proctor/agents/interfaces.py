@@ -15,6 +15,7 @@ from typing import Protocol
 from proctor.agents.layers.locks import Layer
 from proctor.agents.trajectory import Step
 from proctor.kernel.canonical import Json
+from proctor.kernel.sums import added
 from proctor.models.calls import Call
 from proctor.models.conversation import ChatRequest, Reply
 from proctor.sandboxes.interfaces import ExecResult, Sandbox
@@ -76,17 +77,8 @@ class Usage:
     def total(cls, parts: Iterable[Usage]) -> Usage:
         """The sum, bucket by bucket; a bucket that one part does not know is unknown."""
         known = list(parts)
-        sums = {field.name: _sum(getattr(part, field.name) for part in known) for field in fields(cls)}
+        sums = {field.name: added(*(getattr(part, field.name) for part in known)) for field in fields(cls)}
         return cls(**sums)
-
-
-def _sum(values: Iterable[int | None]) -> int | None:
-    total = 0
-    for value in values:
-        if value is None:
-            return None
-        total += value
-    return total
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from proctor.agents.interfaces import AgentContext
 from proctor.agents.trajectory import Metrics, Observation, ObservationResult, Step, ToolCall
 from proctor.kernel.money import NANO
+from proctor.kernel.sums import added
 from proctor.models.calls import Call
 from proctor.models.conversation import Reasoning, Reply
 
@@ -45,12 +46,8 @@ def _metrics(call: Call) -> Metrics:
     """ATIF counts cached tokens as prompt tokens, and reasoning as completion."""
     used = call.usage
     return Metrics(
-        prompt_tokens=_sum(used.input_tokens, used.cache_read_tokens, used.cache_write_tokens),
-        completion_tokens=_sum(used.output_tokens, used.reasoning_tokens),
+        prompt_tokens=added(used.input_tokens, used.cache_read_tokens, used.cache_write_tokens),
+        completion_tokens=added(used.output_tokens, used.reasoning_tokens),
         cached_tokens=used.cache_read_tokens,
         cost_usd=None if call.cost_nano is None else call.cost_nano / NANO,
     )
-
-
-def _sum(*parts: int | None) -> int | None:
-    return None if None in parts else sum(part or 0 for part in parts)

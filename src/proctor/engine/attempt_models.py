@@ -12,20 +12,17 @@ from proctor.agents.interfaces import Agent, Asks, Usage
 from proctor.engine.assignments import Assignment
 from proctor.kernel.canonical import Json
 from proctor.kernel.money import parse_usd
+from proctor.kernel.sums import added
 from proctor.models.calls import Call, End, Payer
 from proctor.models.conversation import ChatRequest, Reply
 from proctor.models.gateway.gateway import Gateway
-from proctor.models.gateway.sessions import Bounds, Declared, Session
+from proctor.models.gateway.sessions import SOCKET, Bounds, Declared, Session
 from proctor.models.providers.catalogue import Catalogue
 from proctor.sandboxes.interfaces import RELAY
 
 __all__ = ["AttemptModels", "Models", "bounds_of", "declared_of"]
 
-SOCKET: str = f"{RELAY}/models.sock"
-"""Where programs in the sandbox find the gateway."""
 _UNAUTHORIZED: int = 401
-
-
 _NO_ROOM: Mapping[str, str] = {
     "price-unknown": "The model has no known price, and a budget can't hold what has none.",
 }
@@ -74,7 +71,7 @@ class AttemptModels:
     @property
     def socket(self) -> str:
         """In the sandbox."""
-        return SOCKET
+        return f"{RELAY}/{SOCKET}"
 
     async def complete(self, request: ChatRequest) -> tuple[Reply, Call]:
         """Ask a model from here."""
@@ -84,12 +81,11 @@ class AttemptModels:
         """By the gateway's own count; reasoning is output, as providers bill it."""
         totals = self._session.totals
         used = totals.usage
-        known = used.output_tokens is not None and used.reasoning_tokens is not None
         return Usage(
             input_tokens=used.input_tokens,
             cache_read_tokens=used.cache_read_tokens,
             cache_write_tokens=used.cache_write_tokens,
-            output_tokens=(used.output_tokens or 0) + (used.reasoning_tokens or 0) if known else None,
+            output_tokens=added(used.output_tokens, used.reasoning_tokens),
             cost_nano=totals.cost_nano,
         )
 

@@ -16,6 +16,7 @@ from proctor.engine.secrets import scrub_document
 from proctor.engine.segments import Segments, read_segments
 from proctor.kernel.canonical import Json
 from proctor.kernel.money import NANO
+from proctor.kernel.sums import added
 from proctor.objects.store import ObjectStore
 
 __all__ = ["TrajectoryGatherer", "steps_so_far"]
@@ -76,9 +77,8 @@ class TrajectoryGatherer:
 def _final(steps: list[Step], usage: Usage | None) -> FinalMetrics:
     if usage is not None:
         cost = usage.cost_nano
-        prompt = (usage.input_tokens, usage.cache_read_tokens, usage.cache_write_tokens)
         return FinalMetrics(
-            total_prompt_tokens=None if None in prompt else sum(one or 0 for one in prompt),
+            total_prompt_tokens=added(usage.input_tokens, usage.cache_read_tokens, usage.cache_write_tokens),
             total_completion_tokens=usage.output_tokens,
             total_cached_tokens=usage.cache_read_tokens,
             total_cost_usd=None if cost is None else cost / NANO,

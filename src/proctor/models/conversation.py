@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, fields
 from enum import StrEnum
 
 from proctor.kernel.canonical import Json
+from proctor.kernel.sums import added
 
 __all__ = [
     "ChatRequest",
@@ -155,8 +156,16 @@ class TokenUsage:
     @property
     def total(self) -> int | None:
         """Of all buckets; ``None`` where one of them is not known."""
-        values = [getattr(self, one.name) for one in fields(self)]
-        return None if None in values else sum(values)
+        return added(*(getattr(self, one.name) for one in fields(self)))
+
+    @classmethod
+    def none(cls) -> TokenUsage:
+        """Known to be nothing."""
+        return cls(**dict.fromkeys((one.name for one in fields(cls)), 0))
+
+    def plus(self, more: TokenUsage) -> TokenUsage:
+        """Of both together, bucket by bucket."""
+        return TokenUsage(**{one.name: added(getattr(self, one.name), getattr(more, one.name)) for one in fields(self)})
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath
 
 from proctor.agents.adapters.events import StepGatherer, read_json
@@ -15,7 +15,7 @@ from proctor.agents.layers.python import PYTHON_PLACE, python_command
 from proctor.agents.shell import command_step, limit_of
 from proctor.kernel.canonical import digest
 from proctor.models.wires.interfaces import WireName
-from proctor.sandboxes.interfaces import LAYERS, ExecRequest
+from proctor.sandboxes.interfaces import LAYERS, ExecRequest, ExecResult
 
 __all__ = ["Adapter"]
 
@@ -41,15 +41,7 @@ class Adapter:
     async def setup(self, context: AgentContext) -> None:
         """See that its programs run here, and write its settings. Raises ``AgentSetupFailed``."""
         models = _models(context)
-        request = ExecRequest(
-            argv=self._check,
-            env=self._environment(context, models),
-            user=context.user,
-            cwd="/",
-            timeout_sec=_CHECK_SEC,
-            session="setup",
-        )
-        result = await context.sandbox.exec(request)
+        result = await _prepare(context, self._check, env=self._environment(context, models))
         if result.exit_code != 0:
             words = (result.stderr or result.stdout).decode("utf-8", "replace").strip()[-500:]
             raise AgentSetupFailed(f"{self._recipe.name} does not start in this image: {words}")
@@ -129,15 +121,8 @@ class Adapter:
 
     async def _write(self, context: AgentContext, path: str, text: str) -> None:
         folder = str(PurePosixPath(path).parent)
-        request = ExecRequest(
-            argv=["sh", "-c", 'mkdir -p "$1" && cat > "$2"', "sh", folder, path],
-            stdin=text.encode("utf-8", "replace"),
-            user=context.user,
-            cwd="/",
-            timeout_sec=_CHECK_SEC,
-            session="setup",
-        )
-        result = await context.sandbox.exec(request)
+        writes = ("sh", "-c", 'mkdir -p "$1" && cat > "$2"', "sh", folder, path)
+        result = await _prepare(context, writes, stdin=text.encode("utf-8", "replace"))
         if result.exit_code != 0:
             raise AgentSetupFailed(f"{path} could not be written: {result.stderr.decode('utf-8', 'replace')[-500:]}")
 
@@ -176,6 +161,22 @@ class _Lines:
         document = read_json(line)
         for event in self._recipe.read_line(document) if document is not None else ():
             self._steps.add(event)
+
+
+async def _prepare(
+    context: AgentContext, argv: Sequence[str], *, env: Mapping[str, str] | None = None, stdin: bytes = b""
+) -> ExecResult:
+    """Run a command that is not yet the agent's."""
+    request = ExecRequest(
+        argv=argv,
+        env=env or {},
+        stdin=stdin,
+        user=context.user,
+        cwd="/",
+        timeout_sec=_CHECK_SEC,
+        session="setup",
+    )
+    return await context.sandbox.exec(request)
 
 
 def _models(context: AgentContext) -> ModelAccess:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from proctor.agents.adapters.litellm_env import LITELLM_MODELS, PROVIDER_WIRES, litellm_environment
-from proctor.agents.adapters.recipes import HOME, INSTRUCTION, THINKING, Recipe, Start
+from proctor.agents.adapters.litellm_env import LITELLM_MODELS, litellm_environment
+from proctor.agents.adapters.recipes import HOME, INSTRUCTION, PROVIDER_WIRES, THINKING, Recipe, Start
 from proctor.agents.layers.locks import LayerKind
 from proctor.models.wires.interfaces import WireName
 

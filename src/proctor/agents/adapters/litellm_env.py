@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from proctor.agents.adapters.recipes import BASE, MODEL, TOKEN
 from proctor.models.wires.interfaces import WireName
 
-__all__ = ["LITELLM_MODELS", "PROVIDER_WIRES", "litellm_environment"]
+__all__ = ["LITELLM_MODELS", "litellm_environment"]
 
 LITELLM_MODELS: Mapping[WireName, str] = {
     WireName.OPENAI_CHAT: f"openai/{MODEL}",
@@ -15,11 +15,6 @@ LITELLM_MODELS: Mapping[WireName, str] = {
     WireName.GEMINI: f"gemini/{MODEL}",
 }
 """What it calls a model, by the wire that it is to speak."""
-PROVIDER_WIRES: Mapping[str, WireName] = {
-    "anthropic": WireName.ANTHROPIC,
-    "gemini": WireName.GEMINI,
-    "google": WireName.GEMINI,
-}
 _QUIET: Mapping[str, str] = {"LITELLM_LOCAL_MODEL_COST_MAP": "True", "LITELLM_TELEMETRY": "False"}
 _WIRES: Mapping[WireName, Mapping[str, str]] = {
     WireName.OPENAI_CHAT: {"OPENAI_API_BASE": f"{BASE}/v1", "OPENAI_API_KEY": TOKEN},

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from proctor.agents.adapters.events import Answered, Called, Event, Said, Spent, Thought, items, read_json, text_of
-from proctor.agents.adapters.litellm_env import LITELLM_MODELS, PROVIDER_WIRES, litellm_environment
+from proctor.agents.adapters.litellm_env import LITELLM_MODELS, litellm_environment
 from proctor.agents.adapters.numbers import count
-from proctor.agents.adapters.recipes import HOME, INSTRUCTION, THINKING, Recipe, Start
+from proctor.agents.adapters.recipes import HOME, INSTRUCTION, PROVIDER_WIRES, THINKING, Recipe, Start
 from proctor.agents.layers.locks import LayerKind
 from proctor.kernel.canonical import Json
 from proctor.models.wires.interfaces import WireName

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 
 from proctor.agents.adapters.events import Answered, Called, Event, Said, Spent, Thought, text_of
 from proctor.agents.adapters.numbers import count
-from proctor.agents.adapters.recipes import BASE, HOME, INSTRUCTION, MODEL, TOKEN, Recipe, Start
+from proctor.agents.adapters.recipes import BASE, HOME, INSTRUCTION, MODEL, PROVIDER_WIRES, TOKEN, Recipe, Start
 from proctor.agents.layers.locks import LayerKind
 from proctor.kernel.canonical import Json
 from proctor.models.wires.interfaces import WireName
@@ -83,7 +83,7 @@ OPENCODE = Recipe(
         WireName.ANTHROPIC: _start("@ai-sdk/anthropic", "/v1"),
         WireName.GEMINI: _start("@ai-sdk/google", "/v1beta"),
     },
-    wires={"anthropic": WireName.ANTHROPIC, "gemini": WireName.GEMINI, "google": WireName.GEMINI},
+    wires=PROVIDER_WIRES,
     reports="steps and tokens as it prints them; cost by the gateway",
     read_line=read_line,
     unproved=("reasoning of providers' own servers", "plugins, which it would fetch from npm"),

@@ -11,7 +11,18 @@ from proctor.agents.layers.locks import LayerKind, architecture
 from proctor.kernel.canonical import Json, digest
 from proctor.models.wires.interfaces import WireName
 
-__all__ = ["BASE", "HOME", "INSTRUCTION", "MODEL", "NO_EVENTS", "THINKING", "TOKEN", "Recipe", "Start"]
+__all__ = [
+    "BASE",
+    "HOME",
+    "INSTRUCTION",
+    "MODEL",
+    "NO_EVENTS",
+    "PROVIDER_WIRES",
+    "THINKING",
+    "TOKEN",
+    "Recipe",
+    "Start",
+]
 
 BASE: str = "@BASE@"
 """The address of the gateway, without a path."""
@@ -23,6 +34,13 @@ INSTRUCTION: str = "@INSTRUCTION@"
 HOME: str = "/var/tmp/proctor-agent"  # noqa: S108 - inside the sandbox
 """Where an agent keeps what is its own: outside of the task's folder, and of the home that the task's commands see.
 Every image lets everybody write there, and Codex refuses to keep its helpers below ``/tmp``."""
+
+PROVIDER_WIRES: Mapping[str, WireName] = {
+    "anthropic": WireName.ANTHROPIC,
+    "gemini": WireName.GEMINI,
+    "google": WireName.GEMINI,
+}
+"""On which wire an agent that speaks several asks for a provider's models."""
 
 ReadLine = Callable[[Mapping[str, Json]], Iterable[Event]]
 """What one line of an agent's JSON output says. Never raises, whatever the line is."""

@@ -14,6 +14,7 @@ from proctor.agents.layers.programs import add_libraries, own_loader
 from proctor.agents.layers.pypi import requirement_lines
 from proctor.agents.layers.registries import LayerFailed, Registries
 from proctor.kernel.canonical import Json
+from proctor.sandboxes.interfaces import LAYERS
 
 __all__ = ["NODE_PLACE", "install_node", "node_command", "node_layer", "npm_cli"]
 
@@ -25,7 +26,7 @@ _HASHES: tuple[str, ...] = (
     "sha256:4e029dadfae1295876063c96b236f673487e8c27379fe146c1e2250283520227",
 )
 """Of the wheels for x86-64 and 64-bit ARM."""
-NODE_PLACE: str = "/proctor-layers/node"
+NODE_PLACE: str = f"{LAYERS}/node"
 _CLI: str = "npm/bin/npm-cli.js"
 
 

@@ -17,11 +17,12 @@ from proctor.agents.layers.locks import Layer, LayerKind, architecture
 from proctor.agents.layers.programs import add_libraries, own_loader
 from proctor.agents.layers.registries import LayerFailed
 from proctor.kernel.canonical import Json
+from proctor.sandboxes.interfaces import LAYERS
 from proctor.settings import clean_environment, registry_environment
 
 __all__ = ["PYTHON_PLACE", "Interpreter", "find_interpreter", "install_python", "python_command", "python_layer"]
 
-PYTHON_PLACE: str = "/proctor-layers/python"
+PYTHON_PLACE: str = f"{LAYERS}/python"
 _ASKED: str = (
     "import json,platform,sys,sysconfig as s;print(json.dumps({'path':sys.executable,'full':platform.python_version(),"
     "'version':'%d.%d'%sys.version_info[:2],'standard':s.get_path('stdlib'),'dynamic':s.get_path('platstdlib')}))"

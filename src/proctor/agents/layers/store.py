@@ -18,6 +18,7 @@ from proctor.agents.layers.pypi import install_pypi, resolve_pypi
 from proctor.agents.layers.python import find_interpreter, install_python
 from proctor.agents.layers.registries import LayerFailed, Registries
 from proctor.kernel.canonical import Json
+from proctor.sandboxes.interfaces import LAYERS
 
 __all__ = ["LayerStore"]
 
@@ -43,7 +44,7 @@ class LayerStore:
 
     def prepare(self, layers: Sequence[Layer], progress: Callable[[str], None] = _silent) -> dict[str, Path]:
         """Their trees by the places where a sandbox has them, made if they are not there. Raises ``LayerFailed``."""
-        return {f"/proctor-layers/{layer.name}": self._prepared(layer, progress) for layer in layers}
+        return {f"{LAYERS}/{layer.name}": self._prepared(layer, progress) for layer in layers}
 
     def resolve(self, kind: LayerKind, package: str, version: str, python: str) -> tuple[str, dict[str, Json]]:
         """The exact version and the lock of a package, ``latest`` too. Raises ``LayerFailed``."""

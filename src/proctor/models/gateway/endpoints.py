@@ -26,7 +26,7 @@ from proctor.models.errors import BudgetExhausted, LimitReached, ModelUndeclared
 from proctor.models.gateway.counting import counted
 from proctor.models.gateway.permitted import refuse_unpermitted
 from proctor.models.gateway.preparing import Passing
-from proctor.models.gateway.sessions import Session
+from proctor.models.gateway.sessions import SOCKET, Session
 from proctor.models.gateway.tries import Answer
 from proctor.models.gateway.upstreams import Broken
 from proctor.models.wires.catalogue import WIRES
@@ -35,10 +35,8 @@ from proctor.models.wires.interfaces import Fault, RequestFacts, WireName
 if TYPE_CHECKING:
     from proctor.models.gateway.gateway import Gateway
 
-__all__ = ["SOCKET", "Endpoints"]
+__all__ = ["Endpoints"]
 
-SOCKET: str = "models.sock"
-"""In the folder of a sandbox's relay."""
 LARGEST_REQUEST: int = 32 * 1024 * 1024
 """Bytes: a context of a million tokens with its images is a fifth of it."""
 LARGE_REQUEST: int = 4 * 1024 * 1024

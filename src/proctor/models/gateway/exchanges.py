@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from proctor.models.calls import End, Purpose
 from proctor.models.gateway.parts import GatewayParts
@@ -11,9 +11,6 @@ from proctor.models.gateway.sessions import Session
 from proctor.models.gateway.tries import Answer, Prepared, Try
 
 __all__ = ["Exchange"]
-
-Prepare = Callable[[str], Prepared]
-"""A request as it goes to a model, by ``provider/name``."""
 
 
 class Exchange:

@@ -17,7 +17,6 @@ from proctor.models.gateway.tries import Prepared
 
 __all__ = ["Keeping"]
 
-_NOTHING = TokenUsage(input_tokens=0, cache_read_tokens=0, cache_write_tokens=0, output_tokens=0, reasoning_tokens=0)
 _WHOLE = frozenset({Finish.STOP, Finish.TOOL_CALLS})
 """An answer that was cut off or refused may be another the next time."""
 
@@ -72,7 +71,7 @@ class Keeping:
             started_at=self._parts.clock.now(),
             seconds=0.0,
             first_byte_sec=None,
-            usage=_NOTHING,
+            usage=TokenUsage.none(),
             cost_nano=0,
             reserved_nano=0,
             price_version="",

@@ -8,22 +8,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from proctor.kernel.canonical import Json
+from proctor.kernel.sums import added
 from proctor.models.calls import Call, End, Payer
 from proctor.models.conversation import TokenUsage
 from proctor.models.errors import LimitReached, ModelUndeclared
 
-__all__ = ["Bounds", "Declared", "Session", "Totals"]
+__all__ = ["SOCKET", "Bounds", "Declared", "Session", "Totals"]
 
+SOCKET: str = "models.sock"
+"""Where a session is served, in the folder of a sandbox's relay."""
 TOKEN_PREFIX: str = "proctor_model_"  # noqa: S105  by which scanners of logs and files know what it is
 _ENDED_BY_PROVIDER: frozenset[End] = frozenset({End.RATE_LIMIT, End.AUTH, End.UNAVAILABLE, End.UNDECLARED})
 _ENDED_BY_OTHERS: frozenset[End] = frozenset({End.MODEL_UNKNOWN, End.UNSUPPORTED, End.BUDGET})
-_BUCKETS: tuple[str, ...] = (
-    "input_tokens",
-    "cache_read_tokens",
-    "cache_write_tokens",
-    "output_tokens",
-    "reasoning_tokens",
-)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,26 +55,18 @@ class Bounds:
 class Totals:
     """What a session has used. A bucket that one answer did not tell is unknown from then on."""
 
-    usage: TokenUsage = field(
-        default_factory=lambda: TokenUsage(**dict.fromkeys(_BUCKETS, 0))  # nothing used is known to be nothing
-    )
+    usage: TokenUsage = field(default_factory=TokenUsage.none)
     cost_nano: int | None = 0
     calls: int = 0
 
     def plus(self, call: Call) -> Totals:
         """With one more call. A try that no provider answered used nothing, unless it is charged all the same."""
         asked_nothing = call.end is not End.DONE and not call.cost_nano
-        used = TokenUsage(**dict.fromkeys(_BUCKETS, 0)) if asked_nothing else call.usage
-        summed = {name: _sum(getattr(self.usage, name), getattr(used, name)) for name in _BUCKETS}
         return Totals(
-            usage=TokenUsage(**summed),
-            cost_nano=_sum(self.cost_nano, 0 if asked_nothing else call.cost_nano),
+            usage=self.usage if asked_nothing else self.usage.plus(call.usage),
+            cost_nano=self.cost_nano if asked_nothing else added(self.cost_nano, call.cost_nano),
             calls=self.calls + 1,
         )
-
-
-def _sum(one: int | None, other: int | None) -> int | None:
-    return None if one is None or other is None else one + other
 
 
 class Session:
@@ -115,7 +103,7 @@ class Session:
         self._is_open = not self._ended
 
     def shut(self) -> None:
-        """Let nobody through for now: the agent is done, and what it left running must not go on asking."""
+        """Let nobody through until it is opened again: what an agent left running must not go on asking."""
         self._is_open = False
 
     def end(self) -> None:

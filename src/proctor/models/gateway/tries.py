@@ -13,19 +13,19 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from proctor.kernel.canonical import Json
 from proctor.kernel.ids import new_id
 from proctor.models.calls import Call, End, Purpose
 from proctor.models.conversation import TokenUsage
 from proctor.models.errors import BudgetExhausted, LimitReached, PriceUnknown
 from proctor.models.gateway.hiding import UsageHider
 from proctor.models.gateway.parts import GatewayParts
-from proctor.models.gateway.retries import retry_after
 from proctor.models.gateway.sessions import Session
 from proctor.models.gateway.streams import MeteredStream
 from proctor.models.gateway.upstreams import Broken, Incoming, Outgoing, Unreachable
 from proctor.models.ports import Admission, Price, Reservation
 from proctor.models.providers.catalogue import Provider
+from proctor.models.rates.headers import asked_wait
+from proctor.models.wires.fields import glanced
 from proctor.models.wires.interfaces import Fault, Reading, RequestFacts, Wire
 
 __all__ = ["Answer", "Prepared", "Try"]
@@ -34,6 +34,7 @@ LARGEST_ANSWER: int = 64 * 1024 * 1024
 """Bytes of a whole answer: the largest that models give, with their images, are a tenth of this."""
 LARGEST_REFUSAL: int = 1024 * 1024
 
+_UNTOLD = TokenUsage()
 _ENDS: Mapping[Fault, End] = {
     Fault.AUTH: End.AUTH,
     Fault.QUOTA: End.AUTH,
@@ -109,12 +110,12 @@ class Try:
             return await self._admitted(timeout_sec)
         except BaseException:  # whoever asked went away; what may have been sent is charged
             sent = self._admission is not None
-            self._settle(End.ABANDONED, None, usage=TokenUsage(), cost=self._worst if sent else 0)
+            self._settle(self._call(End.ABANDONED, cost=self._worst if sent else 0))
             raise
 
     def held_back(self, wait_sec: float) -> Answer:
         """It is not made: a breaker is open. No line of the ledger, since nothing was asked."""
-        call = self._call(End.UNAVAILABLE, None, usage=TokenUsage(), cost=0)
+        call = self._call(End.UNAVAILABLE)
         self._session.add(call, retry_after=wait_sec)
         told = self._prepared.wire.write_error(503, Fault.UNAVAILABLE, "The model fails; it is asked again later.")
         return Answer(
@@ -132,7 +133,7 @@ class Try:
         try:
             self._session.hold(self._worst)
         except LimitReached:
-            self._session.add(self._call(End.LIMIT, None, usage=TokenUsage(), cost=0))
+            self._session.add(self._call(End.LIMIT))
             raise
         try:
             self._reservation = await self._parts.spending.reserve(
@@ -142,7 +143,7 @@ class Try:
             self._session.let_go(self._worst)
             if isinstance(error, BudgetExhausted | PriceUnknown):
                 whose = error.scope if isinstance(error, BudgetExhausted) else error.code
-                self._session.add(self._call(End.BUDGET, None, usage=TokenUsage(), cost=0, code=whose))
+                self._session.add(self._call(End.BUDGET, code=whose))
             raise
 
     async def _admitted(self, timeout_sec: float) -> Answer:
@@ -217,17 +218,17 @@ class Try:
         """What the provider said instead of an answer; it bills none of it."""
         body = await _whole(incoming, LARGEST_REFUSAL)
         error = self._prepared.wire.read_error(incoming.status, body)
-        wait = retry_after(incoming.headers, self._parts.clock.now())
+        wait = asked_wait(incoming.headers, self._parts.clock.now())
         end = _ENDS[error.fault]
         if end is End.RATE_LIMIT and self._admission is not None:
             self._parts.rates.throttled(self._admission, retry_after=wait)
             self._is_admitted = False
-        call = self._settle(end, incoming.status, usage=TokenUsage(), cost=0, code=error.code, wait=wait)
+        call = self._settle(self._call(end, incoming.status, code=error.code), wait=wait)
         return Answer(end=end, call=call, status=incoming.status, headers=incoming.headers, body=body, wait_sec=wait)
 
     def _refused(self, end: End, status: int, message: str, *, cost: int | None = 0) -> Answer:
         """What no provider said. ``status``: as our caller is told; the ledger keeps that there was no answer."""
-        call = self._settle(end, None, usage=TokenUsage(), cost=cost)
+        call = self._settle(self._call(end, cost=cost))
         fault = Fault(end.value)
         body = self._prepared.wire.write_error(status, fault, message)
         return Answer(end=end, call=call, status=status, headers={}, body=json.dumps(body).encode())
@@ -235,8 +236,8 @@ class Try:
     # --- answers ---------------------------------------------------------------------------------------------------
 
     def _whole_answer(self, incoming: Incoming, body: bytes) -> Answer:
-        document = _json(body)
-        if document is None:
+        document = glanced(body)
+        if not isinstance(document, dict):
             return self._refused(End.UNAVAILABLE, 502, "The provider's answer is no JSON object.", cost=self._worst)
         reading = self._prepared.wire.read_whole(document)
         call = self._ended(reading, End.DONE)
@@ -285,23 +286,13 @@ class Try:
             end = End.UNAVAILABLE if came is End.DONE else came
         else:
             end = End.DONE if one.provider.is_same(one.name, reading.model) else End.UNDECLARED
-        return self._settle(end, 200, usage=reading.usage, cost=cost, answered=reading.model or one.name)
+        answered = reading.model or one.name
+        return self._settle(self._call(end, 200, usage=reading.usage, cost=cost, answered=answered))
 
     # --- the ledger ------------------------------------------------------------------------------------------------
 
-    def _settle(
-        self,
-        end: End,
-        http_status: int | None,
-        *,
-        usage: TokenUsage,
-        cost: int | None,
-        code: str = "",
-        answered: str = "",
-        wait: float | None = None,
-    ) -> Call:
+    def _settle(self, call: Call, *, wait: float | None = None) -> Call:
         """Write the try's line, once, and give its room back."""
-        call = self._call(end, http_status, usage=usage, cost=cost, code=code, answered=answered)
         if self._settled or self._reservation is None:
             return call
         self._settled = True
@@ -309,16 +300,16 @@ class Try:
         self._session.add(call, retry_after=wait)
         self._parts.spending.settle(self._reservation, call)
         if self._admission is not None and self._is_admitted:
-            self._parts.rates.done(self._admission, tokens=usage.total)
+            self._parts.rates.done(self._admission, tokens=call.usage.total)
         return call
 
     def _call(
         self,
         end: End,
-        http_status: int | None,
+        http_status: int | None = None,
         *,
-        usage: TokenUsage,
-        cost: int | None,
+        usage: TokenUsage = _UNTOLD,
+        cost: int | None = 0,
         code: str = "",
         answered: str = "",
     ) -> Call:
@@ -355,11 +346,3 @@ async def _whole(incoming: Incoming, most: int) -> bytes:
         if len(body) > most:
             raise Broken(f"more than {most:,} bytes")
     return bytes(body)
-
-
-def _json(body: bytes) -> Mapping[str, Json] | None:
-    try:
-        document = json.loads(body)
-    except (ValueError, RecursionError):
-        return None
-    return document if isinstance(document, dict) else None

@@ -8,7 +8,7 @@ billed.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from io import BytesIO
 from typing import TYPE_CHECKING, Protocol
@@ -21,7 +21,7 @@ from proctor.models.wires.interfaces import WireName
 if TYPE_CHECKING:
     import aiohttp
 
-__all__ = ["Broken", "HttpUpstream", "Incoming", "Outgoing", "Unreachable", "Upstream", "address_of"]
+__all__ = ["Broken", "HttpIncoming", "HttpUpstream", "Incoming", "Outgoing", "Unreachable", "Upstream", "address_of"]
 
 CONNECT_SEC: float = 15.0
 """To a provider; those in use answer a SYN within a second."""
@@ -130,7 +130,7 @@ class HttpUpstream:
             raise Unreachable(type(error).__name__) from error
         except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as error:
             raise Broken(type(error).__name__) from error
-        return _HttpIncoming(response, aiohttp.ClientError)
+        return HttpIncoming(response, aiohttp.ClientError)
 
     def _opened(self) -> aiohttp.ClientSession:
         if self._session is None:
@@ -151,19 +151,30 @@ class HttpUpstream:
             self._session = None
 
 
-class _HttpIncoming:
-    def __init__(self, response: aiohttp.ClientResponse, error: type[Exception]) -> None:
-        self._response, self._error = response, error
+class HttpIncoming:
+    """An answer over HTTP. ``closed``: what is to be done besides once it is read or given up."""
+
+    def __init__(
+        self,
+        response: aiohttp.ClientResponse,
+        error: type[Exception],
+        closed: Callable[[], Awaitable[object]] | None = None,
+    ) -> None:
+        """``error``: aiohttp's own, which is imported where it is needed alone."""
+        self._response, self._error, self._closed = response, error, closed
 
     @property
     def status(self) -> int:
+        """As it came."""
         return self._response.status
 
     @property
     def headers(self) -> Mapping[str, str]:
+        """As they came."""
         return self._response.headers
 
     async def pieces(self) -> AsyncIterator[bytes]:
+        """See ``Incoming``."""
         try:
             async for piece in self._response.content.iter_any():
                 yield piece
@@ -171,6 +182,14 @@ class _HttpIncoming:
             raise Broken(type(error).__name__) from error
         finally:
             self._response.release()
+            await self._end()
 
     async def close(self) -> None:
+        """See ``Incoming``."""
         self._response.close()
+        await self._end()
+
+    async def _end(self) -> None:
+        closed, self._closed = self._closed, None
+        if closed is not None:
+            await closed()

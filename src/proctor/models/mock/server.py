@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from types import TracebackType
 from typing import Self
 
@@ -11,9 +10,9 @@ from aiohttp import web
 
 from proctor.kernel.canonical import Json
 from proctor.models.errors import RequestInvalid
-from proctor.models.mock.answers import BUILT_IN, MockError, Planned, counted_input, plan
+from proctor.models.mock.answers import BUILT_IN, MockError, counted_input
+from proctor.models.mock.responses import Response, refusal, respond
 from proctor.models.mock.script import NO_SCRIPT, Script
-from proctor.models.mock.vectors import embedded
 from proctor.models.wires.catalogue import WIRES
 from proctor.models.wires.fields import encoded, parsed
 from proctor.models.wires.interfaces import Fault, Wire, WireName
@@ -63,8 +62,8 @@ def application(script: Script = NO_SCRIPT, *, key: str | None = None) -> web.Ap
         ("/v1/messages", WireName.ANTHROPIC),
         ("/{version:v1(?:beta)?}/models/{model}:{method:(?:stream)?[gG]enerateContent}", WireName.GEMINI),
     ):
-        app.router.add_post(path, provider.checked(name, provider.talk))
-    app.router.add_post("/v1/embeddings", provider.checked(WireName.OPENAI_EMBEDDINGS, provider.embed))
+        app.router.add_post(path, provider.checked(name, provider.answer))
+    app.router.add_post("/v1/embeddings", provider.checked(WireName.OPENAI_EMBEDDINGS, provider.answer))
     app.router.add_post("/v1/messages/count_tokens", provider.checked(WireName.ANTHROPIC, provider.count))
     app.router.add_post(
         "/{version:v1(?:beta)?}/models/{model}:countTokens", provider.checked(WireName.GEMINI, provider.count)
@@ -86,31 +85,22 @@ class _Provider:
 
         async def handle(request: web.Request) -> web.StreamResponse:
             if self._key is not None and self._key not in _keys(request):
-                return _refused(wire, MockError(status=401, fault=Fault.AUTH, message="The API key is not valid."))
+                error = MockError(status=401, fault=Fault.AUTH, message="The API key is not valid.")
+                return await _sent(request, refusal(wire, error))
             try:
                 return await handler(wire, request)
-            except RequestInvalid as error:
-                return _refused(wire, MockError(status=400, fault=Fault.INVALID, message=str(error)))
+            except RequestInvalid as invalid:
+                error = MockError(status=400, fault=Fault.INVALID, message=str(invalid))
+                return await _sent(request, refusal(wire, error))
 
         return handle
 
-    async def talk(self, wire: Wire, request: web.Request) -> web.StreamResponse:
-        """A conversation's next turn."""
-        body = await _body(request)
-        model = request.match_info.get("model", "")
-        asked = wire.read_request(body, model=model, stream=request.match_info.get("method", "").startswith("s"))
-        planned = plan(wire.name, asked, self._script)
-        await asyncio.sleep(planned.delay_sec)
-        if isinstance(planned.outcome, MockError):
-            return _refused(wire, planned.outcome)
-        if not asked.stream:
-            whole = encoded(wire.write_reply(planned.outcome))
-            return await _sent(request, "application/json", iter([whole]), planned)
-        return await _sent(request, "text/event-stream", wire.stream_reply(planned.outcome, body), planned)
-
-    async def embed(self, wire: Wire, request: web.Request) -> web.StreamResponse:
-        """Vectors of texts."""
-        return _json(embedded(await _body(request)))
+    async def answer(self, wire: Wire, request: web.Request) -> web.StreamResponse:
+        """A conversation's next turn, or vectors of texts."""
+        path = request.match_info
+        streams = path.get("method", "").startswith("s")
+        response = await respond(wire, await _body(request), self._script, model=path.get("model", ""), stream=streams)
+        return await _sent(request, response)
 
     async def count(self, wire: Wire, request: web.Request) -> web.StreamResponse:
         """Tokens of a request that is not answered; Anthropic's has no limit, which a request needs."""
@@ -129,7 +119,8 @@ class _Provider:
         name = request.match_info["model"]
         if name not in self._names():
             words = f"The model {name!r} does not exist."
-            return _refused(wire, MockError(status=404, fault=Fault.MODEL_UNKNOWN, message=words))
+            error = MockError(status=404, fault=Fault.MODEL_UNKNOWN, message=words)
+            return await _sent(request, refusal(wire, error))
         return _json(_model(name))
 
     def _names(self) -> list[str]:
@@ -155,26 +146,16 @@ async def _body(request: web.Request) -> Mapping[str, Json]:
     return body
 
 
-def _refused(wire: Wire, error: MockError) -> web.Response:
-    body = wire.write_error(error.status, error.fault, error.message, code=error.code)
-    response = _json(body, status=error.status)
-    if error.retry_after is not None:
-        response.headers["retry-after"] = f"{error.retry_after:g}"
-    return response
+def _json(body: Json) -> web.Response:
+    return web.Response(body=encoded(body), content_type="application/json")
 
 
-def _json(body: Json, *, status: int = 200) -> web.Response:
-    return web.Response(body=encoded(body), status=status, content_type="application/json")
-
-
-async def _sent(
-    request: web.Request, content_type: str, pieces: Iterator[bytes], planned: Planned
-) -> web.StreamResponse:
+async def _sent(request: web.Request, answer: Response) -> web.StreamResponse:
     """The pieces one by one, up to where the connection is to be dropped."""
-    response = web.StreamResponse(headers={"Content-Type": content_type, "Cache-Control": "no-cache"})
+    response = web.StreamResponse(status=answer.status, headers=answer.headers)
     await response.prepare(request)
-    left = planned.drop_after
-    for piece in pieces:
+    left = answer.drop_after
+    for piece in answer.pieces:
         await response.write(piece if left is None else piece[:left])
         if left is not None:
             left -= len(piece)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
-__all__ = ["LONGEST_REST_SEC", "Left", "left_of", "retry_after"]
+__all__ = ["LONGEST_REST_SEC", "Left", "asked_wait", "left_of", "retry_after"]
 
 LONGEST_REST_SEC: float = 3600.0
 """A key rests no longer at once, whatever its provider says; after it, it is asked once more."""
@@ -43,15 +43,21 @@ class Left:
 
 
 def retry_after(headers: object, now: datetime | None = None) -> float | None:
-    """Seconds until a provider wants to be asked again: ``retry-after-ms``, or ``retry-after`` in either form."""
+    """Seconds that a key is to rest: what is asked, where it can be meant, and an hour at the most."""
+    return _believed(asked_wait(headers, now))
+
+
+def asked_wait(headers: object, now: datetime | None = None) -> float | None:
+    """Seconds after which a provider says that it may be asked again: ``retry-after-ms``, or ``retry-after`` as a
+    number or a date (RFC 9110, 10.2.3); ``None``: it says nothing that can be read."""
     lowered = _lowered(headers)
-    milliseconds = _said(lowered, "retry-after-ms")
+    milliseconds, text = _said(lowered, "retry-after-ms"), _said(lowered, "retry-after")
     if _NUMBER.fullmatch(milliseconds):
-        return _believed(float(milliseconds) / 1000)
-    text = _said(lowered, "retry-after")
+        return float(milliseconds) / 1000
     if _NUMBER.fullmatch(text):
-        return _believed(float(text))
-    return _believed(_until_date(text, now or datetime.now(UTC)))
+        return float(text)
+    then = _until_date(text, now or datetime.now(UTC))
+    return None if then is None else max(0.0, then)
 
 
 def left_of(headers: object, now: datetime | None = None) -> Left:

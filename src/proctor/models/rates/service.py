@@ -16,6 +16,7 @@ from proctor.models.ports import Admission, RateLimit
 from proctor.models.rates.buckets import KeyName, draw, rest
 from proctor.models.rates.headers import LONGEST_REST_SEC, left_of, retry_after
 from proctor.models.rates.lanes import Lane
+from proctor.models.waiting import came
 
 __all__ = ["RateBook"]
 
@@ -67,7 +68,7 @@ class RateBook:
             if now >= deadline:
                 raise TimeoutError(f"no key of {provider} has room for a request within {wait_sec:g} s")
             pause = min(deadline, *(_ready(lane, now) for lane in lanes)) - now
-            await _either(self._moved, max(pause, SHORTEST_PAUSE_SEC))
+            await came(self._moved, max(pause, SHORTEST_PAUSE_SEC))
 
     def done(self, admission: Admission, *, tokens: int | None) -> None:
         """As the port has it."""
@@ -148,12 +149,3 @@ def _ready(lane: Lane, now: float) -> float:
     if lane.is_full:
         return math.inf
     return max(lane.rests_until, lane.next_draw, now)
-
-
-async def _either(event: asyncio.Event, seconds: float) -> None:
-    """Wait for an event, at the most so long."""
-    try:
-        async with asyncio.timeout(seconds):
-            await event.wait()
-    except TimeoutError:
-        return

@@ -32,6 +32,7 @@ from proctor.models.spending.accounts import Ask, CallContradicted, Drawn, Holde
 from proctor.models.spending.journal import Journal
 from proctor.models.spending.pools import Open, Pool, Slice, Unwritten, Waiter
 from proctor.models.spending.rows import Settlement, call_row
+from proctor.models.waiting import came
 
 __all__ = ["Desk", "Till", "Timing"]
 
@@ -44,7 +45,7 @@ BATCH: int = 1000
 POLL_SEC: tuple[float, float] = (0.05, 0.5)
 """How soon it is looked again whether others have given back, at first and later."""
 RETRY_SEC: float = 1.0
-"""After a transaction that failed for good or for now."""
+"""After a transaction that failed."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -148,7 +149,7 @@ class Till:
                     pause, age = POLL_SEC[0], math.inf  # just drawn, however busy this process is
                 elif self._refuse(pool, found):
                     self._moved.clear()
-                    await _either(self._moved, pause)
+                    await came(self._moved, pause)
                     pause = min(pause * 2, POLL_SEC[1])
         except Exception as error:  # noqa: BLE001  whoever waits is told, whatever it is
             while pool.waiting:
@@ -260,7 +261,7 @@ class Till:
         timing = self._desk.timing
         try:
             while not self._closing and (self._slices or self._unwritten):
-                if await _either(self._work, timing.idle / 2):
+                if await came(self._work, timing.idle / 2):
                     await asyncio.sleep(timing.batch)
                 self._work.clear()
                 self._retire_idle()
@@ -401,13 +402,3 @@ def _exhausted(found: NoRoom, worst: int | None) -> BudgetExhausted:
 def _fail(waiter: Waiter, error: Exception) -> None:
     if not waiter.granted.done():
         waiter.granted.set_exception(error)
-
-
-async def _either(event: asyncio.Event, seconds: float) -> bool:
-    """Wait for an event, at the most so long; whether it came."""
-    try:
-        async with asyncio.timeout(seconds):
-            await event.wait()
-    except TimeoutError:
-        return False
-    return True

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from proctor.kernel.canonical import Json
+from proctor.kernel.sums import added
 from proctor.models.conversation import Finish, Opaque, Part, Reasoning, Reply, TokenUsage
 from proctor.models.errors import ReplyInvalid
 from proctor.models.wires.anthropic_requests import received, sent
 from proctor.models.wires.fields import REPLY, encoded, string
 from proctor.models.wires.parts import Turns
 from proctor.models.wires.sse import event, pieces
-from proctor.models.wires.usage import added, told
+from proctor.models.wires.usage import told
 
 __all__ = ["FINISHES", "read", "stream", "usage", "write"]
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from proctor.kernel.canonical import Json
+from proctor.kernel.sums import added
 from proctor.models.conversation import Finish, Part, Reply, TokenUsage, ToolCall
 from proctor.models.errors import ReplyInvalid
 from proctor.models.wires.fields import REPLY, entry, listed, string
 from proctor.models.wires.gemini_requests import made_id, received, sent
 from proctor.models.wires.sse import event, pieces
-from proctor.models.wires.usage import added, told, without
+from proctor.models.wires.usage import told, without
 
 __all__ = ["FINISHES", "finish", "first", "read", "stream", "usage", "write"]
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from proctor.kernel.canonical import Json
+from proctor.kernel.sums import added
 from proctor.models.conversation import TokenUsage
 from proctor.models.wires.fields import HUGE, entry
 
-__all__ = ["added", "openai_usage", "openai_usage_body", "told", "without"]
+__all__ = ["openai_usage", "openai_usage_body", "told", "without"]
 
 
 def told(usage: Mapping[str, Json], *names: str, absent: int | None = None) -> int | None:
@@ -19,12 +20,6 @@ def told(usage: Mapping[str, Json], *names: str, absent: int | None = None) -> i
             good = isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= HUGE
             return value if good and isinstance(value, int) else None
     return absent
-
-
-def added(*counts: int | None) -> int | None:
-    """Their sum; not known where one is not."""
-    known = [one for one in counts if one is not None]
-    return sum(known) if len(known) == len(counts) else None
 
 
 def without(whole: int | None, *parts: int | None) -> int | None:
