@@ -37,7 +37,7 @@ def test_a_key_right_after_a_long_word_is_removed_across_a_border(before: int, c
 
 def test_without_secrets_only_what_may_become_a_key_is_held_back() -> None:
     scrubber = Scrubber([])
-    assert scrubber.feed(b"words in a line") == b"words in a line"
+    assert scrubber.feed(b"words and work") == b"words and work"
     assert scrubber.feed(b" sk") == b" "
     assert scrubber.feed(b"ill ") == b"skill "
     assert scrubber.feed(b"sk-") == b""

@@ -46,7 +46,7 @@ class Scrubber:
 
     def _let_out(self, text: bytes) -> bytes:
         """``text`` begins with what was let out last, by which it is judged whether a key begins after it."""
-        out = mask_keys(text, MASK)[len(self._before) :]
+        out = mask_keys(text, MASK, len(self._before))
         if text:
             self._before = text[-BEFORE:]
         return out

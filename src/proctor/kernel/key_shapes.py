@@ -1,13 +1,14 @@
 """What keys of providers and forges look like: found in what agents leave though nobody told us their values.
 
 A shape is a beginning and enough of its own characters after it. Short beginnings stand by chance in base64 and in
-words (`task-...`), so nothing of a word may be before them; what JSON and terminals write there is no word. Private
-keys are not among the shapes: making one is a task like any other.
+words (`task-...`), so nothing of a word may be before them; what JSON, URLs and terminals write there is no word.
+Private keys are not among the shapes: making one is a task like any other.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 __all__ = ["BEFORE", "LONGEST_KEY", "holds_key", "key_may_begin", "mask_keys"]
 
@@ -34,13 +35,6 @@ _PLAIN: tuple[tuple[bytes, bytes], ...] = (
     (b"glpat-", rb"[A-Za-z0-9_-]{20,}"),  # GitLab
     (b"xoxb-", rb"[A-Za-z0-9-]{20,}"),  # Slack
     (b"xoxp-", rb"[A-Za-z0-9-]{20,}"),
-    (b"xapp-", rb"[A-Za-z0-9-]{40,}"),
-    (b"sk_live_", rb"[A-Za-z0-9]{24,}"),  # Stripe
-    (b"rk_live_", rb"[A-Za-z0-9]{24,}"),
-    (b"dop_v1_", rb"[0-9a-f]{64}"),  # DigitalOcean
-    (b"nvapi-", rb"[A-Za-z0-9_-]{60,}"),  # NVIDIA
-    (b"lsv2_pt_", rb"[0-9a-f_]{40,}"),  # LangSmith
-    (b"lsv2_sk_", rb"[0-9a-f_]{40,}"),
     (b"proctor_", rb"[A-Za-z0-9_-]{40,}"),  # our own
 )
 _GUARDED: tuple[tuple[bytes, bytes], ...] = (
@@ -49,6 +43,13 @@ _GUARDED: tuple[tuple[bytes, bytes], ...] = (
     (b"xai-", rb"[A-Za-z0-9]{60,}"),  # xAI
     (b"hf_", rb"[A-Za-z0-9]{34,}"),  # Hugging Face
     (b"npm_", rb"[A-Za-z0-9]{36}"),
+    (b"xapp-", rb"[A-Za-z0-9-]{40,}"),  # Slack, of an app
+    (b"sk_live_", rb"[A-Za-z0-9]{24,}"),  # Stripe
+    (b"rk_live_", rb"[A-Za-z0-9]{24,}"),
+    (b"dop_v1_", rb"[0-9a-f]{64}"),  # DigitalOcean
+    (b"nvapi-", rb"[A-Za-z0-9_-]{60,}"),  # NVIDIA
+    (b"lsv2_pt_", rb"[0-9a-f_]{40,}"),  # LangSmith
+    (b"lsv2_sk_", rb"[0-9a-f_]{40,}"),
     (b"r8_", rb"[A-Za-z0-9]{37}"),  # Replicate
     (b"pplx-", rb"[A-Za-z0-9]{40,}"),  # Perplexity
     (b"csk-", rb"[a-z0-9]{40,}"),  # Cerebras
@@ -63,6 +64,7 @@ _GUARD = (
 )
 """No word before; a line's end as JSON writes it, the end of a terminal's colour and what JSON and URLs escape are
 none."""
+_UNGUARDED = re.compile(_GUARD)
 _BEGINNINGS: tuple[bytes, ...] = tuple(start for start, _ in (*_PLAIN, *_GUARDED))
 
 
@@ -76,11 +78,16 @@ _IS_EXAMPLE: bytes = b"EXAMPLE"
 """What documentation ends its keys with (AWS's own AKIAIOSFODNN7EXAMPLE): copies of it are in many packages."""
 
 
-def mask_keys(text: bytes, mask: bytes) -> bytes:
-    """A text with every key masked."""
+def mask_keys(text: bytes, mask: bytes, first: int = 0) -> bytes:
+    """A text from ``first`` on with every key masked; by what is before it is judged whether one begins there."""
     if not any(start in text for start in _BEGINNINGS):
-        return text
-    return _KEY.sub(lambda found: found[0] if found[0].endswith(_IS_EXAMPLE) else mask, text)
+        return text[first:]
+    out, done = bytearray(), first
+    for found in _KEY.finditer(text, first):
+        if not found[0].endswith(_IS_EXAMPLE):
+            out += text[done : found.start()] + mask
+            done = found.end()
+    return bytes(out + text[done:])
 
 
 def holds_key(text: bytes) -> bool:
@@ -103,14 +110,17 @@ def key_may_begin(text: bytes) -> int:
     last = _LAST_WORD.search(text, max(0, len(text) - LONGEST_KEY))
     if last is None:
         return len(text)
-    word = last[0]
-    places = [place for start in _BEGINNINGS if (place := _place_in(word, start)) is not None]
-    return last.start() + min(places) if places else len(text)
+    free = (place for start, _ in _PLAIN for place in _places(text, start, last.start()))
+    guarded = (place for start, _ in _GUARDED for place in _places(text, start, last.start()))
+    return min((*free, *(place for place in guarded if _UNGUARDED.match(text, place))), default=len(text))
 
 
-def _place_in(word: bytes, start: bytes) -> int | None:
-    """Where a beginning is in a word, or its end is the beginning's own; ``None``: nowhere."""
-    if (place := word.find(start)) >= 0:
-        return place
-    sizes = range(min(len(start) - 1, len(word)), 0, -1)
-    return next((len(word) - size for size in sizes if word.endswith(start[:size])), None)
+def _places(text: bytes, start: bytes, first: int) -> Iterator[int]:
+    """Where from ``first`` on a beginning is, and where the text ends with the beginning of it."""
+    place = text.find(start, first)
+    while place >= 0:
+        yield place
+        place = text.find(start, place + 1)
+    for size in range(min(len(start) - 1, len(text) - first), 0, -1):
+        if text.endswith(start[:size]):
+            yield len(text) - size
