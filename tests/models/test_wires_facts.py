@@ -12,6 +12,7 @@ from proctor.models.wires.catalogue import WIRES
 from proctor.models.wires.interfaces import RequestFacts, WireName
 
 PIXELS = "iVBORw0KGgo" * 100
+AT = "https://example.com/a.png"
 URL = f"data:image/png;base64,{PIXELS}"
 ASK = [{"role": "user", "content": "hi"}]
 
@@ -44,6 +45,7 @@ def test_chat() -> None:
         images=2,
         tools=2,
         choices=3,
+        fetches=True,
     )
 
 
@@ -239,3 +241,46 @@ def test_where_requests_go_and_who_asks() -> None:
     for name, wire in WIRES.items():
         assert wire.name is name
         assert any("the-key" in value for value in wire.headers("the-key").values())
+
+
+@pytest.mark.parametrize(
+    ("name", "body"),
+    [
+        (
+            WireName.OPENAI_RESPONSES,
+            {"input": [{"role": "user", "content": [{"type": "input_image", "image_url": AT}]}]},
+        ),
+        (
+            WireName.OPENAI_RESPONSES,
+            {"input": [{"type": "computer_call_output", "output": {"type": "computer_screenshot", "image_url": AT}}]},
+        ),
+        (
+            WireName.ANTHROPIC,
+            {"messages": [{"role": "user", "content": [{"type": "image", "source": {"type": "url", "url": AT}}]}]},
+        ),
+        (
+            WireName.ANTHROPIC,
+            {
+                "messages": [
+                    {
+                        "role": "user",
+                        "content": [
+                            {
+                                "type": "tool_result",
+                                "tool_use_id": "t",
+                                "content": [{"type": "image", "source": {"type": "url", "url": AT}}],
+                            }
+                        ],
+                    }
+                ]
+            },
+        ),
+    ],
+)
+def test_what_the_provider_would_fetch_is_seen(name: WireName, body: dict[str, Any]) -> None:
+    assert facts(name, {"model": "m", "max_tokens": 9, **body}).fetches
+
+
+def test_bytes_are_not_fetched() -> None:
+    body = {"model": "m", "input": [{"role": "user", "content": [{"type": "input_image", "image_url": URL}]}]}
+    assert not facts(WireName.OPENAI_RESPONSES, body).fetches

@@ -221,6 +221,8 @@ def _facts(wire: WireName, raw: bytes, body: Mapping[str, Json], model: str, *, 
     if facts.stateful:
         told = "Tools that the provider runs itself, and what it keeps from before, are not for agents under test"
         raise RequestInvalid(f"{told}.", where="tools")
+    if facts.fetches:
+        raise RequestInvalid("The provider would fetch a picture or a document; send its bytes.", where="messages")
     refuse_unpermitted(wire, body)
     return facts
 

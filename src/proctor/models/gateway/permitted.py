@@ -7,11 +7,11 @@ Sources: the references of OpenAI, Anthropic and Google, and the fields that vLL
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 from proctor.kernel.canonical import Json
 from proctor.models.errors import RequestInvalid
-from proctor.models.wires.fields import entry, listed, string
+from proctor.models.wires.fields import entry, listed
 from proctor.models.wires.interfaces import WireName
 
 __all__ = ["refuse_unpermitted"]
@@ -59,32 +59,9 @@ def refuse_unpermitted(wire: WireName, body: Mapping[str, Json]) -> None:
             raise RequestInvalid("Agents under test may not send this field.", where=name[:100])
     if body.get("service_tier") not in _TARIFFS:
         raise RequestInvalid("Agents under test are asked for at the standard tariff.", where="service_tier")
-    if any(_is_fetched(part) for part in _parts(body)):
-        raise RequestInvalid("The provider would fetch it; send its bytes instead.", where="messages")
     settings = {**entry(body, "generation_config"), **entry(body, "generationConfig")}
     asked = [*listed(body, "modalities")]
     for name in ("responseModalities", "response_modalities"):
         asked += listed(settings, name)
     if any(one not in ("text", "TEXT") for one in asked):
         raise RequestInvalid("Only text is priced.", where="modalities")
-
-
-def _parts(body: Mapping[str, Json]) -> Iterator[Mapping[str, Json]]:
-    """Every table in a conversation, but for what a model gave a tool."""
-    left: list[Json] = [body.get("messages"), body.get("system"), body.get("input")]
-    while left:
-        one = left.pop()
-        if isinstance(one, list):
-            left += one
-        elif isinstance(one, dict):
-            yield one
-            left += [one.get(name) for name in ("content", "output")]
-
-
-def _is_fetched(part: Mapping[str, Json]) -> bool:
-    """Whether a picture or a document is an address."""
-    kind, said = string(part, "type"), part.get("image_url")
-    if kind in ("image_url", "input_image"):
-        url = string(said, "url") if isinstance(said, dict) else said
-        return isinstance(url, str) and not url.startswith("data:")
-    return kind in ("image", "document") and string(part.get("source"), "type") == "url"

@@ -63,6 +63,7 @@ class Anthropic:
             stateful=content.unbounded
             or any(_CLIENT_TOOLS.match(string(tool, "type")) is None for tool in tools)
             or any(body.get(name) for name in ("mcp_servers", "container")),
+            fetches=content.fetched,
         )
 
     def forwarded(self, body: Mapping[str, Json], *, model: str) -> dict[str, Json]:
@@ -131,11 +132,13 @@ class _Content:
     images: int = 0
     image_bytes: int = 0
     unbounded: bool = False
+    fetched: bool = False
 
     def take(self, content: Json) -> None:
         """Content of a message: a text, or a list of blocks. ``DEEPEST`` bounds how often it calls itself."""
         for block in content if isinstance(content, list) else ():
             kind, source = string(block, "type"), entry(block, "source")
+            self.fetched |= string(source, "type") == "url"
             if kind == "image":
                 self.images += 1
                 self.image_bytes += len(string(source, "data"))

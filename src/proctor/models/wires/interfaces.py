@@ -49,6 +49,8 @@ class RequestFacts:
     stateful: bool = False
     """Its input can't be bounded: it refers to something that the provider keeps (``previous_response_id``, files), has
     tools that the provider runs, or documents whose bytes say little of their tokens."""
+    fetches: bool = False
+    """A picture or document of it is an address, from which the provider would fetch it."""
 
 
 @dataclass(frozen=True, kw_only=True)

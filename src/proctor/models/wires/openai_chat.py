@@ -56,6 +56,7 @@ class OpenAiChat:
             or any(message.get("audio") is not None for message in messages)
             or any(string(tool, "type") not in _CLIENT_TOOLS for tool in tools)
             or body.get("web_search_options") is not None,
+            fetches=any(not string(entry(part, "image_url"), "url").startswith("data:") for part in pictures),
         )
 
     def forwarded(self, body: Mapping[str, Json], *, model: str) -> dict[str, Json]:

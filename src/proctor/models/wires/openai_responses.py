@@ -61,6 +61,7 @@ class OpenAiResponses:
             stateful=content.unbounded
             or not all(_is_the_callers(tool) for tool in tools)
             or any(body.get(name) is not None for name in _KEPT),
+            fetches=content.fetched,
         )
 
     def forwarded(self, body: Mapping[str, Json], *, model: str) -> dict[str, Json]:
@@ -131,6 +132,7 @@ class _Content:
     images: int = 0
     image_bytes: int = 0
     unbounded: bool = False
+    fetched: bool = False
 
     def take(self, item: Json) -> None:
         """One item, with its content or its output."""
@@ -141,6 +143,7 @@ class _Content:
             if kind in ("input_image", "computer_screenshot"):
                 url = string(part, "image_url")
                 self.images += 1
+                self.fetched |= bool(url) and not url.startswith("data:")
                 self.image_bytes += len(url) if url.startswith("data:image/") else 0
 
 
