@@ -63,7 +63,7 @@ class Slow(FakeSandbox):
         return await super().exec(request)
 
 
-@pytest.mark.parametrize(("machine", "most"), [(Machine(1200), 2), (Machine(6000), 8), (Machine(0, blind=True), 1)])
+@pytest.mark.parametrize(("machine", "most"), [(Machine(1200), 2), (Machine(8000), 8), (Machine(0, blind=True), 1)])
 def test_no_more_attempts_at_once_than_fit(bench: Bench, machine: Machine, most: int) -> None:
     write_tasks(bench.folder / "suite", 12, config=TASK.replace("[environment]", "[environment]\nmemory_mb = 512"))
     bench.backend = backend = Counting()

@@ -11,6 +11,7 @@ import pytest
 
 from proctor.models.calls import End
 from proctor.models.gateway.sessions import Bounds, Declared
+from proctor.models.wires.interfaces import WireName
 from tests.models.desk import COST, Desk, desk
 from tests.models.upstream import Behaviour, answers, chunks, drops, hangs, provider, refuses, trickles
 
@@ -291,3 +292,22 @@ async def test_a_wire_that_the_models_provider_does_not_speak_is_refused(tmp_pat
 
 
 # --- in our own words -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("counts", "exact"),
+    [
+        (refuses(200, body=b'{"input_tokens": 11}'), True),
+        (refuses(200, body=b"no JSON"), False),
+        (refuses(200, body=b'{"input_tokens": true}'), False),
+        (refuses(200, body=b" " * 200_000 + b'{"input_tokens": 11}'), False),
+        (refuses(529), False),
+        (drops(), False),
+    ],
+)
+async def test_a_count_that_no_provider_gives_is_estimated(tmp_path: Path, counts: Behaviour, *, exact: bool) -> None:
+    speaks = {"one": {"wires": frozenset({WireName.ANTHROPIC})}}
+    async with provider(counts) as there, desk(tmp_path, {"one": there.url}, providers=speaks) as one:
+        status, _, body = await one.ask("/v1/messages/count_tokens")
+    assert status == 200
+    assert (json.loads(body)["input_tokens"] == 11) == exact

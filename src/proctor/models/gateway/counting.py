@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 
 from proctor.kernel.canonical import Json
 from proctor.models.gateway.parts import GatewayParts
 from proctor.models.gateway.preparing import Passing
 from proctor.models.gateway.sessions import Session
-from proctor.models.gateway.upstreams import Broken, Outgoing, Unreachable
+from proctor.models.gateway.upstreams import Broken, Outgoing, Unreachable, whole
 from proctor.models.wires.catalogue import WIRES
+from proctor.models.wires.fields import glanced
 from proctor.models.wires.interfaces import WireName
+from proctor.models.wires.usage import told
 
 __all__ = ["counted"]
 
 COUNT_SEC: float = 30.0
 LARGEST: int = 64 * 1024
+"""Bytes of an answer that holds one number."""
 BYTES_A_TOKEN: int = 4
 """Where a provider can't be asked: about what English has."""
 
@@ -44,9 +46,14 @@ async def counted(parts: GatewayParts, session: Session, passing: Passing) -> di
     )
     try:
         incoming = await parts.upstream(provider).send(request)
-        body = b"".join([piece async for piece in incoming.pieces()])[:LARGEST]
     except (Unreachable, Broken):
         return estimate
-    document = json.loads(body) if incoming.status == 200 else None
-    found = document.get("input_tokens") if isinstance(document, Mapping) else None
-    return {"input_tokens": found} if isinstance(found, int) else estimate
+    try:
+        body = await whole(incoming, LARGEST)
+    except Broken:
+        return estimate
+    finally:
+        await incoming.close()
+    document = glanced(body) if incoming.status == 200 else None
+    found = told(document, "input_tokens") if isinstance(document, dict) else None
+    return estimate if found is None else {"input_tokens": found}

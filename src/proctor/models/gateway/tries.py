@@ -21,7 +21,7 @@ from proctor.models.gateway.hiding import UsageHider
 from proctor.models.gateway.parts import GatewayParts
 from proctor.models.gateway.sessions import Session
 from proctor.models.gateway.streams import MeteredStream
-from proctor.models.gateway.upstreams import Broken, Incoming, Outgoing, Unreachable
+from proctor.models.gateway.upstreams import Broken, Incoming, Outgoing, Unreachable, whole
 from proctor.models.ports import Admission, Price, Reservation
 from proctor.models.providers.catalogue import Provider
 from proctor.models.rates.headers import asked_wait
@@ -208,7 +208,7 @@ class Try:
             return await self._refusal_of(incoming)
         if self._prepared.facts.stream:
             return await self._streaming(incoming)
-        body = await _whole(incoming, LARGEST_ANSWER)
+        body = await whole(incoming, LARGEST_ANSWER)
         self._first_byte = self._parts.clock.monotonic()
         return self._whole_answer(incoming, body)
 
@@ -216,7 +216,7 @@ class Try:
 
     async def _refusal_of(self, incoming: Incoming) -> Answer:
         """What the provider said instead of an answer; it bills none of it."""
-        body = await _whole(incoming, LARGEST_REFUSAL)
+        body = await whole(incoming, LARGEST_REFUSAL)
         error = self._prepared.wire.read_error(incoming.status, body)
         wait = asked_wait(incoming.headers, self._parts.clock.now())
         end = _ENDS[error.fault]
@@ -336,13 +336,3 @@ class Try:
             price_version=price.version if price is not None else "",
             overrun=cost is not None and worst is not None and cost > worst,
         )
-
-
-async def _whole(incoming: Incoming, most: int) -> bytes:
-    """A body. Raises ``Broken`` for one that is too long to be an answer."""
-    body = bytearray()
-    async for piece in incoming.pieces():
-        body += piece
-        if len(body) > most:
-            raise Broken(f"more than {most:,} bytes")
-    return bytes(body)

@@ -21,7 +21,17 @@ from proctor.models.wires.interfaces import WireName
 if TYPE_CHECKING:
     import aiohttp
 
-__all__ = ["Broken", "HttpIncoming", "HttpUpstream", "Incoming", "Outgoing", "Unreachable", "Upstream", "address_of"]
+__all__ = [
+    "Broken",
+    "HttpIncoming",
+    "HttpUpstream",
+    "Incoming",
+    "Outgoing",
+    "Unreachable",
+    "Upstream",
+    "address_of",
+    "whole",
+]
 
 CONNECT_SEC: float = 15.0
 """To a provider; those in use answer a SYN within a second."""
@@ -100,6 +110,16 @@ def address_of(base: str, wire: WireName, path: str) -> str:
     if wire in _BELOW_VERSION:
         return f"{base}{path}" if has_path else f"{base}/v1{path}"
     return base.removesuffix("/v1") + path
+
+
+async def whole(incoming: Incoming, most: int) -> bytes:
+    """A body. Raises ``Broken`` for one that is too long to be an answer."""
+    body = bytearray()
+    async for piece in incoming.pieces():
+        body += piece
+        if len(body) > most:
+            raise Broken(f"more than {most:,} bytes")
+    return bytes(body)
 
 
 class HttpUpstream:
