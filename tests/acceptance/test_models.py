@@ -26,7 +26,7 @@ def named(cli: Cli) -> dict[str, str]:
 
 def test_the_example_runs_as_it_is(examples: Cli) -> None:
     dry = examples("run", "models/models.toml", "--dry-run", "--task", "*proxy-config", **named(examples))
-    assert "worst-case cost" in dry.stdout
+    assert "worst-case cost 1.00 USD" in dry.stdout, "its budget"
     ran = examples("run", "models/models.toml", "--task", "*proxy-config", code=3, **named(examples))
     assert "3 of 24 cells have a verdict" in ran.stderr + ran.stdout
     cells = {one["profile"]: one for one in examples.json("cells", "models")["cells"] if one["verdict"] is not None}

@@ -180,3 +180,13 @@ async def test_a_caller_that_says_nothing_holds_nobody_up(tmp_path: Path) -> Non
         assert (await asyncio.wait_for(one.ask(), 10))[0] == 200
         writer.close()
         await reader.read()
+
+
+async def test_rubbish_fills_no_log(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    async with desk(tmp_path, {"one": "http://127.0.0.1:9"}) as one:
+        for _ in range(20):
+            reader, writer = await asyncio.open_unix_connection(str(one.socket))
+            writer.write(b"POST / HTTP/1.1\r\nContent-Length: -5\r\n\r\n")
+            await reader.read()
+            writer.close()
+    assert len([record for record in caplog.records if record.name == "proctor.models.callers"]) == 1

@@ -283,3 +283,13 @@ def test_a_call_that_is_scripted_has_an_id_of_its_own() -> None:
     calls = [*reply_to("m", "x", by=by).tool_calls, *reply_to("m", "x", "y", "z", by=by).tool_calls]
     assert all(isinstance(call, ToolCall) for call in calls)
     assert len({call.id for call in calls}) == 3
+
+
+def test_a_rule_hears_all_that_the_user_says_before_the_first_answer() -> None:
+    script = parse_script('[[rules]]\nwhen = "the task"\nreplies = [{ text = "found" }]\n', "script")
+    said = [Message(role=Role.USER, parts=[Text(text=text)]) for text in ("where I am", "the task")]
+    late = [said[0], Message(role=Role.ASSISTANT, parts=[Text(text="go on")]), said[1]]
+    found, missed = (answer(WireName.OPENAI_CHAT, ChatRequest(model="m", messages=one), script) for one in (said, late))
+    assert isinstance(found, Reply)
+    assert found.text == "found"
+    assert isinstance(missed, MockError)

@@ -127,7 +127,13 @@ def test_the_loop_solves_a_task_and_each_token_is_counted_once(place: Bench) -> 
 
 @pytest.mark.parametrize(
     ("status", "outcome"),
-    [(429, "provider_rate_limit"), (401, "provider_auth"), (404, "profile_invalid"), (403, "provider_auth")],
+    [
+        (429, "provider_rate_limit"),
+        (401, "provider_auth"),
+        (404, "profile_invalid"),
+        (403, "provider_auth"),
+        (400, "profile_invalid"),
+    ],
 )
 def test_an_end_that_is_a_providers_or_a_profiles_is_no_verdict(place: Bench, status: int, outcome: str) -> None:
     more = {"retry_after": 3600} if status == 429 else {}
@@ -260,6 +266,8 @@ def test_a_model_that_can_not_be_reached_is_refused_before_anything_runs(place: 
         place.resolved(file(model="nobody/x"))
     with pytest.raises(ProviderUnknown, match=r"profiles\[0\].fallbacks\[0\]"):
         place.resolved(file(profile='fallbacks = ["nobody/x"]'))
+    with pytest.raises(SpecInvalid, match=r"in the chain before"):
+        place.resolved(file(profile='fallbacks = ["mock/x", "mock/x"]'))
     with pytest.raises(SpecInvalid, match="ANTHROPIC_API_KEY"):
         place.resolved(file(model="anthropic/claude-sonnet-4-5"))
     with pytest.raises(SpecInvalid, match="no provider's key enters a sandbox"):

@@ -75,7 +75,7 @@ async def test_the_narrowest_budget_refuses_and_says_whose_it_is(
 ) -> None:
     payer = Payer(tenant=tenant, run_set=new_id(), profile="opus", user=str(new_id()))
     async with spending(database, limited(100, kind), tmp_path) as spender:
-        with pytest.raises(BudgetExhausted, match="budget of <0.01 USD has no room") as caught:
+        with pytest.raises(BudgetExhausted, match="budget of 0.0000001 USD has no room") as caught:
             await spender.reserve(payer, 101, wait_sec=60)
         assert caught.value.scope == kind.value
         spender.settle(reserved := await spender.reserve(payer, 100, wait_sec=0), call_of(reserved, 100))
@@ -164,7 +164,7 @@ async def test_a_changed_limit_and_another_month_hold_for_the_next_slice(
         budgets.month = "2026-12"
         of_december = await spender.reserve(payer, 90, wait_sec=0)
         budgets.limits[ScopeKind.TENANT] = 80
-        with pytest.raises(BudgetExhausted, match="0.01 USD"):
+        with pytest.raises(BudgetExhausted, match="budget of 0.00000008 USD"):
             await spender.reserve(payer, 81, wait_sec=60)
         spender.settle(over_midnight, call_of(over_midnight, 50))
         spender.settle(of_december, call_of(of_december, 90))

@@ -11,7 +11,7 @@ import pytest
 from proctor.engine.identity import ConfigurationParts, attempt_id, cell_id, configuration_document
 from proctor.kernel.canonical import canonical_json, digest
 from proctor.kernel.ids import derived_id, new_id
-from proctor.kernel.money import format_usd, parse_usd
+from proctor.kernel.money import exact_usd, format_usd, parse_usd
 
 TENANT = UUID(int=1)
 PARTS = ConfigurationParts(
@@ -95,4 +95,6 @@ def test_other_amounts_are_refused(text: str) -> None:
 
 
 def test_money_for_a_reader() -> None:
+    exact = ["—", "0.00 USD", "0.000000001 USD", "0.0025 USD", "1,250.50 USD"]
+    assert [exact_usd(n) for n in (None, 0, 1, 2_500_000, 1_250_500_000_000)] == exact
     assert [format_usd(n) for n in (None, 0, 1, 41_200_000_000)] == ["—", "0.00 USD", "<0.01 USD", "41.20 USD"]

@@ -52,7 +52,7 @@ def dry_run_lines(report: DryRun) -> list[RenderableType]:
     from proctor.kernel.words import counted
     from proctor.reports.formats import UNKNOWN, duration
 
-    worst = UNKNOWN + " (a profile sets no max_cost)" if report.worst_case_nano is None else None
+    worst = UNKNOWN + " (no budget, and a profile sets no max_cost)" if report.worst_case_nano is None else None
     lines = [
         f"{report.run_set}: {counted(report.expected, 'cell')} expected",
         f"  decided {report.decided:,} · reused {report.reused:,} · owed {report.owed:,} · new {report.new:,}",

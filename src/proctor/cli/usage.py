@@ -91,7 +91,7 @@ def quota(as_json: AsJson = False) -> None:
 
 
 def _tell_allowance(told: Allowance) -> None:
-    from proctor.kernel.money import format_usd
+    from proctor.kernel.money import exact_usd, format_usd
     from proctor.reports.tables import table
 
     most, used = told.quota, told.used
@@ -106,7 +106,7 @@ def _tell_allowance(told: Allowance) -> None:
     made = table("quota", "used", "at the most", "", right=("used", "at the most"))
     for name, (now, limit, field) in rows.items():
         money = field.endswith("_nano")
-        shown = "no limit" if limit is None else format_usd(limit) if money else f"{limit:,}"
+        shown = "no limit" if limit is None else exact_usd(limit) if money else f"{limit:,}"
         made.add_row(name, now, shown, "over" if field in told.over else "")
     show(made)
 
@@ -121,7 +121,7 @@ def budget(
     When the tenant's is used up, its run sets pause; calls of models beyond either are refused.
     """
     with remote(as_json=as_json) as server:
-        from proctor.kernel.money import format_usd, parse_usd
+        from proctor.kernel.money import exact_usd, parse_usd
         from proctor.sdk.remote.identity import IdentityClient
 
         change = None if amount is None else (_limit(amount, "AMOUNT", parse_usd),)
@@ -133,7 +133,7 @@ def budget(
         else:
             quota = server.usage.set_budget(*change) if change else server.usage.allowance().quota
             told, most = {"budget_month_nano": quota.budget_month_nano}, quota.budget_month_nano
-        print_json(told) if as_json else show("No budget." if most is None else f"{format_usd(most)} a month.")
+        print_json(told) if as_json else show("No budget." if most is None else f"{exact_usd(most)} a month.")
 
 
 def tenant_usage(
@@ -198,12 +198,12 @@ def _whole(text: str) -> int:
 
 
 def _words(made: Quota) -> str:
-    from proctor.kernel.money import format_usd
+    from proctor.kernel.money import exact_usd
     from proctor.kernel.words import counted
 
     parts = [
         None if made.evaluations_per_day is None else f"{counted(made.evaluations_per_day, 'evaluation')} a day",
-        None if made.cost_month_nano is None else f"{format_usd(made.cost_month_nano)} a month",
+        None if made.cost_month_nano is None else f"{exact_usd(made.cost_month_nano)} a month",
         None if made.storage_bytes is None else f"{made.storage_bytes:,} bytes",
         None if made.sandboxes is None else f"{made.sandboxes:,} at once in sandboxes",
     ]

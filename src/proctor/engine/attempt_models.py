@@ -32,9 +32,17 @@ class AttemptModels:
     """What an attempt reaches of models, from its start to its end."""
 
     def __init__(
-        self, gateway: Gateway, assignment: Assignment, declared: Declared, keys: Mapping[str, str], user: str
+        self,
+        gateway: Gateway,
+        assignment: Assignment,
+        declared: Declared,
+        keys: Mapping[str, str],
+        *,
+        user: str,
+        asks: Asks,
     ) -> None:
-        """``keys``: values of the secrets of the run set, by name; those of the declared providers are used."""
+        """``keys``: values of the secrets of the run set, by name; those of the declared providers are used. ``asks``:
+        who writes the requests: where we do, a request that is refused is no fault of the model's."""
         payer = Payer(
             tenant=assignment.tenant,
             run_set=assignment.run_set,
@@ -42,7 +50,7 @@ class AttemptModels:
             user=user,
             attempt=assignment.attempt,
         )
-        self._gateway = gateway
+        self._gateway, self._asks = gateway, asks
         self._session = Session(payer, declared, keys, bounds_of(assignment.configuration))
         self._session.shut()  # until the agent begins
 
@@ -125,7 +133,13 @@ class AttemptModels:
             found["limit"] = session.limit
         if session.last is not None and session.last.end is End.CONTEXT:
             found["limit"] = "context"
-        return {**found, **_ended_by(session.failure, session.refusal, session.retry_after)}
+        return {**found, **_ended_by(session.failure, session.refusal or self._misasked, session.retry_after)}
+
+    @property
+    def _misasked(self) -> Call | None:
+        """The last call, where a provider refused a request of ours as such: its settings are the profile's."""
+        last = self._session.last
+        return last if self._asks is Asks.HERE and last is not None and last.end is End.INVALID else None
 
 
 class Models:
@@ -156,7 +170,7 @@ class Models:
         if not self._is_reached(declared, secrets) and agent.identity.name == "command":
             return None
         user = self._user_of(assignment.tenant, assignment.run_set)
-        return AttemptModels(self.gateway, assignment, declared, secrets, user)
+        return AttemptModels(self.gateway, assignment, declared, secrets, user=user, asks=agent.asks)
 
     @property
     def keys(self) -> frozenset[str]:

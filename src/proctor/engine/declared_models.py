@@ -28,6 +28,7 @@ def check_models(spec: RunSetSpec, position: int, agent: Agent, known: KnownMode
     _refuse_keys(profile, place, known)
     if agent.asks is Asks.NOTHING or profile.model is None or agent.identity.name == "command":
         return
+    _refuse_twice(profile, place)
     for field, model in _declared(profile):
         try:
             provider, _ = known.catalogue.of(model)
@@ -61,6 +62,15 @@ def _declared(profile: Profile) -> Iterator[tuple[str, str]]:
         yield "model", profile.model
     for number, model in enumerate(profile.fallbacks):
         yield f"fallbacks[{number}]", model
+
+
+def _refuse_twice(profile: Profile, place: str) -> None:
+    seen: set[str] = set()
+    for field, model in _declared(profile):
+        if model in seen:
+            remedy = "Leave it out: it has been asked already, as often as helps."
+            raise SpecInvalid(f"{model} is in the chain before.", where=f"{place}.{field}", remedy=remedy)
+        seen.add(model)
 
 
 def _refuse_missing_key(spec: RunSetSpec, provider: Provider, place: str, field: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from decimal import Decimal, InvalidOperation
 
-__all__ = ["NANO", "format_usd", "parse_usd"]
+__all__ = ["NANO", "exact_usd", "format_usd", "parse_usd"]
 
 NANO: int = 1_000_000_000
 """Nano-dollars in a dollar."""
@@ -34,3 +34,11 @@ def format_usd(nano: int | None) -> str:
     if 0 < nano < NANO // 100:
         return "<0.01 USD"
     return f"{Decimal(nano) / NANO:,.2f} USD"
+
+
+def exact_usd(nano: int | None) -> str:
+    """All that there is of an amount, for what somebody set or is refused for: ``0.0025 USD``, ``250.00 USD``."""
+    if nano is None:
+        return "—"
+    whole, rest = divmod(nano, NANO)
+    return f"{whole:,}.{f'{rest:09d}'.rstrip('0'):0<2} USD"

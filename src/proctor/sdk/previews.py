@@ -12,6 +12,8 @@ from proctor.engine.policy_book import reasons_against
 from proctor.engine.step_grading import GRADINGS
 from proctor.engine.terms import obstacles, terms_of
 from proctor.kernel.canonical import Json
+from proctor.kernel.money import parse_usd
+from proctor.kernel.sums import added
 from proctor.kernel.words import counted
 from proctor.sdk.client import Client, Prepared
 from proctor.sdk.requests import RunRequest
@@ -93,14 +95,25 @@ def _obstacles(prepared: Prepared, profile: PlannedProfile, task: StoredTask) ->
 
 
 def _worst_case(prepared: Prepared, wanted: Mapping[CellKind, int]) -> int | None:
-    """Each profile's ceiling for each of its cells; unknown where one of them has none."""
-    total = 0
-    for kind, cells in wanted.items():
-        ceiling = prepared.resolved.worst_case_nano[prepared.resolved.plan.profiles[kind.profile].name]
-        if ceiling is None:
-            return None
-        total += ceiling * cells
-    return total
+    """Each profile's ceiling for each of its cells, and no more than its budget or that of all; unknown without any."""
+    cells = dict.fromkeys(range(len(prepared.spec.profiles)), 0)
+    for kind, count in wanted.items():
+        cells[kind.profile] += count
+    profiles = (_profile_worst_case(prepared, position, count) for position, count in cells.items())
+    return _lowest(added(*profiles), prepared.spec.budget.cost)
+
+
+def _profile_worst_case(prepared: Prepared, position: int, cells: int) -> int | None:
+    profile = prepared.spec.profiles[position]
+    ceiling = prepared.resolved.worst_case_nano[profile.name]
+    of_cells = 0 if not cells else None if ceiling is None else ceiling * cells
+    return _lowest(of_cells, profile.budget)
+
+
+def _lowest(nano: int | None, budget: str | None) -> int | None:
+    """What is known is a bound; a budget is kept by the gateway, whatever was spent before."""
+    known = [one for one in (nano, None if budget is None else parse_usd(budget)) if one is not None]
+    return min(known, default=None)
 
 
 def _at_most(prepared: Prepared, wanted: Mapping[CellKind, int], slots: int) -> float | None:

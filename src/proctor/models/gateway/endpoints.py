@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
+import time
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -45,6 +47,8 @@ CONNECTIONS: int = 64
 """Of one sandbox; more are broken off at once."""
 REQUEST_SEC: float = 60.0
 """In which a body has to come: it comes through a socket of this machine's."""
+TOLD_SEC: float = 60.0
+"""Between lines of the log about requests of one sandbox that can't be read."""
 AT_ONCE: int = 32
 """Calls of one attempt: an agent with all its helpers makes fewer."""
 
@@ -75,7 +79,9 @@ class Endpoints:
     def __init__(self, gateway: Gateway, session: Session) -> None:
         self._gateway, self._session = gateway, session
         self._server: asyncio.Server | None = None
-        self._web = _Server(self._handle, access_log=None, keepalive_timeout=300.0, handler_cancellation=True)
+        self._web = _Server(
+            self._handle, access_log=None, logger=_callers(), keepalive_timeout=300.0, handler_cancellation=True
+        )
         self._turns = asyncio.Semaphore(AT_ONCE)
 
     async def open(self, folder: Path) -> Path:
@@ -149,6 +155,30 @@ class Endpoints:
             return web.json_response({"models": [{"name": f"models/{name}"} for name in names]})
         found = next((one for one in models if path == f"/v1/models/{one['id']}"), None)
         return web.json_response(found) if found else _told(None, 404, Fault.MODEL_UNKNOWN, "There is no such model.")
+
+
+class _Seldom(logging.Filter):
+    """Lets one line through in so many seconds: a caller's rubbish is told of, and fills no log."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._next = 0.0
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Whether it is time for one."""
+        now = time.monotonic()
+        if now < self._next:
+            return False
+        self._next = now + TOLD_SEC
+        return True
+
+
+def _callers() -> logging.Logger:
+    """What aiohttp tells of requests that it can't read, for one sandbox."""
+    logger = logging.Logger("proctor.models.callers")
+    logger.parent = logging.getLogger()
+    logger.addFilter(_Seldom())
+    return logger
 
 
 class _Server(web.Server):

@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from itertools import takewhile
 
 from proctor.kernel.canonical import sha256_hex
 from proctor.models.conversation import (
@@ -126,10 +127,14 @@ def _chosen(name: str, request: ChatRequest, script: Script) -> ScriptedReply | 
 
 
 def _heard(request: ChatRequest) -> list[str]:
-    """What a rule's ``when`` is searched for in: the first user message that has words, and the system's."""
+    """What a rule's ``when`` is searched for in: what the user said before the first answer, and the system's words.
+
+    Some agents tell of their surroundings first, and of the task in a second message.
+    """
     system = [message.text for message in request.messages if message.role is Role.SYSTEM]
-    user = [message.text for message in request.messages if message.role is Role.USER and message.text]
-    return [*(user[:1] or [""]), *system]
+    opening = takewhile(lambda message: message.role is not Role.ASSISTANT, request.messages)
+    user = [message.text for message in opening if message.role is Role.USER and message.text]
+    return [*(user or [""]), *system]
 
 
 def _last_words(request: ChatRequest) -> str:

@@ -4,7 +4,7 @@
 
     [[rules]]
     model = "coder*"             # names of models, with * and ?; left out: any
-    when = "(?i)fix the tests"   # searched for in the first user message and in the system's; left out: always
+    when = "(?i)fix the tests"   # searched for in what the user says before the first answer; left out: always
 
     [[rules.replies]]            # the first turn
     text = "I run them."

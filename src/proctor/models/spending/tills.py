@@ -24,7 +24,7 @@ from proctor.database.engine import Database
 from proctor.database.errors import DatabaseUnavailable
 from proctor.kernel.errors import IntegrityError
 from proctor.kernel.ids import derived_id, new_id
-from proctor.kernel.money import format_usd
+from proctor.kernel.money import exact_usd
 from proctor.models.calls import Call, Payer
 from proctor.models.errors import BudgetExhausted, PriceUnknown
 from proctor.models.ports import Budgets, Reservation
@@ -394,7 +394,7 @@ def _begun(
 
 def _exhausted(found: NoRoom, worst: int | None) -> BudgetExhausted:
     whose = found.scope.kind.value.replace("_", " ")
-    limit, wanted = format_usd(found.scope.limit_nano), format_usd(worst)
+    limit, wanted = exact_usd(found.scope.limit_nano), exact_usd(worst)
     message = f"The {whose}'s budget of {limit} has no room for this call, which may cost {wanted}."
     return BudgetExhausted(message, scope=found.scope.kind.value)
 
