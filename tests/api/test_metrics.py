@@ -132,6 +132,7 @@ def test_calls_of_models_are_counted_by_provider_end_and_purpose(
 @pytest.mark.parametrize(
     ("host", "pid", "left"),
     [("elsewhere", 1, 1), ("living", 7, 0), (socket.gethostname(), os.getpid(), 0), (socket.gethostname(), 2**22, 1)],
+    ids=["dead elsewhere", "a living worker", "this process", "a dead process here"],
 )
 def test_what_dead_processes_hold_of_budgets_is_counted(
     server: Server, administrator: Tenant, acme: Tenant, database: Database, host: str, pid: int, left: int
