@@ -19,6 +19,7 @@ $(VENV)/core: pyproject.toml requirements/core.lock | prerequisites
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --requirement requirements/core.lock
 	$(BIN)/pip install --quiet --no-deps --editable .
+	@$(BIN)/python -m compileall -q src
 	@touch $@
 
 $(VENV)/dev: $(VENV)/core requirements/dev.lock
