@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from proctor.agents.interfaces import Agent
     from proctor.agents.layers.store import LayerStore
     from proctor.database.embedded import Connections, EmbeddedServer
+    from proctor.datasets.service import DatasetService
     from proctor.engine.attempt_models import Models
     from proctor.engine.attempts import RunnerParts
     from proctor.headroom import Node
@@ -108,6 +109,15 @@ class Platform:
     def keyring(self) -> Keyring:
         """What wraps the keys of secrets that are kept."""
         return keyring_of(self.settings)
+
+    @property
+    def datasets(self) -> DatasetService:
+        """The dataset registry. Raises ``DataExtraMissing``."""
+        from proctor.datasets.service import DatasetService
+        from proctor.engine.scratch import scratch
+
+        folder = _private(self.settings.home / "tmp")
+        return DatasetService(self.database, self.objects, lambda: scratch(folder))
 
     def backend(self, name: str) -> SandboxBackend:
         """A sandbox backend by name. Raises ``BackendUnknown``."""

@@ -20,6 +20,7 @@ from proctor.api.middleware import Exempt, Limits, RequestGuard
 from proctor.api.routes import (
     attempts,
     audit_log,
+    datasets,
     events,
     health,
     installed,
@@ -51,7 +52,7 @@ ROUTERS: tuple[tuple[str, APIRouter], ...] = (
     *((PREFIX, part.router) for part in (setup, me, users, keys, secrets, tenants, usage, audit_log)),
     *(
         (PREFIX, part.router)
-        for part in (suites, run_sets, attempts, installed, events, logs, work, pushes, operations)
+        for part in (suites, datasets, run_sets, attempts, installed, events, logs, work, pushes, operations)
     ),
     (PREFIX, operations.links),
 )
@@ -59,9 +60,11 @@ ROUTERS: tuple[tuple[str, APIRouter], ...] = (
 EXEMPT = Exempt(
     streams=frozenset({f"GET {PREFIX}/events"}),
     uploads=(f"POST {PREFIX}/suites", f"POST {PREFIX}/imports", f"PUT {PREFIX}/pushes/objects/"),
+    datasets=frozenset({f"POST {PREFIX}/datasets/imports"}),
     pages=(
         *(f"POST {PREFIX}/pushes", f"POST {PREFIX}/pushes/"),
         *(f"POST {PREFIX}/run-sets", f"POST {PREFIX}/run-sets/rehearsal"),  # with script files
+        f"POST {PREFIX}/datasets/derivations",  # with labels
     ),
 )
 _DESCRIPTION = """Evaluates AI coding agents: every cell accounted for, every failure with a cause.

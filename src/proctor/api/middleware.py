@@ -59,6 +59,8 @@ class Limits:
     """The archive of a suite, or one object of a run set that is pushed."""
     push_bytes: int = 16 << 20
     """A page of its cells."""
+    dataset_bytes: int = 10 << 30
+    """The file of a dataset; its route takes less where the disk has no room for it."""
     seconds: float = 60.0
     """As long as a statement may take."""
     per_second: float = 100.0
@@ -76,11 +78,17 @@ class Exempt:
     """Bodies that are read piece by piece, larger and for longer. One that ends with ``/`` stands for all below it."""
     pages: tuple[str, ...] = ()
     """JSON bodies that are larger."""
+    datasets: frozenset[str] = frozenset()
+    """Uploads that are larger than all others."""
 
     def is_lasting(self, method: str, path: str) -> bool:
         """Whether an answer may take as long as it needs."""
         route = f"{method} {path}"
-        return route in self.streams or _is_any(route, self.uploads)
+        return route in self.streams or route in self.datasets or _is_any(route, self.uploads)
+
+    def is_dataset(self, request: HTTPConnection) -> bool:
+        """Whether its body is a dataset's file, read piece by piece."""
+        return _route(request) in self.datasets
 
     def is_upload(self, request: HTTPConnection) -> bool:
         """Whether its body is read piece by piece."""
@@ -202,13 +210,15 @@ class RequestGuard:
         return None
 
     def _most(self, request: HTTPConnection) -> int:
+        if self._exempt.is_dataset(request):
+            return self._limits.dataset_bytes
         if self._exempt.is_upload(request):
             return self._limits.upload_bytes
         return self._limits.push_bytes if self._exempt.is_page(request) else self._limits.body_bytes
 
     def _seconds(self, request: HTTPConnection) -> float | None:
-        lasting = request.scope["type"] == "websocket" or _route(request) in self._exempt.streams
-        return None if lasting or self._exempt.is_upload(request) else self._limits.seconds
+        lasting = request.scope["type"] == "websocket" or self._exempt.is_lasting(*_route(request).split(" ", 1))
+        return None if lasting else self._limits.seconds
 
     def _answering(self, send: _Send, request: HTTPConnection, seen: _Seen) -> _Send:
         ids = ((b"x-request-id", request.state.request_id.encode()), (b"x-trace-id", request.state.trace_id.encode()))

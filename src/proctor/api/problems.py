@@ -29,12 +29,12 @@ _log = structlog.get_logger(__name__)
 _NOT_FOUND = (
     *("run-set-unknown", "attempt-unknown", "suite-unknown", "series-unknown", "label-unknown", "task-unknown"),
     *("user-unknown", "key-unknown", "state-missing", "artifact-unknown", "not-blocked", "tenant-unknown"),
-    *("event-forgotten", "operation-unknown", "download-unknown", "secret-unknown"),
+    *("event-forgotten", "operation-unknown", "download-unknown", "secret-unknown", "dataset-unknown"),
 )
 _CONFLICT = (
     *("name-taken", "last-owner", "request-running"),
     *("run-set-moved", "run-set-ended", "run-set-runs", "run-set-imported"),
-    "operation-ended",
+    *("operation-ended", "dataset-version-taken"),
 )
 _STATUS: Mapping[str, int] = {
     **dict.fromkeys(_NOT_FOUND, 404),

@@ -9,17 +9,27 @@ from typing import Any
 
 from sqlalchemy import Connection, CursorResult, TextClause, text
 
-__all__ = ["run_query"]
+__all__ = ["query_text", "run_query"]
 
 _HEAD = re.compile(r"^-- name: (?P<name>\w+)$", re.MULTILINE)
 
 
 @cache
-def _load(package: str) -> dict[str, TextClause]:
+def _texts(package: str) -> dict[str, str]:
     """Every block of the package's ``queries.sql`` by name, each begun by ``-- name: NAME``."""
     source = files(package).joinpath("queries.sql").read_text(encoding="utf-8")
     parts = _HEAD.split(source)[1:]
-    return {name: text(body.strip()) for name, body in zip(parts[::2], parts[1::2], strict=True)}
+    return {name: body.strip() for name, body in zip(parts[::2], parts[1::2], strict=True)}
+
+
+@cache
+def _load(package: str) -> dict[str, TextClause]:
+    return {name: text(body) for name, body in _texts(package).items()}
+
+
+def query_text(package: str, name: str) -> str:
+    """One of a package's blocks as it is written, for an engine of its own."""
+    return _texts(package)[name]
 
 
 def run_query(package: str, connection: Connection, name: str, /, **parameters: object) -> CursorResult[Any]:

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-__all__ = ["make_scratch", "remove_scratch"]
+__all__ = ["make_scratch", "remove_scratch", "scratch"]
 
 _PREFIX: str = "attempts-"
 _held: dict[Path, int] = {}
@@ -37,6 +37,16 @@ def remove_scratch(folder: Path) -> None:
         os.close(held)
         with _alone(folder.parent):
             _sweep(folder.parent)
+
+
+@contextmanager
+def scratch(parent: Path) -> Iterator[Path]:
+    """A new folder in ``parent`` for as long as it is used."""
+    folder = make_scratch(parent)
+    try:
+        yield folder
+    finally:
+        remove_scratch(folder)
 
 
 @contextmanager

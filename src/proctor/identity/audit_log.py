@@ -31,6 +31,8 @@ class Action(StrEnum):
     QUOTA_SET = "quota.set"
     EXPORTED = "data.exported"
     IMPORTED = "data.imported"
+    DATASET_MADE = "dataset.made"
+    DATASET_SPLIT = "dataset.split"
     RUN_SET_STARTED = "run-set.started"
     RUN_SET_CONTROLLED = "run-set.controlled"
     SECRET_SET = "secret.set"  # noqa: S105  what was done with one

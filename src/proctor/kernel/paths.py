@@ -13,7 +13,7 @@ from pathlib import Path
 from proctor.kernel.errors import UsageError
 from proctor.kernel.ids import new_id
 
-__all__ = ["FolderTaken", "PathUnusable", "check_target", "new_folder", "writing"]
+__all__ = ["FileTaken", "FolderTaken", "PathUnusable", "check_target", "new_file", "new_folder", "writing"]
 
 
 class PathUnusable(UsageError):
@@ -28,6 +28,13 @@ class FolderTaken(UsageError):
 
     code = "folder-taken"
     remedy = "Name a new folder or an empty one, or remove what is there."
+
+
+class FileTaken(UsageError):
+    """There is something at that path already; nothing was written."""
+
+    code = "file-taken"
+    remedy = "Name a new file, or remove what is there."
 
 
 def check_target(path: Path) -> None:
@@ -50,6 +57,31 @@ def writing(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise PathUnusable(f"It can't be written: {error.strerror}.", where=str(path)) from error
+
+
+@contextmanager
+def new_file(path: Path) -> Iterator[Path]:
+    """A file to write beside ``path``, which is not there yet; it becomes ``path`` in one step at the end, or nothing.
+
+    Raises ``FileTaken`` where something is there, before and after the work, and ``PathUnusable``.
+    """
+    target = path.resolve()
+    filling = target.parent / f".proctor-partial-{new_id().hex}"
+    _check_no_file(path, target)
+    try:
+        with writing(path):
+            yield filling
+            _check_no_file(path, target)
+            filling.rename(target)
+    finally:
+        filling.unlink(missing_ok=True)
+
+
+def _check_no_file(path: Path, target: Path) -> None:
+    if not target.parent.is_dir():
+        raise PathUnusable(f"There is no folder {path.parent}.", where=str(path))
+    if target.exists():
+        raise FileTaken(where=str(path))
 
 
 @contextmanager

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from proctor.kernel.errors import OwnFault, UsageError
+from proctor.objects.ranges import RangedFile
 
 if TYPE_CHECKING:
     from obstore.store import ObjectStore as _Backend
@@ -92,6 +93,7 @@ class ObjectStore:
     def __init__(self, root: str | Path) -> None:
         self._store = _open(root)
         self._local = not (isinstance(root, str) and "://" in root)
+        self._folder = Path(root).absolute() if self._local else None
         self._known: OrderedDict[str, datetime] = OrderedDict()
 
     def put(self, key: str, data: bytes) -> StoredObject:
@@ -168,6 +170,21 @@ class ObjectStore:
         if found != stored.sha256:
             path.unlink()
             raise ObjectDamaged(where=stored.key)
+
+    def path_of(self, key: str) -> Path | None:
+        """Where a local store keeps that object, whether or not it is there; ``None`` of any other store."""
+        return None if self._folder is None else self._folder / key
+
+    def open(self, stored: StoredObject) -> RangedFile:
+        """An object as a file that fetches what is read of it and no more. Reading raises ``ObjectMissing``."""
+
+        def fetch(start: int, end: int) -> bytes:
+            try:
+                return bytes(self._store.get_range(stored.key, start=start, end=end))
+            except FileNotFoundError as error:
+                raise ObjectMissing(where=stored.key) from error
+
+        return RangedFile(fetch, stored.size)
 
     def is_whole(self, stored: StoredObject) -> bool:
         """Whether an object hashes to what is on record. Raises ``ObjectMissing``."""

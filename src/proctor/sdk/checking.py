@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import pwd
 import signal
-import socket
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,6 +17,7 @@ from proctor.engine.task_names import matches
 from proctor.kernel.errors import UsageError
 from proctor.sandboxes.errors import UnsupportedByBackend
 from proctor.sandboxes.interfaces import SandboxBackend
+from proctor.sdk.users import this_user
 from proctor.suites.service import StoredTask
 
 if TYPE_CHECKING:
@@ -181,7 +179,7 @@ class CheckSession:
         settings = CheckerSettings(
             slots=self._request.concurrency,
             oracle_runs=self._request.oracle_runs,
-            made_by=_who(),
+            made_by=this_user(),
             on_run=lambda task, run: on_run(task.name, run),
             on_certificate=keep,
         )
@@ -213,13 +211,3 @@ def _checked(name: str, made: Certificate) -> CheckedTask:
         snapshot=made.snapshot,
         runs=made.runs,
     )
-
-
-def _who() -> str:
-    """The user of this machine that asked."""
-    uid = os.geteuid()
-    try:
-        name = pwd.getpwuid(uid).pw_name
-    except KeyError:  # a container may run as a user that its image does not know
-        name = str(uid)
-    return f"{name}@{socket.gethostname()}"

@@ -20,6 +20,7 @@ from sqlalchemy import Connection
 
 from proctor.app import open_storage
 from proctor.database.engine import Database
+from proctor.datasets import registry
 from proctor.engine import reading
 from proctor.identity.requests import ANSWERS_AGE, count_old, remove_old
 from proctor.identity.service import tenants
@@ -162,6 +163,7 @@ _NAMED: Mapping[str, Callable[..., set[str]]] = {
     MODEL_CACHE: lambda connection, tenant, items: set(),
     "attempts": partial(_of_ids, reading.attempts_known),
     "operations": partial(_of_ids, operations.with_files),
+    "datasets": partial(_of_ids, registry.versions_known),
 }
 """By kind: which of the objects a row names."""
 _KINDS: frozenset[str] = frozenset({*_NAMED, _LOGS})

@@ -9,13 +9,12 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from proctor.app import Platform
 from proctor.engine.auditing import rules_of_stranger
@@ -24,13 +23,22 @@ from proctor.engine.imports.records import ATTEMPTS, MANIFEST, ImportInvalid, re
 from proctor.engine.planning import RunSetRow
 from proctor.kernel.canonical import Json
 from proctor.objects.store import StoredObject
-from proctor.operations.tally import Stopped, Tally
+from proctor.operations.tally import Stopped
 from proctor.sandboxes.errors import TransferRefused
 from proctor.sandboxes.files.archives import safe_name, unpack
 from proctor.sandboxes.files.confined import descriptor
 from proctor.sandboxes.interfaces import TransferLimits
 from proctor.sdk.archives import pack
+from proctor.sdk.dataset_work import (
+    DatasetDeriveWork,
+    DatasetExportWork,
+    DatasetImportWork,
+    derive_dataset,
+    export_dataset,
+    import_dataset,
+)
 from proctor.sdk.documents import document
+from proctor.sdk.jobs import Job, Made, Upload, Work
 from proctor.sdk.secrets import kept_secrets, refuse_missing
 from proctor.suites.uploads import UploadInvalid
 
@@ -38,6 +46,7 @@ if TYPE_CHECKING:
     from proctor.sdk.regrades import RegradePlan
 
 __all__ = [
+    "DATASET_KINDS",
     "UPLOAD_BYTES",
     "AuditWork",
     "CheckWork",
@@ -47,6 +56,7 @@ __all__ = [
     "Made",
     "ReclassifyWork",
     "RegradeWork",
+    "Upload",
     "Work",
     "WorkKind",
     "do",
@@ -68,12 +78,9 @@ class WorkKind(StrEnum):
     AUDIT = "audit"
     IMPORT = "import-results"
     CHECK = "check"
-
-
-class Work(BaseModel):
-    """What is asked for."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    DATASET_IMPORT = "import-dataset"
+    DATASET_DERIVE = "derive-dataset"
+    DATASET_EXPORT = "export-dataset"
 
 
 class ExportWork(Work):
@@ -114,14 +121,6 @@ class AuditWork(Work):
     checksums: bool = False
 
 
-class Upload(Work):
-    """Where what was sent is."""
-
-    key: str
-    sha256: str
-    size: int
-
-
 class ImportWork(Work):
     """``suite``: the id of the suite that the results' manifest names; without, what it names is looked up."""
 
@@ -137,24 +136,6 @@ class CheckWork(Work):
     concurrency: int = 4
     oracle_runs: int = 5
     again: bool = False
-
-
-@dataclass(frozen=True, kw_only=True)
-class Job:
-    """What work may use. ``objects``: the prefix of its own objects; ``scratch``: a folder that goes with it."""
-
-    platform: Platform
-    objects: str
-    scratch: Path
-    tally: Tally
-
-
-@dataclass(frozen=True, kw_only=True)
-class Made:
-    """What came of it. ``download``: an object to be fetched."""
-
-    result: Json
-    download: StoredObject | None = None
 
 
 def do(kind: str, request: Mapping[str, Json], job: Job) -> Made:
@@ -311,6 +292,10 @@ def _row(platform: Platform, identity: UUID) -> RunSetRow:
     return platform.engine.read(lambda c: reading.find_run_set(c, platform.tenant, str(identity)))
 
 
+DATASET_KINDS: frozenset[str] = frozenset(
+    {WorkKind.DATASET_IMPORT.value, WorkKind.DATASET_DERIVE.value, WorkKind.DATASET_EXPORT.value}
+)
+"""Work on datasets, whose requests name one."""
 _KINDS: Mapping[WorkKind, tuple[type[Work], Callable[[Any, Job], Made]]] = {
     WorkKind.EXPORT: (ExportWork, _export),
     WorkKind.REGRADE: (RegradeWork, _regrade),
@@ -318,4 +303,7 @@ _KINDS: Mapping[WorkKind, tuple[type[Work], Callable[[Any, Job], Made]]] = {
     WorkKind.AUDIT: (AuditWork, _audit),
     WorkKind.CHECK: (CheckWork, _check),
     WorkKind.IMPORT: (ImportWork, _import),
+    WorkKind.DATASET_IMPORT: (DatasetImportWork, import_dataset),
+    WorkKind.DATASET_DERIVE: (DatasetDeriveWork, derive_dataset),
+    WorkKind.DATASET_EXPORT: (DatasetExportWork, export_dataset),
 }

@@ -27,7 +27,7 @@ from proctor.kernel.errors import FAULT_WORDS, OwnFault, ProctorError
 from proctor.operations import service as operations
 from proctor.operations.service import Claimed, Ending
 from proctor.operations.tally import Tally
-from proctor.sdk.work import Job, Made, WorkKind, do
+from proctor.sdk.work import DATASET_KINDS, Job, Made, WorkKind, do
 from proctor.telemetry.context import read_traceparent, scope
 from proctor.telemetry.places import OPERATORS, sweep
 from proctor.telemetry.spans import span
@@ -45,7 +45,13 @@ SWEEP_LOOKS: int = 3600
 """Looks between two for log lines whose days are over: an hour."""
 
 T = TypeVar("T")
-_NOTED = {WorkKind.EXPORT.value: Action.EXPORTED, WorkKind.IMPORT.value: Action.IMPORTED}
+_NOTED = {
+    WorkKind.EXPORT.value: Action.EXPORTED,
+    WorkKind.IMPORT.value: Action.IMPORTED,
+    WorkKind.DATASET_IMPORT.value: Action.DATASET_MADE,
+    WorkKind.DATASET_DERIVE.value: Action.DATASET_MADE,
+    WorkKind.DATASET_EXPORT.value: Action.EXPORTED,
+}
 _log = structlog.get_logger(__name__)
 
 
@@ -220,7 +226,8 @@ class _Piece:
             return
         if action is not None and ending.state == "done":
             actor = Actor(user=claimed.actor, key=claimed.key, request_id=claimed.request_id)
-            detail: dict[str, Json] = {"run_set": str(claimed.request.get("run_set", ""))}
+            about = "dataset" if claimed.kind in DATASET_KINDS else "run_set"
+            detail: dict[str, Json] = {about: str(claimed.request.get(about, ""))}
             note(connection, claimed.tenant, actor, action, str(claimed.id), kind=claimed.kind, **detail)
 
     def _beat(self) -> None:

@@ -12,6 +12,7 @@ _BY_PART: Mapping[str, str] = {
     "run_set": "run-set-unknown",
     "attempt": "attempt-unknown",
     "suite": "suite-unknown",
+    "dataset": "dataset-unknown",
     "series": "series-unknown",
     "user": "user-unknown",
     "key": "key-unknown",
@@ -28,6 +29,7 @@ _SUBMITS = (
     *("run-set-moved", "no-task-fits", "choice-conflict"),
 )
 _LABELS = ("label-unknown",)
+_DATA = ("data-extra",)
 _OWN: Mapping[str, tuple[str, ...]] = {
     "POST /setup": ("setup-done", "link", "name-taken", "tenant-name", "user-name"),
     "POST /users": ("name-taken", "user-name"),
@@ -40,6 +42,15 @@ _OWN: Mapping[str, tuple[str, ...]] = {
     "GET /usage": ("usage-time",),
     "GET /tenants/usage": ("usage-time",),
     "POST /suites": ("suite-upload", "suite-alias"),
+    "GET /datasets": _DATA,
+    "GET /datasets/{dataset}": _DATA,
+    "GET /datasets/{dataset}/versions": _DATA,
+    "GET /datasets/{dataset}/examples": (*_DATA, "dataset-split"),
+    "GET /datasets/{dataset}/diff": _DATA,
+    "POST /datasets/imports": ("dataset-name", "dataset-version", "operations-full"),
+    "POST /datasets/derivations": (*_DATA, "dataset-unknown", "dataset-name", "dataset-version", "operations-full"),
+    "POST /datasets/{dataset}/splits": (*_DATA, "dataset-split"),
+    "POST /datasets/{dataset}/exports": (*_DATA, "operations-full"),
     "PUT /labels/suites/{label}": ("suite-unknown", "suite-alias"),
     "PUT /labels/run-sets/{label}": ("run-set-unknown", "suite-alias"),
     "POST /run-sets": ("budget-used", "run-set-imported", *_SUBMITS),

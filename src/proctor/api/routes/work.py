@@ -11,12 +11,12 @@ from uuid import UUID
 import anyio.to_thread
 from fastapi import APIRouter, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
-from sqlalchemy import Connection
 
 from proctor.api.answers import answered
 from proctor.api.asking import Asked, needs
 from proctor.api.idempotency import Repeatable
 from proctor.api.middleware import TooLarge
+from proctor.api.receipts import ACCEPTED, accepted
 from proctor.api.routes.run_sets import RunSetReference, named
 from proctor.api.routes.suites import SuiteReference
 from proctor.api.threads import slowly
@@ -26,8 +26,7 @@ from proctor.engine.regrading.candidates import Candidate, PassedOver
 from proctor.identity.permissions import Permission
 from proctor.kernel.ids import new_id
 from proctor.objects.store import StoredObject
-from proctor.operations import service as operations
-from proctor.operations.service import NewOperation, Operation
+from proctor.operations.service import Operation
 from proctor.sdk.checking import tasks_to_check
 from proctor.sdk.work import (
     UPLOAD_BYTES,
@@ -38,7 +37,6 @@ from proctor.sdk.work import (
     ReclassifyWork,
     RegradeWork,
     Upload,
-    Work,
     WorkKind,
     plan_regrade,
 )
@@ -49,13 +47,6 @@ router = APIRouter(tags=["operations"], route_class=Repeatable)
 _Reads = Annotated[Asked, needs(Permission.RUNS_READ)]
 _Exports = Annotated[Asked, needs(Permission.EVIDENCE_READ)]
 _Writes = Annotated[Asked, needs(Permission.RESULTS_WRITE)]
-_ACCEPTED: dict[int | str, dict[str, Any]] = {
-    202: {
-        "model": Operation,
-        "description": "Its receipt.",
-        "headers": {"Location": {}},
-    }
-}
 Suite = Annotated[str | None, Field(min_length=1, max_length=200, description="A label or an id.")]
 
 
@@ -137,10 +128,10 @@ class RegradePlanDocument(BaseModel):
     passed_over: list[PassedOver]
 
 
-@router.post("/run-sets/{run_set}/exports", status_code=202, responses=_ACCEPTED, response_model=Operation)
+@router.post("/run-sets/{run_set}/exports", status_code=202, responses=ACCEPTED, response_model=Operation)
 def create_export(asked: _Exports, run_set: RunSetReference, body: ExportWanted) -> Response:
     """Export a run set; the operation's download is the job directory as a gzipped tar."""
-    return _accepted(asked, WorkKind.EXPORT, ExportWork(run_set=_id(asked, run_set), folder=body.folder))
+    return accepted(asked, WorkKind.EXPORT, ExportWork(run_set=_id(asked, run_set), folder=body.folder))
 
 
 @router.post("/run-sets/{run_set}/regrade-plan", response_model=RegradePlanDocument)
@@ -159,29 +150,29 @@ def show_regrade_plan(asked: _Reads, run_set: RunSetReference, body: RegradeWant
     )
 
 
-@router.post("/run-sets/{run_set}/regrades", status_code=202, responses=_ACCEPTED, response_model=Operation)
+@router.post("/run-sets/{run_set}/regrades", status_code=202, responses=ACCEPTED, response_model=Operation)
 @slowly
 def create_regrade(asked: _Writes, run_set: RunSetReference, body: RegradeWanted) -> Response:
     """Grade a run set's attempts again, from the states that were kept. Agents are not run."""
-    return _accepted(asked, WorkKind.REGRADE, _regrade(asked, run_set, body))
+    return accepted(asked, WorkKind.REGRADE, _regrade(asked, run_set, body))
 
 
-@router.post("/run-sets/{run_set}/reclassifications", status_code=202, responses=_ACCEPTED, response_model=Operation)
+@router.post("/run-sets/{run_set}/reclassifications", status_code=202, responses=ACCEPTED, response_model=Operation)
 def create_reclassification(asked: _Writes, run_set: RunSetReference, body: ReclassifyWanted) -> Response:
     """Derive a run set's outcomes again from its evidence, under another policy."""
     work = ReclassifyWork(run_set=_id(asked, run_set), **body.model_dump())
-    return _accepted(asked, WorkKind.RECLASSIFY, work)
+    return accepted(asked, WorkKind.RECLASSIFY, work)
 
 
-@router.post("/audits", status_code=202, responses=_ACCEPTED, response_model=Operation)
+@router.post("/audits", status_code=202, responses=ACCEPTED, response_model=Operation)
 def create_audit(asked: _Writes, body: AuditWanted) -> Response:
     """Reconcile what is stored with what was expected, and repair it where that is asked for."""
     rules_of_stranger(body.rules, where=body.rules_file)
     run_set = None if body.run_set is None else _id(asked, body.run_set)
-    return _accepted(asked, WorkKind.AUDIT, AuditWork(**{**body.model_dump(), "run_set": run_set}))
+    return accepted(asked, WorkKind.AUDIT, AuditWork(**{**body.model_dump(), "run_set": run_set}))
 
 
-@router.post("/suites/{suite}/checks", status_code=202, responses=_ACCEPTED, response_model=Operation)
+@router.post("/suites/{suite}/checks", status_code=202, responses=ACCEPTED, response_model=Operation)
 @slowly
 def create_check(
     asked: Annotated[Asked, needs(Permission.SUITES_WRITE)], suite: SuiteReference, body: CheckWanted
@@ -189,13 +180,13 @@ def create_check(
     """Certify a suite's tasks: the solution passes every time; nothing, a wrong solution and forgeries never do."""
     suite_id = _suite(asked, suite)
     tasks_to_check(asked.platform, suite_id, body.task)
-    return _accepted(asked, WorkKind.CHECK, CheckWork(suite=suite_id, **body.model_dump()))
+    return accepted(asked, WorkKind.CHECK, CheckWork(suite=suite_id, **body.model_dump()))
 
 
 @router.post(
     "/imports",
     status_code=202,
-    responses=_ACCEPTED,
+    responses=ACCEPTED,
     response_model=Operation,
     openapi_extra={
         "requestBody": {
@@ -230,7 +221,7 @@ def _import(asked: Asked, file: IO[bytes], suite: str | None) -> Response:
     objects, key = asked.server.objects, f"{asked.tenant}/operations/{identity}/upload.tar"
     stored = objects.put_file(key, Path(file.name))
     try:
-        return _accepted(asked, WorkKind.IMPORT, ImportWork(upload=_upload(stored), suite=suite), identity)
+        return accepted(asked, WorkKind.IMPORT, ImportWork(upload=_upload(stored), suite=suite), identity)
     except BaseException:
         objects.delete(key)
         raise
@@ -256,21 +247,3 @@ def _regrade(asked: Asked, run_set: str, body: RegradeWanted) -> RegradeWork:
 def _candidates(cell: Sequence[Candidate]) -> list[Any]:
     names = ("cell", "profile", "trial", "attempt", "before")
     return [{**{name: getattr(one, name) for name in names}, "task": one.task.name} for one in cell]
-
-
-def _accepted(asked: Asked, kind: WorkKind, work: Work, identity: UUID | None = None) -> Response:
-    """Have it done: 202, the receipt, and where to follow it."""
-    new = NewOperation(
-        id=identity,
-        kind=kind.value,
-        request=work.model_dump(mode="json"),
-        actor=asked.principal.user,
-        key=asked.principal.key,
-        request_id=asked.request_id,
-    )
-
-    def create(connection: Connection) -> Response:
-        made = operations.create(connection, asked.tenant, new)
-        return answered(made, 202, {"Location": f"/api/v1/operations/{made.id}"})
-
-    return asked.once(create)

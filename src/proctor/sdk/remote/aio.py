@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from proctor.engine.reading import RunSetStatus
 from proctor.sdk.remote.client import RemoteClient
+from proctor.sdk.remote.datasets import RemoteDatasets
 from proctor.sdk.remote.errors import ServerFault, ServerRefused, ServerUnreachable
 from proctor.sdk.remote.events import (
     FIRST_WAIT_SEC,
@@ -94,6 +95,7 @@ class AsyncClient:
         self.set_alias = soon(client.set_alias)
         self.aliases = soon(client.aliases)
         self.usage = AsyncUsages(client.usage, self)
+        self.datasets = AsyncDatasets(client.datasets, self)
 
     @classmethod
     @asynccontextmanager
@@ -194,3 +196,19 @@ class AsyncUsages:
         self.user_budgets = soon(usages.user_budgets)
         self.user_budget = soon(usages.user_budget)
         self.set_user_budget = soon(usages.set_user_budget)
+
+
+class AsyncDatasets:
+    """``RemoteDatasets``, awaited."""
+
+    def __init__(self, datasets: RemoteDatasets, client: AsyncClient) -> None:
+        soon = client._soon
+        self.all = soon(datasets.all)
+        self.versions = soon(datasets.versions)
+        self.show = soon(datasets.show)
+        self.examples = soon(datasets.examples)
+        self.diff = soon(datasets.diff)
+        self.import_file = soon(datasets.import_file)
+        self.derive = soon(datasets.derive)
+        self.split = soon(datasets.split)
+        self.export = soon(datasets.export)

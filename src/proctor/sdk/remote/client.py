@@ -35,6 +35,7 @@ from proctor.sdk.previews import DryRun
 from proctor.sdk.providers import ProviderLine
 from proctor.sdk.remote.answers import NEWEST, part, read, run_set_path
 from proctor.sdk.remote.checks import RemoteCheck
+from proctor.sdk.remote.datasets import RemoteDatasets
 from proctor.sdk.remote.errors import NotOnServer, ServerRefused
 from proctor.sdk.remote.events import EventsLost, LiveEvent, follow
 from proctor.sdk.remote.runs import (
@@ -73,6 +74,7 @@ class RemoteClient:
         self.transport = transport
         self.work = RemoteWork(transport)
         self.usage = RemoteUsages(transport)
+        self.datasets = RemoteDatasets(transport, self.work)
 
     @classmethod
     @contextmanager

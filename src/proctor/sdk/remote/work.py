@@ -115,6 +115,10 @@ class RemoteWork:
             time.sleep(wait)
             wait = min(wait * 1.5, LAST_LOOK_SEC)
 
+    def ended(self, receipt: Any, on_more: Told) -> Operation:
+        """The operation of a receipt as it was sent, done. Raises what it failed with."""
+        return self._result(read(Operation, receipt), on_more)
+
     def _done(self, path: str, body: Mapping[str, Any], on_more: Told = lambda _: None) -> Operation:
         return self._result(read(Operation, self._transport.post(path, body)), on_more)
 
@@ -138,12 +142,12 @@ class RemoteWork:
             target = folder.resolve()
             done = self._done(f"{run_set_path(reference)}/exports", {"folder": str(target)}, on_page)
             with tempfile.TemporaryFile() as packed:
-                self._fetch(done.id, packed)
+                self.fetch(done.id, packed)
                 unpack_download(packed, filling)
         return replace(read(ExportReport, done.result), folder=target)
 
-    def _fetch(self, operation: UUID, file: IO[bytes]) -> None:
-        """Raises ``ServerFault`` for what is not what the server says it is."""
+    def fetch(self, operation: UUID, file: IO[bytes]) -> None:
+        """What an operation made, into ``file``. Raises ``ServerFault`` for what is not what the server says it is."""
         hasher = hashlib.sha256()
         with self._transport.stream(f"operations/{operation}/download") as response:
             for piece in response.iter_bytes():

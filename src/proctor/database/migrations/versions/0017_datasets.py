@@ -1,0 +1,13 @@
+"""Datasets: immutable versions whose rows are Parquet objects, what they were made of, and their splits."""
+
+from pathlib import Path
+
+from alembic import op
+
+revision = "0017"
+down_revision = "0016"
+
+
+def upgrade() -> None:
+    """Run the frozen SQL beside this file."""
+    op.get_bind().exec_driver_sql(Path(__file__).with_suffix(".sql").read_text(encoding="utf-8"))

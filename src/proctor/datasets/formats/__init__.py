@@ -1,0 +1,1 @@
+"""Formats that datasets are read from: each yields rows by number, as mappings of names to values."""

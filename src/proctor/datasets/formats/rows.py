@@ -1,0 +1,39 @@
+"""What every format yields, and lines of files that can't be trusted to have ends."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO, NamedTuple
+
+from proctor.datasets.errors import SourceInvalid
+from proctor.datasets.fields import ROW_BYTES, FieldInvalid, Raw
+
+__all__ = ["Row", "bounded_lines", "opened"]
+
+_BOM = b"\xef\xbb\xbf"
+
+
+class Row(NamedTuple):
+    """One row. ``number``: as its format counts, from 1; ``raw``: what it says, or why it can't be read."""
+
+    number: int
+    raw: Raw | FieldInvalid
+
+
+def opened(path: Path) -> BinaryIO:
+    """A file to read. Raises ``SourceInvalid``."""
+    try:
+        return path.open("rb")
+    except OSError as error:
+        raise SourceInvalid(f"It can't be read: {error.strerror}.", where=str(path)) from error
+
+
+def bounded_lines(file: BinaryIO, name: str) -> Iterator[bytes]:
+    """Its lines with their ends, without a byte order mark. Raises ``SourceInvalid`` for one that is too long."""
+    number = 0
+    while line := file.readline(ROW_BYTES + 2):
+        number += 1
+        if len(line) > ROW_BYTES + 1:
+            raise SourceInvalid(f"Line {number:,} is longer than {ROW_BYTES >> 20} MiB.", where=name)
+        yield line.removeprefix(_BOM) if number == 1 else line

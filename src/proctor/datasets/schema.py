@@ -1,0 +1,63 @@
+"""The Parquet schema that every version of every dataset has, and how its rows are laid out.
+
+Readers find a row by its position alone: row groups have exactly ``GROUP_ROWS`` rows and parts exactly ``PART_ROWS``,
+the last ones fewer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from typing import TYPE_CHECKING
+
+from proctor.datasets.examples import DIGEST_BYTES, Example
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["COLUMNS", "GROUP_ROWS", "ID_CHARACTERS", "PART_ROWS", "schema", "table_of"]
+
+GROUP_ROWS: int = 10_000
+"""Rows that are read at once: a chunk of an evaluation, some megabytes as a rule."""
+PART_ROWS: int = 1_000_000
+"""Rows of one object: a hundred groups, so that a footer stays small and an upload can be done again."""
+ID_CHARACTERS: int = 512
+"""Of an id at the most: longer ones are contents, and each is held by joins."""
+COLUMNS: tuple[str, ...] = (
+    *("id", "input", "input_is_json", "expected", "expected_is_json"),
+    *("difficulty", "source", "tags", "embedding", "metadata", "digest"),
+)
+
+
+@cache
+def schema() -> pa.Schema:
+    """The columns, in the order of ``COLUMNS``."""
+    import pyarrow as pa
+
+    return pa.schema(
+        [
+            pa.field("id", pa.string(), nullable=False),
+            pa.field("input", pa.string(), nullable=False),
+            pa.field("input_is_json", pa.bool_(), nullable=False),
+            pa.field("expected", pa.string()),
+            pa.field("expected_is_json", pa.bool_(), nullable=False),
+            pa.field("difficulty", pa.string()),
+            pa.field("source", pa.string()),
+            pa.field("tags", pa.list_(pa.string()), nullable=False),
+            pa.field("embedding", pa.list_(pa.float32())),
+            pa.field("metadata", pa.string()),
+            pa.field("digest", pa.binary(DIGEST_BYTES), nullable=False),
+        ]
+    )
+
+
+def table_of(examples: Sequence[Example]) -> pa.Table:
+    """Examples as rows."""
+    import pyarrow as pa
+
+    arrays = [pa.array([_column(name, one) for one in examples], type=schema().field(name).type) for name in COLUMNS]
+    return pa.Table.from_arrays(arrays, schema=schema())
+
+
+def _column(name: str, example: Example) -> object:
+    return example.digest() if name == "digest" else getattr(example, name)
