@@ -1,7 +1,6 @@
 """What can go wrong with datasets.
 
 UsageError
-├── DataExtraMissing     a library that datasets need is not installed
 ├── DatasetUnknown       no dataset, version or id is meant by that
 ├── DatasetNameInvalid   a name that cannot be one
 ├── VersionInvalid       a version label that cannot be one
@@ -21,7 +20,6 @@ from __future__ import annotations
 from proctor.kernel.errors import UsageError
 
 __all__ = [
-    "DataExtraMissing",
     "DatasetEmpty",
     "DatasetNameInvalid",
     "DatasetUnknown",
@@ -35,13 +33,6 @@ __all__ = [
     "VersionInvalid",
     "VersionTaken",
 ]
-
-
-class DataExtraMissing(UsageError):
-    """Datasets need an extra that is not installed."""
-
-    code = "data-extra"
-    remedy = "Install Proctor with it: pip install -e '.[data]' in its folder."
 
 
 class DatasetUnknown(UsageError):

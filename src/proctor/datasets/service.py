@@ -21,7 +21,6 @@ from proctor.datasets.errors import SplitInvalid
 from proctor.datasets.exporting import ExportFormat, write_version
 from proctor.datasets.fields import Fields
 from proctor.datasets.formats.catalogue import Format, found_format, rows_of
-from proctor.datasets.libraries import need_data_extra
 from proctor.datasets.making import Draft, Maker
 from proctor.datasets.references import check_name
 from proctor.datasets.registry import DatasetRow
@@ -32,6 +31,7 @@ from proctor.datasets.workbench import workbench
 from proctor.datasets.writing import VersionWriter, Written
 from proctor.kernel.canonical import Json, digest
 from proctor.kernel.errors import UsageError
+from proctor.kernel.extras import need_data_extra
 from proctor.objects.store import ObjectStore
 
 if TYPE_CHECKING:

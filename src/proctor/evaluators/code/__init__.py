@@ -1,0 +1,1 @@
+"""Evaluators that are the user's own code, which runs in a sandbox."""

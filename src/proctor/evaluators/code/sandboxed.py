@@ -1,0 +1,127 @@
+"""``python`` and ``command``: a user's code over a batch of rows, in a sandbox that is made for it and gone after it.
+
+What a program prints is a score only in a line with a row's id. Ids are random, are made here for each batch, and stand
+nowhere but in the rows themselves: text that was made before, such as an output that is judged, can't hold one.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+import tempfile
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from datetime import timedelta
+from pathlib import Path
+
+from proctor.evaluators.code.answers import LONGEST_LINE, LONGEST_TEXT, read_answers
+from proctor.evaluators.code.programs import FOLDER, Program
+from proctor.evaluators.interfaces import Samples, Scores
+from proctor.evaluators.samples import Missing, Sample, Score, scores_of, values_of
+from proctor.evaluators.statuses import Status
+from proctor.kernel.canonical import Json
+from proctor.kernel.errors import ProctorError
+from proctor.sandboxes.interfaces import (
+    ExecRequest,
+    ExecResult,
+    Labels,
+    LimitKind,
+    Limits,
+    Sandbox,
+    SandboxBackend,
+    SandboxSpec,
+)
+
+__all__ = ["SandboxedCode"]
+
+_PROCESSES: int = 64
+"""A program that judges and its children; a fork bomb ends here."""
+_DISK_MB: int = 256
+_FILE_MB: int = 64
+_CPUS: float = 1.0
+_LEAST_OUTPUT: int = 1024 * 1024
+_MOST_OUTPUT: int = 64 * 1024 * 1024
+"""Bytes kept of what is printed, the last ones: all answers of 2,000 rows at their longest."""
+_MARGIN: timedelta = timedelta(minutes=10)
+"""How much longer than its time limit a sandbox may be there: it has to be made, filled and removed."""
+
+
+class SandboxedCode:
+    """Implements ``WaitingEvaluator``. ``labels``: of a sandbox that may be there for so long."""
+
+    def __init__(self, program: Program, backend: SandboxBackend, labels: Callable[[timedelta], Labels]) -> None:
+        self._program, self._backend, self._labels = program, backend, labels
+
+    async def score(self, samples: Samples) -> Scores:
+        """A row for each sample. Rows that were answered before the program was ended keep their answers."""
+        if not len(samples):
+            return scores_of([])
+        ids = {secrets.token_hex(16): number for number in range(len(samples))}
+        lines = (_line(identity, sample) for identity, sample in zip(ids, values_of(samples), strict=True))
+        stdin = "".join(lines).encode("utf-8", "replace")
+        try:
+            result = await self._run(stdin, len(samples))
+        except ProctorError as error:
+            told = f"{error.message or error.code}"[:LONGEST_TEXT]
+            return scores_of([Score(score=None, status=Status.SANDBOX_ERROR, error=told)] * len(samples))
+        answers, unanswered = read_answers(result.stdout, ids), _unanswered(result)
+        return scores_of([answers.get(number, unanswered) for number in range(len(samples))])
+
+    async def _run(self, stdin: bytes, rows: int) -> ExecResult:
+        """Raises what the sandbox raises."""
+        program = self._program
+        limits = Limits(
+            memory_mb=program.memory_mb, cpus=_CPUS, pids=_PROCESSES, disk_mb=_DISK_MB, file_size_mb=_FILE_MB
+        )
+        labels = self._labels(timedelta(seconds=program.time_limit_sec) + _MARGIN)
+        sandbox = await self._backend.create(SandboxSpec(labels=labels, limits=limits))
+        try:
+            await _put(sandbox, program.files)
+            request = ExecRequest(
+                argv=program.argv,
+                stdin=stdin,
+                cwd=FOLDER,
+                timeout_sec=program.time_limit_sec,
+                output_limit=min(_LEAST_OUTPUT + rows * LONGEST_LINE, _MOST_OUTPUT),
+            )
+            return await sandbox.exec(request)
+        finally:
+            with suppress(ProctorError):  # what can't be removed now is the reaper's
+                await sandbox.destroy()
+
+
+async def _put(sandbox: Sandbox, files: Mapping[str, str]) -> None:
+    with tempfile.TemporaryDirectory(prefix="proctor-evaluator-") as made:
+        folder = Path(made)
+        folder.chmod(0o755)
+        for name, text in files.items():
+            (folder / name).write_text(text, encoding="utf-8", errors="replace")
+        await sandbox.put(folder, FOLDER)
+
+
+def _line(identity: str, sample: Sample) -> str:
+    row: dict[str, Json] = {"id": identity, "input": sample.input, "output": sample.output}
+    if not isinstance(sample.expected, Missing):
+        row["expected"] = sample.expected
+    return json.dumps(row) + "\n"
+
+
+def _unanswered(result: ExecResult) -> Score:
+    """What becomes of a row that has no answer."""
+    if result.limit is LimitKind.WALL:
+        return Score(score=None, status=Status.TIMEOUT, error="the time limit of the batch was over")
+    if result.oom or result.limit is LimitKind.MEMORY:
+        why = "the memory limit ended the program"
+    elif result.truncated:
+        why = "the program printed so much that its answer is lost"
+    elif result.limit is not None:
+        why = f"the {result.limit.value} limit ended the program"
+    else:
+        ended = f"signal {result.signal}" if result.signal is not None else f"exit code {result.exit_code}"
+        why = f"the program ended with {ended} and did not answer{_last_words(result.stderr)}"
+    return Score(score=None, status=Status.EVALUATOR_ERROR, error=why)
+
+
+def _last_words(stderr: bytes) -> str:
+    lines = stderr.decode("utf-8", "replace").replace("\0", "").strip().splitlines()
+    return f": {lines[-1][:LONGEST_TEXT]}" if lines else ""

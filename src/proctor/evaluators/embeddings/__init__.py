@@ -1,0 +1,1 @@
+"""Embeddings: vectors of texts, and how like one another they are."""
