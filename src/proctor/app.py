@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from proctor.agents.layers.store import LayerStore
     from proctor.database.embedded import Connections, EmbeddedServer
     from proctor.datasets.service import DatasetService
+    from proctor.evaluators.service import EvaluatorService
     from proctor.engine.attempt_models import Models
     from proctor.engine.attempts import RunnerParts
     from proctor.headroom import Node
@@ -47,6 +48,7 @@ __all__ = [
     "SecretUnusable",
     "Server",
     "TenantMissing",
+    "data_folder",
     "docker_backend",
     "embedded_server",
     "keyring_of",
@@ -109,6 +111,13 @@ class Platform:
     def keyring(self) -> Keyring:
         """What wraps the keys of secrets that are kept."""
         return keyring_of(self.settings)
+
+    @property
+    def evaluators(self) -> EvaluatorService:
+        """The evaluator registry."""
+        from proctor.evaluators.service import EvaluatorService
+
+        return EvaluatorService(self.database)
 
     @property
     def datasets(self) -> DatasetService:
@@ -388,6 +397,11 @@ def keyring_of(settings: Settings) -> Keyring:
     if settings.database_url is not None:
         return UnsetKeyring()
     return FileKeyring(settings.home / "secrets" / SECRETS_KEY, made=True)
+
+
+def data_folder(settings: Settings, name: str) -> Path:
+    """A folder of the data folder, for what is not kept. Raises ``HomeUnusable``."""
+    return _private(settings.home / name)
 
 
 def _private(folder: Path) -> Path:

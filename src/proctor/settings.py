@@ -81,6 +81,12 @@ class Settings(BaseSettings):
         default="local", description="What a server's workers run attempts in."
     )
     server_slots: int = Field(default=2, ge=1, le=1024, description="Attempts at once of one worker of a server.")
+    evaluation_processes: int = Field(
+        default_factory=lambda: os.cpu_count() or 1,
+        ge=1,
+        le=1024,
+        description="Processes that score chunks of evaluation jobs, of one worker; unset: as many as processors.",
+    )
     objects_url: str | None = Field(default=None, description="s3:// or gs://; unset: a folder in the data folder.")
     sandbox_root: Path | None = Field(default=None, description="Where local sandboxes keep their files.")
     docker_runtime: str | None = Field(default=None, description="The engine's runtime for containers, such as runsc.")

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from proctor.datasets.examples import value_of
 from proctor.datasets.reading import read_rows
-from proctor.datasets.schema import COLUMNS, GROUP_ROWS
+from proctor.datasets.schema import COLUMNS
 from proctor.datasets.splits import Split
 from proctor.datasets.versions import DatasetVersion
 from proctor.kernel.canonical import Json
+from proctor.objects.parquet import GROUP_ROWS
 from proctor.objects.store import ObjectStore
 
 if TYPE_CHECKING:

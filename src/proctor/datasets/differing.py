@@ -9,9 +9,9 @@ from typing import Any, Literal
 
 from proctor.datasets.examples import unstored
 from proctor.datasets.reading import local_parts, read_rows
-from proctor.datasets.schema import GROUP_ROWS
 from proctor.datasets.versions import DatasetVersion
 from proctor.datasets.workbench import Files, Workbench, workbench
+from proctor.objects.parquet import GROUP_ROWS
 from proctor.objects.store import ObjectStore
 
 __all__ = ["Change", "Difference", "VersionDiff", "changes", "count_changes", "version_files"]

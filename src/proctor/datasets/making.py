@@ -13,9 +13,10 @@ from proctor.database.engine import Database
 from proctor.datasets import registry
 from proctor.datasets.derivations import NewVersion
 from proctor.datasets.errors import VersionTaken
-from proctor.datasets.versions import DatasetVersion, Lineage, Part, next_label
+from proctor.datasets.versions import DatasetVersion, Lineage, next_label
 from proctor.datasets.writing import Written
 from proctor.kernel.ids import derived_id
+from proctor.objects.parquet import Part
 from proctor.objects.store import ObjectStore
 
 __all__ = ["Draft", "Kept", "Maker"]

@@ -16,7 +16,8 @@ from proctor.datasets.errors import DatasetUnknown, SplitInvalid, VersionTaken
 from proctor.datasets.models import dataset, dataset_parent, dataset_split, dataset_version
 from proctor.datasets.references import id_prefix, named, unknown
 from proctor.datasets.splits import Split
-from proctor.datasets.versions import DatasetVersion, Lineage, Parent, Part
+from proctor.datasets.versions import DatasetVersion, Lineage, Parent
+from proctor.objects.parquet import Part
 
 __all__ = [
     "DatasetRow",

@@ -1,8 +1,4 @@
-"""The Parquet schema that every version of every dataset has, and how its rows are laid out.
-
-Readers find a row by its position alone: row groups have exactly ``GROUP_ROWS`` rows and parts exactly ``PART_ROWS``,
-the last ones fewer.
-"""
+"""The Parquet schema that every version of every dataset has; ``objects/parquet.py`` says how its rows lie in parts."""
 
 from __future__ import annotations
 
@@ -15,12 +11,8 @@ from proctor.datasets.examples import DIGEST_BYTES, Example
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["COLUMNS", "GROUP_ROWS", "ID_CHARACTERS", "PART_ROWS", "schema", "table_of"]
+__all__ = ["COLUMNS", "ID_CHARACTERS", "schema", "table_of"]
 
-GROUP_ROWS: int = 10_000
-"""Rows that are read at once: a chunk of an evaluation, some megabytes as a rule."""
-PART_ROWS: int = 1_000_000
-"""Rows of one object: a hundred groups, so that a footer stays small and an upload can be done again."""
 ID_CHARACTERS: int = 512
 """Of an id at the most: longer ones are contents, and each is held by joins."""
 COLUMNS: tuple[str, ...] = (

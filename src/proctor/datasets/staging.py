@@ -13,11 +13,12 @@ from proctor.datasets.errors import RowsMalformed
 from proctor.datasets.examples import Example
 from proctor.datasets.fields import FieldInvalid, Fields, read_example
 from proctor.datasets.formats.rows import Row
-from proctor.datasets.schema import GROUP_ROWS, table_of
+from proctor.datasets.schema import table_of
 from proctor.datasets.selecting import without
 from proctor.datasets.workbench import Files, workbench
 from proctor.datasets.writing import VersionWriter, Written
 from proctor.kernel.words import counted
+from proctor.objects.parquet import GROUP_ROWS
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -11,9 +11,9 @@ from uuid import UUID
 
 from proctor.datasets.errors import VersionInvalid
 from proctor.kernel.canonical import Json
-from proctor.objects.store import StoredObject
+from proctor.objects.parquet import Part
 
-__all__ = ["TIMESTAMP", "DatasetVersion", "Lineage", "Operation", "Parent", "Part", "check_label", "next_label"]
+__all__ = ["TIMESTAMP", "DatasetVersion", "Lineage", "Operation", "Parent", "check_label", "next_label"]
 
 FIRST: str = "1.0.0"
 TIMESTAMP: str = "timestamp"
@@ -22,21 +22,6 @@ _SEMANTIC = re.compile(r"(0|[1-9]\d{0,8})\.(0|[1-9]\d{0,8})\.(0|[1-9]\d{0,8})")
 _MOMENT = "%Y%m%dT%H%M%SZ"
 
 Operation = Literal["import", "filter", "merge", "relabel", "dedupe", "sample"]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Part:
-    """One Parquet object of a version. ``rows``: as many as its footer says; ``bytes``: of the object."""
-
-    key: str
-    rows: int
-    bytes: int
-    sha256: str
-
-    @property
-    def stored(self) -> StoredObject:
-        """The same for the object store."""
-        return StoredObject(key=self.key, sha256=self.sha256, size=self.bytes)
 
 
 @dataclass(frozen=True, kw_only=True)

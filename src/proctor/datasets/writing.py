@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 from proctor.datasets.errors import DatasetEmpty, SourceInvalid
 from proctor.datasets.examples import DIGEST_BYTES
-from proctor.datasets.schema import GROUP_ROWS, PART_ROWS, schema
+from proctor.datasets.schema import schema
+from proctor.objects.parquet import GROUP_ROWS, PART_ROWS
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -94,6 +94,8 @@ class ObjectStore:
         self._store = _open(root)
         self._local = not (isinstance(root, str) and "://" in root)
         self._folder = Path(root).absolute() if self._local else None
+        self.root = str(root)
+        """As it was given: what another process opens the same store by."""
         self._known: OrderedDict[str, datetime] = OrderedDict()
 
     def put(self, key: str, data: bytes) -> StoredObject:

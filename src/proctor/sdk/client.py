@@ -37,6 +37,7 @@ from proctor.sandboxes.interfaces import Snapshot
 from proctor.sdk.agents import AgentLine
 from proctor.sdk.answers import Leaderboard, NotBlocked, Prepared, StateMissing
 from proctor.sdk.datasets import Datasets
+from proctor.sdk.evaluations import Evaluations
 from proctor.sdk.installed import Installed
 from proctor.sdk.naming import at_once, list_of, placed, position_of
 from proctor.sdk.providers import ProviderLine
@@ -76,6 +77,7 @@ class Client(SuiteCalls):
         super().__init__(platform)
         self.usage = Usages(platform)
         self.datasets = Datasets(platform)
+        self.evaluations = Evaluations(platform)
 
     @classmethod
     @contextmanager

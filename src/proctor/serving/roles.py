@@ -34,6 +34,7 @@ class Role(StrEnum):
     WORKER = "worker"
     RELAY = "relay"
     OPERATIONS = "operations"
+    EVALUATOR = "evaluator"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,6 +98,10 @@ def _other(server: Server, role: Role) -> _Runs:
         from proctor.serving.operations import Operator
 
         return Operator(server)
+    if role is Role.EVALUATOR:
+        from proctor.serving.evaluator import ServerEvaluator
+
+        return ServerEvaluator(server)
     from proctor.serving.worker import ServerWorker
 
     return ServerWorker(server)

@@ -1,0 +1,143 @@
+"""``proctor evaluate``: judge the outputs of a dataset's examples, in this process or on a server."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from proctor.cli.output import AsJson, ExitCode, client, counting, err, print_json, show
+
+if TYPE_CHECKING:
+    from proctor.jobs.values import Job
+    from proctor.sdk.evaluations import Evaluations, JobSession, JobStanding
+
+__all__ = ["evaluate", "exit_code", "finish"]
+
+LOOK_SEC: float = 0.25
+"""Between looks at a job's progress."""
+LINE_SEC: float = 5.0
+"""Between lines where standard error is no terminal."""
+
+
+def evaluate(
+    dataset: Annotated[str, typer.Argument(metavar="DATASET", help="NAME, NAME@VERSION or an id.")],
+    outputs: Annotated[
+        str, typer.Option("--outputs", metavar="FILE|NAME", help="What to judge: a file, or outputs that are kept.")
+    ],
+    evaluator: Annotated[
+        list[str], typer.Option("--evaluator", "-e", metavar="NAME[@VERSION]", help="By what; may be repeated.")
+    ],
+    model: Annotated[str | None, typer.Option(help="What made the outputs of the file.")] = None,
+    name: Annotated[str | None, typer.Option(help="A label for the job.")] = None,
+    band: Annotated[str, typer.Option(help="How urgent it is: critical, high, normal, low.")] = "normal",
+    detach: Annotated[bool, typer.Option("--detach", help="Submit it and leave; a worker does it.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Judge outputs by evaluators: a result for each example, kept for good, and the means with their errors."""
+    from proctor.jobs.asking import EvaluationRequest
+
+    with client(as_json=as_json) as opened:
+        evaluations = opened.evaluations
+        samples = _kept(evaluations, dataset, outputs, model, quiet=as_json)
+        request = EvaluationRequest.model_validate(
+            {"dataset": dataset, "samples": samples, "evaluators": evaluator, "name": name, "band": band}
+        )
+        job = evaluations.submit(request)
+        if detach:
+            _told(evaluations.standing(str(job.id)), as_json=as_json)
+        else:
+            finish(evaluations, job, as_json=as_json)
+
+
+def finish(evaluations: Evaluations, job: Job, *, as_json: bool) -> None:
+    """Work on a job to its end, tell its numbers, and exit by whether there are gaps."""
+    _worked_on(evaluations, job, quiet=as_json)
+    standing = evaluations.standing(str(job.id))
+    _told(standing, as_json=as_json)
+    if code := exit_code(standing):
+        raise typer.Exit(code)
+
+
+def _kept(evaluations: Evaluations, dataset: str, outputs: str, model: str | None, *, quiet: bool) -> str:
+    """The reference of the outputs, taken in where they are a file."""
+    path = Path(outputs)
+    if not path.is_file():
+        return outputs
+    from proctor.sdk.evaluations import OutputsTold
+
+    told = OutputsTold(dataset=dataset, name=path.stem, model=model)
+    before, more = 0, counting("output", "read", quiet=quiet)
+
+    def progress(taken: int) -> None:
+        nonlocal before
+        more(taken - before)
+        before = taken
+
+    return str(evaluations.add_outputs(path, told, progress=progress)[0].id)
+
+
+def _worked_on(evaluations: Evaluations, job: Job, *, quiet: bool) -> None:
+    session = evaluations.session(job)
+    with _interrupts(session) as presses:
+        session.start()
+        _follow(session, quiet=quiet)
+    if presses:
+        err().print(f"Interrupted. To go on: proctor job resume {job.id}", soft_wrap=True)
+        raise typer.Exit(ExitCode.INTERRUPTED)
+
+
+@contextmanager
+def _interrupts(session: JobSession) -> Iterator[list[int]]:
+    presses: list[int] = []
+
+    def press(number: int, _frame: FrameType | None) -> None:
+        presses.append(number)
+        session.stop()
+
+    before = {number: signal.signal(number, press) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield presses
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _follow(session: JobSession, *, quiet: bool) -> None:
+    if quiet:
+        while not session.wait(LOOK_SEC):
+            pass
+    elif err().is_terminal:
+        _bar(session)
+    else:
+        while not session.wait(LINE_SEC):
+            err().print(f"{session.done:,} of {session.job.expected:,} evaluations", soft_wrap=True)
+
+
+def _bar(session: JobSession) -> None:
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=err(), transient=True) as progress:
+        task = progress.add_task("evaluations", total=session.job.expected, completed=session.done)
+        while not session.wait(LOOK_SEC):
+            progress.update(task, completed=session.done)
+
+
+def _told(standing: JobStanding, *, as_json: bool) -> None:
+    if as_json:
+        print_json(standing)
+        return
+    from proctor.reports.jobs import job_lines
+
+    show(*job_lines(standing))
+
+
+def exit_code(standing: JobStanding) -> int:
+    """Gaps, where not every chunk has its results."""
+    return ExitCode.DONE if standing.job.state.value == "complete" else ExitCode.GAPS

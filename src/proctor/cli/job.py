@@ -1,0 +1,149 @@
+"""``proctor job list|show|results|pause|resume|cancel``, ``proctor samples list|add``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from proctor.cli.evaluate import exit_code
+from proctor.cli.output import AsJson, client, counting, print_json, show
+
+__all__ = ["app", "samples_app"]
+
+app = typer.Typer(no_args_is_help=True, help="Evaluation jobs: look at them, pause, resume and cancel them.")
+samples_app = typer.Typer(no_args_is_help=True, help="Outputs that are kept to be judged.")
+_Job = Annotated[str, typer.Argument(metavar="JOB", help="Its name (the newest), its id, or the id's beginning.")]
+
+
+@app.command("list")
+def list_jobs(
+    state: Annotated[str | None, typer.Option(help="Only those: queued, running, paused, complete, …")] = None,
+    limit: Annotated[int, typer.Option(min=1, max=1000)] = 50,
+    as_json: AsJson = False,
+) -> None:
+    """List jobs, the newest first."""
+    from proctor.jobs.values import JobState
+
+    if state is not None and state not in list(JobState):
+        raise typer.BadParameter(f"choose from {', '.join(JobState)}", param_hint="--state")
+    with client(as_json=as_json) as opened:
+        jobs = opened.evaluations.jobs(state=None if state is None else JobState(state), limit=limit)
+        if as_json:
+            print_json({"jobs": jobs})
+            return
+        from proctor.reports.jobs import jobs_table
+
+        show(jobs_table(jobs) if jobs else "No jobs yet: proctor evaluate DATASET --outputs FILE -e exact-match")
+
+
+@app.command("show")
+def show_job(job: _Job, as_json: AsJson = False) -> None:
+    """Show a job: how far it is, each evaluator's mean with its error, what is missing and why."""
+    with client(as_json=as_json) as opened:
+        standing = opened.evaluations.standing(job)
+        if as_json:
+            print_json(standing)
+        else:
+            from proctor.reports.jobs import job_lines
+
+            show(*job_lines(standing))
+        if standing.job.state.has_ended and (code := exit_code(standing)):
+            raise typer.Exit(code)
+
+
+@app.command("results")
+def show_results(
+    job: _Job,
+    status: Annotated[str | None, typer.Option(help="Only results of that status, such as invalid_example.")] = None,
+    limit: Annotated[int, typer.Option(min=1, max=10_000)] = 100,
+    after: Annotated[int, typer.Option(min=0, help="Leave so many of the first ones out.")] = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Show single results, in the order of evaluator, repeat and row."""
+    with client(as_json=as_json) as opened:
+        rows = opened.evaluations.results(job, status=status, after=after - 1, limit=limit)
+        if as_json:
+            print_json({"results": rows})
+            return
+        from proctor.reports.jobs import results_table
+
+        show(results_table(rows) if rows else "No such results.")
+
+
+@app.command("pause")
+def pause_job(job: _Job, as_json: AsJson = False) -> None:
+    """No new chunks; running ones finish."""
+    with client(as_json=as_json) as opened:
+        _state(opened.evaluations.pause(job), as_json=as_json)
+
+
+@app.command("resume")
+def resume_job(job: _Job, as_json: AsJson = False) -> None:
+    """Do what has no results yet, in this process, chunks that failed among it."""
+    from proctor.cli.evaluate import finish
+
+    with client(as_json=as_json) as opened:
+        finish(opened.evaluations, opened.evaluations.resume(job), as_json=as_json)
+
+
+@app.command("cancel")
+def cancel_job(job: _Job, as_json: AsJson = False) -> None:
+    """End a job; the results that are there stay."""
+    with client(as_json=as_json) as opened:
+        _state(opened.evaluations.cancel(job), as_json=as_json)
+
+
+def _state(job: object, *, as_json: bool) -> None:
+    from proctor.jobs.values import Job
+
+    assert isinstance(job, Job)
+    if as_json:
+        print_json({"job": job})
+    else:
+        show(f"{job.name} ({str(job.id)[:8]}): {job.state.value}")
+
+
+@samples_app.command("add")
+def add_samples(
+    dataset: Annotated[str, typer.Argument(metavar="DATASET", help="NAME, NAME@VERSION or an id.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="JSONL, CSV or Parquet: id, output, repeat.")],
+    name: Annotated[str | None, typer.Option(help="A label; without one the file's name.")] = None,
+    model: Annotated[str | None, typer.Option(help="What made the outputs, where the rows don't say.")] = None,
+    id_field: Annotated[str, typer.Option(help="The field that names the example.")] = "id",
+    output_field: Annotated[str, typer.Option(help="The field that holds the output.")] = "output",
+    as_json: AsJson = False,
+) -> None:
+    """Keep the outputs of a file, to be judged as often as one likes."""
+    from proctor.jobs.outputs_files import OutputFields
+    from proctor.sdk.evaluations import OutputsTold
+
+    with client(as_json=as_json) as opened:
+        told = OutputsTold(dataset=dataset, name=name or file.stem, model=model)
+        fields = OutputFields(id=id_field, output=output_field)
+        more, before = counting("output", "read", quiet=as_json), [0]
+
+        def progress(taken: int) -> None:
+            more(taken - before[0])
+            before[0] = taken
+
+        kept, fresh = opened.evaluations.add_outputs(file, told, fields, progress=progress)
+        if as_json:
+            print_json({"samples": kept, "new": fresh})
+        else:
+            word = "kept" if fresh else "there already"
+            show(f"{kept.name} ({str(kept.id)[:8]}): {kept.outputs:,} outputs, {kept.repeats} of each example, {word}")
+
+
+@samples_app.command("list")
+def list_samples(limit: Annotated[int, typer.Option(min=1, max=1000)] = 50, as_json: AsJson = False) -> None:
+    """List outputs that are kept, the newest first."""
+    with client(as_json=as_json) as opened:
+        found = opened.evaluations.sample_sets(limit=limit)
+        if as_json:
+            print_json({"samples": found})
+            return
+        from proctor.reports.jobs import samples_table
+
+        show(samples_table(found) if found else "No outputs yet: proctor samples add DATASET FILE")

@@ -1,0 +1,31 @@
+"""What may be asked of evaluation jobs, as users write it."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+__all__ = ["BandName", "EvaluationRequest"]
+
+BandName = Literal["critical", "high", "normal", "low"]
+_Reference = Annotated[str, Field(min_length=1, max_length=300)]
+
+
+class EvaluationRequest(BaseModel):
+    """A job: outputs of a dataset version's examples, judged by evaluators."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={
+            "examples": [{"dataset": "capitals@1.0.0", "samples": "gpt-baseline", "evaluators": ["exact-match"]}]
+        },
+    )
+
+    dataset: _Reference = Field(description="NAME, NAME@VERSION, an id or its beginning.")
+    samples: _Reference = Field(description="The outputs to judge: their name, an id or its beginning.")
+    evaluators: list[_Reference] = Field(min_length=1, max_length=50, description="NAME or NAME@VERSION of each.")
+    name: Annotated[str, Field(min_length=1, max_length=100)] | None = Field(
+        default=None, description="A label; without one, what is judged and by what."
+    )
+    band: BandName = Field(default="normal", description="How urgent it is.")

@@ -1,0 +1,69 @@
+"""How a job is cut into chunks. A chunk is so many rows of the dataset version in one repeat, by all evaluators.
+
+Chunks are numbered, and what a number stands for follows from the job alone: no row of the database has to say so.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from uuid import UUID
+
+from proctor.kernel.ids import derived_id
+
+__all__ = ["Chunk", "Cut", "chunk_id", "chunk_rows"]
+
+AIM_SEC: float = 2.0
+"""Work of one chunk: what a worker's death repeats, and long against the milliseconds that a claim takes."""
+FEWEST: int = 100
+MOST: int = 10_000
+"""Rows: a group of the dataset's Parquet, which is read as a whole."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Chunk:
+    """Rows ``start`` up to ``stop`` of the version, in one repeat."""
+
+    index: int
+    repeat: int
+    start: int
+    stop: int
+
+    @property
+    def rows(self) -> int:
+        """How many."""
+        return self.stop - self.start
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cut:
+    """How a job is cut: ``rows`` of the version, ``repeats`` of each, ``size`` rows to a chunk."""
+
+    rows: int
+    repeats: int
+    size: int
+
+    @property
+    def _in_repeat(self) -> int:
+        return -(-self.rows // self.size)
+
+    @property
+    def chunks(self) -> int:
+        """How many chunks it makes."""
+        return self._in_repeat * self.repeats
+
+    def chunk(self, index: int) -> Chunk:
+        """What a number stands for."""
+        repeat, place = divmod(index, self._in_repeat)
+        start = place * self.size
+        return Chunk(index=index, repeat=repeat, start=start, stop=min(start + self.size, self.rows))
+
+
+def chunk_rows(seconds_each: float) -> int:
+    """Rows to a chunk where all evaluators together take so long for one, on one processor."""
+    wanted = MOST if seconds_each <= 0 else int(AIM_SEC / seconds_each)
+    return max(FEWEST, min(MOST, wanted))
+
+
+def chunk_id(job: UUID, index: int) -> UUID:
+    """Its row in the queue."""
+    return derived_id("chunk", job, index)

@@ -1,0 +1,75 @@
+"""Tables of evaluation jobs and of the outputs that they judge. A job's chunks are rows of the queue."""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    BigInteger,
+    CheckConstraint,
+    Column,
+    DateTime,
+    Index,
+    Integer,
+    Table,
+    Text,
+    Uuid,
+    func,
+    text,
+)
+from sqlalchemy.dialects.postgresql import JSONB
+
+from proctor.database.schema import metadata
+
+__all__ = ["evaluation_job", "sample_set"]
+
+sample_set = Table(
+    "sample_set",
+    metadata,
+    Column("tenant_id", Uuid, primary_key=True),
+    Column("id", Uuid, primary_key=True, comment="derived from the dataset version and the content"),
+    Column("name", Text, nullable=False, comment="a label"),
+    Column("dataset_version", Uuid, nullable=False),
+    Column("rows", BigInteger, nullable=False, comment="of the dataset version; each repeat has so many"),
+    Column("repeats", Integer, nullable=False),
+    Column("outputs", BigInteger, nullable=False, comment="of all rows and repeats, those that have one"),
+    Column("parts", JSONB, nullable=False, comment="[{key, rows, bytes, sha256}]"),
+    Column("content_hash", Text, nullable=False),
+    Column("model", Text, nullable=False, server_default="", comment="what made them, as told; empty: nobody said"),
+    Column("source", Text, nullable=False),
+    Column("creator", Uuid),
+    Column("created_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
+    CheckConstraint("rows > 0 AND repeats > 0", name="size"),
+    Index(None, "tenant_id", "name", "created_at"),
+)
+
+evaluation_job = Table(
+    "evaluation_job",
+    metadata,
+    Column("tenant_id", Uuid, primary_key=True),
+    Column("id", Uuid, primary_key=True),
+    Column("name", Text, nullable=False, comment="a label"),
+    Column("state", Text, nullable=False, server_default="queued"),
+    Column("spec", JSONB, nullable=False, comment="what was asked for, with every reference resolved"),
+    Column("dataset_version", Uuid, nullable=False),
+    Column("sample_set", Uuid, comment="the outputs that are judged"),
+    Column("band", Integer, nullable=False),
+    Column("rows", BigInteger, nullable=False),
+    Column("repeats", Integer, nullable=False),
+    Column("chunk_rows", Integer, nullable=False),
+    Column("chunks", Integer, nullable=False),
+    Column("chunks_done", Integer, nullable=False, server_default="0"),
+    Column("counts", JSONB, nullable=False, server_default=text("'{}'"), comment="results by evaluator and status"),
+    Column("creator", Uuid),
+    Column("trace_id", Text, nullable=False),
+    Column("created_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
+    Column("started_at", DateTime(timezone=True)),
+    Column("ended_at", DateTime(timezone=True)),
+    CheckConstraint(
+        "state IN ('queued', 'running', 'paused', 'complete', 'complete_with_gaps', 'cancelled')", name="state"
+    ),
+    CheckConstraint(
+        "(state IN ('complete', 'complete_with_gaps', 'cancelled')) = (ended_at IS NOT NULL)", name="ended"
+    ),
+    CheckConstraint("chunks_done BETWEEN 0 AND chunks", name="done"),
+    Index(None, "tenant_id", "created_at"),
+    Index(None, "tenant_id", "id", postgresql_where=text("state IN ('queued', 'running', 'paused')")),
+)

@@ -1,0 +1,91 @@
+-- name: insert_job
+INSERT INTO proctor.evaluation_job
+    (tenant_id, id, name, spec, dataset_version, sample_set, band, rows, repeats, chunk_rows, chunks, creator, trace_id)
+VALUES (:tenant, :id, :name, CAST(:spec AS jsonb), :dataset_version, :sample_set, :band, :rows, :repeats, :chunk_rows,
+        :chunks, :creator, :trace_id);
+
+-- name: find_jobs
+-- A job by its id, the beginning of one, or its name: of those with the name the newest first.
+SELECT * FROM proctor.evaluation_job
+WHERE tenant_id = :tenant AND (id::text LIKE :beginning OR name = :reference)
+ORDER BY (name = :reference) DESC, created_at DESC, id DESC LIMIT 2;
+
+-- name: list_jobs
+SELECT * FROM proctor.evaluation_job
+WHERE tenant_id = :tenant AND (CAST(:state AS text) IS NULL OR state = :state)
+  AND (CAST(:before AS uuid) IS NULL OR id < :before)
+ORDER BY id DESC LIMIT :limit;
+
+-- name: lock_job
+SELECT * FROM proctor.evaluation_job WHERE tenant_id = :tenant AND id = :id FOR UPDATE;
+
+-- name: set_state
+UPDATE proctor.evaluation_job
+SET state = :state, ended_at = CASE WHEN :ended THEN coalesce(ended_at, now()) END
+WHERE tenant_id = :tenant AND id = :id;
+
+-- name: begin_jobs
+-- Their first chunks were claimed.
+UPDATE proctor.evaluation_job SET state = 'running', started_at = coalesce(started_at, now())
+WHERE tenant_id = :tenant AND id = ANY(CAST(:ids AS uuid[])) AND state = 'queued';
+
+-- name: jobs_of
+-- What workers have to know of jobs to do their chunks.
+SELECT id, state, spec, dataset_version, sample_set, rows, repeats, chunk_rows, trace_id
+FROM proctor.evaluation_job WHERE tenant_id = :tenant AND id = ANY(CAST(:ids AS uuid[]));
+
+-- name: advance
+-- Chunks that are done, and what came of them: {evaluator: {status: rows}} is added up. A cancelled job stays so.
+UPDATE proctor.evaluation_job j
+SET chunks_done = j.chunks_done + :chunks,
+    counts = (
+        SELECT coalesce(jsonb_object_agg(evaluator, statuses), '{}') FROM (
+            SELECT evaluator, jsonb_object_agg(status, rows) AS statuses FROM (
+                SELECT e.key AS evaluator, s.key AS status, sum(s.value::bigint) AS rows
+                FROM (VALUES (j.counts), (CAST(:counts AS jsonb))) AS both_of (counts),
+                     jsonb_each(both_of.counts) e, jsonb_each_text(e.value) s
+                GROUP BY e.key, s.key
+            ) summed GROUP BY evaluator
+        ) grouped
+    ),
+    started_at = coalesce(j.started_at, now()),
+    state = CASE WHEN j.state IN ('queued', 'running', 'paused') AND j.chunks_done + :chunks = j.chunks THEN 'complete'
+                 WHEN j.state = 'queued' THEN 'running' ELSE j.state END,
+    ended_at = CASE WHEN j.state IN ('queued', 'running', 'paused') AND j.chunks_done + :chunks = j.chunks THEN now()
+                    ELSE j.ended_at END
+WHERE j.tenant_id = :tenant AND j.id = :id
+RETURNING j.state, j.trace_id, j.name, j.chunks, j.chunks_done;
+
+-- name: close_gaps
+-- A job of which nothing is left but chunks that nobody will try again.
+UPDATE proctor.evaluation_job SET state = 'complete_with_gaps', ended_at = now()
+WHERE tenant_id = :tenant AND id = :id AND state IN ('queued', 'running') AND chunks_done < chunks
+RETURNING trace_id, name;
+
+-- name: insert_samples
+INSERT INTO proctor.sample_set
+    (tenant_id, id, name, dataset_version, rows, repeats, outputs, parts, content_hash, model, source, creator)
+VALUES (:tenant, :id, :name, :dataset_version, :rows, :repeats, :outputs, CAST(:parts AS jsonb), :content_hash, :model,
+        :source, :creator)
+ON CONFLICT (tenant_id, id) DO NOTHING RETURNING id;
+
+-- name: find_samples
+-- Outputs by their id, the beginning of one, or their name: of those with the name the newest first.
+SELECT * FROM proctor.sample_set
+WHERE tenant_id = :tenant AND (id::text LIKE :beginning OR name = :reference)
+ORDER BY (name = :reference) DESC, created_at DESC, id DESC LIMIT 2;
+
+-- name: samples_of
+SELECT * FROM proctor.sample_set WHERE tenant_id = :tenant AND id = ANY(CAST(:ids AS uuid[]));
+
+-- name: list_samples
+SELECT * FROM proctor.sample_set
+WHERE tenant_id = :tenant AND (CAST(:before AS uuid) IS NULL OR (created_at, id) < (
+    SELECT s.created_at, s.id FROM proctor.sample_set s WHERE s.tenant_id = :tenant AND s.id = :before))
+ORDER BY created_at DESC, id DESC LIMIT :limit;
+
+-- name: insert_events
+INSERT INTO proctor.event (tenant_id, id, name, subject, trace_id, payload)
+SELECT :tenant, r.id, r.name, r.subject, r.trace_id, r.payload
+FROM jsonb_to_recordset(CAST(:rows AS jsonb)) AS r (id uuid, name text, subject uuid, trace_id text, payload jsonb)
+ON CONFLICT (tenant_id, id) DO NOTHING;

@@ -1,0 +1,252 @@
+"""Scoring one chunk: texts in, rows of results out. Runs in a process of its own, and knows no database.
+
+What it is told is plain values, so that it can be sent there; what it made lies in the object store before anybody
+hears of it, and counts only when the manifest says so.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+from proctor.evaluators.catalogue import AnyEvaluator, Means, built, judged
+from proctor.evaluators.configuration import Definition
+from proctor.evaluators.interfaces import Samples, Scores
+from proctor.evaluators.statuses import Status
+from proctor.jobs.chunks import Chunk
+from proctor.kernel.canonical import Json
+from proctor.objects.parquet import Part, read_rows
+from proctor.objects.store import ObjectStore
+from proctor.results.batches import Batch, Place, stored
+from proctor.results.schema import COLUMNS, result_schema
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["Judge", "Order", "score"]
+
+_STORES: int = 4
+"""Object stores that are kept open: an installation has one."""
+_BUILT: int = 64
+"""Evaluators that are kept ready: a job has a few."""
+_NO_OUTPUT: str = "There is no output for this example."
+
+
+@dataclass(frozen=True, kw_only=True)
+class Judge:
+    """An evaluator as a job uses it."""
+
+    name: str
+    """As it is called: of a registered one name@version."""
+    digest: str
+    type: str
+    implementation: int
+    configuration: Mapping[str, Json]
+
+    @property
+    def definition(self) -> Definition:
+        """All that decides its numbers."""
+        return Definition(type=self.type, implementation=self.implementation, configuration=self.configuration)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Order:
+    """All that is needed to score one chunk."""
+
+    place: Place
+    tries: int
+    """That were used up before this one."""
+    chunk: Chunk
+    store: str
+    """Where the objects are."""
+    rows: int
+    """Of the dataset version."""
+    version: UUID
+    examples: tuple[Part, ...]
+    outputs: tuple[Part, ...]
+    judges: tuple[Judge, ...]
+    target: str | None
+    model: str | None
+    """What made the outputs, where they do not say so themselves."""
+    trace_id: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Rows:
+    """What of a chunk is the same for every evaluator. ``present``: where there is an output; ``None``: everywhere."""
+
+    order: Order
+    examples: pa.Table
+    outputs: pa.Table
+    present: pa.Array | None
+
+
+def score(order: Order) -> Batch:
+    """The chunk's results, stored. Raises ``ObjectMissing``, ``ObjectStoreFull``."""
+    import pyarrow as pa
+
+    objects, chunk = _objects(order.store), order.chunk
+    offset = chunk.repeat * order.rows
+    outputs = read_rows(objects, order.outputs, offset + chunk.start, offset + chunk.stop, _OUTPUT_COLUMNS)
+    evaluators = [_built(one) for one in order.judges]
+    rows = _Rows(
+        order=order,
+        examples=read_rows(objects, order.examples, chunk.start, chunk.stop, _EXAMPLE_COLUMNS),
+        outputs=outputs,
+        present=_present(outputs),
+    )
+    tables = [_results(rows, judge, one) for judge, one in zip(order.judges, evaluators, strict=True)]
+    return stored(objects, order.place, pa.concat_tables(tables))
+
+
+_EXAMPLE_COLUMNS = ("id", "input", "input_is_json", "expected", "expected_is_json")
+_OUTPUT_COLUMNS = ("output", "output_is_json", "digest", "status", "error", "model")
+
+
+def _present(outputs: pa.Table) -> pa.Array | None:
+    column = outputs.column("output")
+    return None if column.null_count == 0 else column.is_valid().combine_chunks()
+
+
+def _results(rows: _Rows, judge: Judge, evaluator: AnyEvaluator) -> pa.Table:
+    """One evaluator's results, a row for each of the chunk's."""
+    begun = time.perf_counter()
+    scores = _scores(rows, evaluator)
+    seconds = (time.perf_counter() - begun) / len(scores.score)
+    return _table(rows, judge, scores, seconds)
+
+
+def _scores(rows: _Rows, evaluator: AnyEvaluator) -> Scores:
+    if rows.present is None:
+        return _judged(evaluator, _samples(rows.examples, rows.outputs))
+    there = _samples(rows.examples.filter(rows.present), rows.outputs.filter(rows.present))
+    return _spread(rows, _judged(evaluator, there))
+
+
+def _judged(evaluator: AnyEvaluator, samples: Samples) -> Scores:
+    return asyncio.run(judged(evaluator, samples))
+
+
+def _samples(examples: pa.Table, outputs: pa.Table) -> Samples:
+    known = {name: _whole(examples.column(name)) for name in _EXAMPLE_COLUMNS[1:]}
+    return Samples(
+        output=_whole(outputs.column("output")), output_is_json=_whole(outputs.column("output_is_json")), **known
+    )
+
+
+def _whole(column: pa.ChunkedArray) -> pa.Array:
+    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+
+
+def _spread(rows: _Rows, there: Scores) -> Scores:
+    """Scores of the rows that have an output, at their places among all; the others say why they have none."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    present = rows.present
+    assert present is not None
+    count = len(present)
+    where = pc.replace_with_mask(pa.nulls(count, pa.int64()), present, pa.array(range(len(there)), pa.int64()))
+    told = _whole(rows.outputs.column("status")).cast(pa.string()).fill_null(Status.INVALID_EXAMPLE.value)
+    words = _whole(rows.outputs.column("error")).fill_null(_NO_OUTPUT)
+    status = there.status.cast(pa.string()).take(where)
+    error = pa.nulls(count, pa.string()) if there.error is None else there.error.take(where)
+    return Scores(
+        score=there.score.take(where),
+        label=None if there.label is None else there.label.take(where),
+        status=_coded(pc.if_else(present, status, told)),
+        error=pc.if_else(present, error, words),
+    )
+
+
+def _coded(words: pa.Array) -> pa.DictionaryArray:
+    """Statuses as codes over all of them, as every evaluator gives them."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    known = pa.array([one.value for one in Status])
+    return pa.DictionaryArray.from_arrays(pc.index_in(words, known).cast(pa.int8()), known)
+
+
+def _table(rows: _Rows, judge: Judge, scores: Scores, seconds: float) -> pa.Table:
+    import pyarrow as pa
+
+    order, count = rows.order, len(scores.score)
+    word, model = _word(count), rows.outputs.column("model").combine_chunks()
+    columns = {
+        "job": word(str(order.place.job)),
+        "dataset_version": word(str(order.version)),
+        "row": pa.array(range(order.chunk.start, order.chunk.stop), pa.int64()),
+        "example": rows.examples.column("id"),
+        "sample": rows.outputs.column("digest"),
+        "target": word(order.target),
+        "model": word(order.model) if model.null_count == count else model,
+        "evaluator": word(judge.name),
+        "evaluator_version": word(judge.digest),
+        "repeat": _same(count, order.chunk.repeat, pa.int32()),
+        "score": scores.score,
+        "label": word(None) if scores.label is None else scores.label.dictionary_encode(),
+        "status": scores.status,
+        "error": pa.nulls(count, pa.string()) if scores.error is None else scores.error,
+        "seconds": _same(count, seconds, pa.float32()),
+        "cost_nano": _same(count, 0, pa.int64()),
+        "probability": _same(count, 1.0, pa.float32()),
+        "trace_id": word(order.trace_id),
+        "time": _same(count, datetime.now(UTC), pa.timestamp("us", tz="UTC")),
+    }
+    schema = result_schema()
+    return pa.table([_cast(columns[name], schema.field(name).type) for name in COLUMNS], schema=schema)
+
+
+def _cast(column: pa.Array | pa.ChunkedArray, wanted: pa.DataType) -> pa.Array | pa.ChunkedArray:
+    return column if column.type == wanted else column.cast(wanted)
+
+
+def _same(count: int, value: object, kind: pa.DataType) -> pa.Array:
+    import pyarrow as pa
+
+    return pa.repeat(pa.scalar(value, kind), count)
+
+
+def _word(count: int) -> Callable[[str | None], pa.DictionaryArray]:
+    """Makes columns that hold one word, or none."""
+    import pyarrow as pa
+
+    first = pa.repeat(pa.scalar(0, pa.int32()), count)
+
+    def column(value: str | None) -> pa.DictionaryArray:
+        if value is None:
+            return pa.nulls(count, pa.dictionary(pa.int32(), pa.string()))
+        return pa.DictionaryArray.from_arrays(first, pa.array([value]))
+
+    return column
+
+
+# --- what a process keeps between chunks ------------------------------------------------------------------------------
+
+_stores: OrderedDict[str, ObjectStore] = OrderedDict()
+_evaluators: OrderedDict[str, AnyEvaluator] = OrderedDict()
+
+
+def _objects(store: str) -> ObjectStore:
+    found = _stores.get(store)
+    if found is None:
+        found = _stores[store] = ObjectStore(store)
+        while len(_stores) > _STORES:
+            _stores.popitem(last=False)
+    return found
+
+
+def _built(judge: Judge) -> AnyEvaluator:
+    found = _evaluators.get(judge.digest)
+    if found is None:
+        found = _evaluators[judge.digest] = built(judge.definition, Means())
+        while len(_evaluators) > _BUILT:
+            _evaluators.popitem(last=False)
+    return found

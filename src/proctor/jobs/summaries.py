@@ -1,0 +1,82 @@
+"""What a job says: for each evaluator how many were scored, their mean with its error, and what the missing leave open.
+
+The mean is over what is scored, clustered by example where there are repeats; the bounds are over all that was
+expected. The three are always told together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from proctor.analysis.intervals import Interval
+from proctor.evaluators.statuses import Status
+from proctor.jobs.values import Job
+from proctor.results.reading import ResultReader
+from proctor.results.views import Which
+
+if TYPE_CHECKING:
+    import duckdb
+
+__all__ = ["EvaluatorSummary", "summarised"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvaluatorSummary:
+    """One evaluator's numbers in a job. ``counts``: results by status; what has no result yet is in none.
+
+    ``coverage``: scored of expected; ``bounds``: of the mean over all that is expected, whatever the missing scores
+    are between 0 and 1.
+    """
+
+    evaluator: str
+    digest: str
+    expected: int
+    counts: Mapping[str, int]
+    scored: int
+    mean: float | None
+    error: float | None
+    interval: Interval | None
+    coverage: float
+    bounds: Interval
+
+
+def summarised(reader: ResultReader, job: Job) -> list[EvaluatorSummary]:
+    """The numbers of a job so far, in the order of its evaluators. Raises ``ObjectMissing``, ``StatsExtraMissing``."""
+    with reader.opened(Which(jobs=(job.id,))) as results:
+        return [_summary(results, job, name) for name in [judge.name for judge in job.judges]]
+
+
+def _summary(results: duckdb.DuckDBPyConnection, job: Job, evaluator: str) -> EvaluatorSummary:
+    from proctor.analysis.means import mean
+
+    scores = results.execute(
+        "SELECT score, row FROM results WHERE evaluator = ? AND status = 'scored'", [evaluator]
+    ).fetchnumpy()
+    values = scores["score"]
+    found = mean(values, clusters=scores["row"] if job.cut.repeats > 1 else None) if len(values) else None
+    expected = job.cut.rows * job.cut.repeats
+    total, missing = float(values.sum()), expected - len(values)
+    return EvaluatorSummary(
+        evaluator=evaluator,
+        digest=next(judge.digest for judge in job.judges if judge.name == evaluator),
+        expected=expected,
+        counts=job.counts.get(evaluator, {}),
+        scored=len(values),
+        mean=None if found is None else found.value,
+        error=None if found is None else found.error,
+        interval=None if found is None else found.interval,
+        coverage=len(values) / expected,
+        bounds=Interval(total / expected, (total + missing) / expected),
+    )
+
+
+def failures(job: Job) -> dict[str, int]:
+    """Results without a score, by status, over all evaluators."""
+    found: dict[str, int] = {}
+    for statuses in job.counts.values():
+        for status, rows in statuses.items():
+            if status != Status.SCORED:
+                found[status] = found.get(status, 0) + rows
+    return found

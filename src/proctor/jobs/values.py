@@ -1,0 +1,146 @@
+"""What jobs and outputs are, as plain values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import Row
+
+from proctor.jobs.chunks import Cut
+from proctor.jobs.scoring import Judge
+from proctor.kernel.canonical import Json
+from proctor.objects.parquet import Part
+from proctor.results.batches import Counts
+
+__all__ = ["Job", "JobState", "NewJob", "SampleSet", "job_of", "sample_set_of"]
+
+
+class JobState(StrEnum):
+    """How far a job is. ``complete_with_gaps``: some chunks failed every time; they are listed, and may be resumed."""
+
+    QUEUED = "queued"
+    RUNNING = "running"
+    PAUSED = "paused"
+    COMPLETE = "complete"
+    COMPLETE_WITH_GAPS = "complete_with_gaps"
+    CANCELLED = "cancelled"
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether nothing more comes of it by itself."""
+        return self in (JobState.COMPLETE, JobState.COMPLETE_WITH_GAPS, JobState.CANCELLED)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SampleSet:
+    """Outputs that are kept. ``rows``: of the dataset version; ``outputs``: of all rows and repeats, those with one."""
+
+    id: UUID
+    name: str
+    dataset_version: UUID
+    rows: int
+    repeats: int
+    outputs: int
+    parts: tuple[Part, ...]
+    content_hash: str
+    model: str | None
+    source: str
+    creator: UUID | None
+    created_at: datetime
+
+
+@dataclass(frozen=True, kw_only=True)
+class NewJob:
+    """What is asked for, with every reference resolved. ``dataset``: as it is called, for a reader."""
+
+    name: str
+    dataset: str
+    version: UUID
+    samples: SampleSet
+    judges: tuple[Judge, ...]
+    cut: Cut
+    band: int
+    creator: UUID | None
+    trace_id: str
+
+    def document(self) -> dict[str, Json]:
+        """As it is kept."""
+        judges: list[Json] = [
+            {
+                "name": one.name,
+                "digest": one.digest,
+                "type": one.type,
+                "implementation": one.implementation,
+                "configuration": one.configuration,
+            }
+            for one in self.judges
+        ]
+        return {"dataset": self.dataset, "samples": self.samples.name, "evaluators": judges}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Job:
+    """An evaluation job as it stands. ``counts``: results so far by evaluator and status."""
+
+    id: UUID
+    name: str
+    state: JobState
+    dataset: str
+    dataset_version: UUID
+    samples: str
+    sample_set: UUID | None
+    judges: tuple[Judge, ...]
+    band: int
+    cut: Cut
+    chunks_done: int
+    counts: Counts
+    creator: UUID | None
+    trace_id: str
+    created_at: datetime
+    started_at: datetime | None
+    ended_at: datetime | None
+
+    @property
+    def expected(self) -> int:
+        """Evaluations in all: every example in every repeat by every evaluator."""
+        return self.cut.rows * self.cut.repeats * len(self.judges)
+
+    @property
+    def done(self) -> int:
+        """Evaluations that have a result, whatever its status."""
+        return sum(sum(statuses.values()) for statuses in self.counts.values())
+
+
+def job_of(row: Row[Any]) -> Job:
+    """A job from its row."""
+    spec: Mapping[str, Any] = row.spec
+    return Job(
+        id=row.id,
+        name=row.name,
+        state=JobState(row.state),
+        dataset=spec["dataset"],
+        dataset_version=row.dataset_version,
+        samples=spec["samples"],
+        sample_set=row.sample_set,
+        judges=tuple(Judge(**one) for one in spec["evaluators"]),
+        band=row.band,
+        cut=Cut(rows=row.rows, repeats=row.repeats, size=row.chunk_rows),
+        chunks_done=row.chunks_done,
+        counts=row.counts,
+        creator=row.creator,
+        trace_id=row.trace_id,
+        created_at=row.created_at,
+        started_at=row.started_at,
+        ended_at=row.ended_at,
+    )
+
+
+def sample_set_of(row: Row[Any]) -> SampleSet:
+    """Outputs from their row."""
+    fields = {name: value for name, value in row._mapping.items() if name != "tenant_id"}
+    return SampleSet(**{**fields, "parts": tuple(Part(**part) for part in row.parts), "model": row.model or None})

@@ -1,0 +1,116 @@
+"""Evaluation jobs for a terminal: mean, error, coverage and bounds always stand together, with their counts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from rich.console import RenderableType
+from rich.table import Table
+
+from proctor.evaluators.statuses import Status
+from proctor.jobs.summaries import EvaluatorSummary
+from proctor.jobs.values import Job, SampleSet
+from proctor.kernel.words import counted
+from proctor.reports.formats import UNKNOWN, ago, duration, one_line, percent
+from proctor.reports.tables import table
+
+if TYPE_CHECKING:
+    from proctor.analysis.intervals import Interval
+    from proctor.sdk.evaluations import JobStanding
+
+__all__ = ["job_lines", "jobs_table", "results_table", "samples_table"]
+
+_GAPS_SHOWN: int = 20
+
+
+def job_lines(standing: JobStanding) -> list[RenderableType]:
+    """A job with its numbers."""
+    job = standing.job
+    lines: list[RenderableType] = [
+        f"{job.name} ({str(job.id)[:8]}): {job.state.value}",
+        f"  {job.dataset} · {job.samples} · {counted(job.cut.rows, 'example')}, {counted(job.cut.repeats, 'repeat')}",
+        f"  {standing.done:,} of {standing.expected:,} evaluations{_rate(standing)}",
+        _numbers(standing.evaluators),
+    ]
+    lines += [f"  {one.evaluator}: {told}" for one in standing.evaluators if (told := _missing(one))]
+    lines += [
+        f"  no results: rows {gap.start:,} to {gap.stop - 1:,}, repeat {gap.repeat}: {one_line(gap.reason)}"
+        for gap in standing.gaps[:_GAPS_SHOWN]
+    ]
+    if len(standing.gaps) > _GAPS_SHOWN:
+        lines.append(f"  and {len(standing.gaps) - _GAPS_SHOWN:,} more such chunks")
+    return lines
+
+
+def _rate(standing: JobStanding) -> str:
+    if standing.per_second is None:
+        return ""
+    left = "" if standing.left_sec is None else f", {duration(standing.left_sec)} left"
+    return f" · {standing.per_second:,.0f} a second{left}"
+
+
+def _numbers(summaries: Sequence[EvaluatorSummary]) -> Table:
+    numbers = ("mean", "95 %", "error", "scored", "coverage", "bounds")
+    made = table("evaluator", *numbers, right=numbers)
+    for one in summaries:
+        made.add_row(
+            one.evaluator,
+            _score(one.mean),
+            _range(one.interval),
+            _score(one.error),
+            f"{one.scored:,}/{one.expected:,}",
+            percent(one.coverage),
+            _range(one.bounds),
+        )
+    return made
+
+
+def _missing(one: EvaluatorSummary) -> str:
+    told = [f"{rows:,} {status}" for status, rows in sorted(one.counts.items()) if status != Status.SCORED]
+    unevaluated = one.expected - sum(one.counts.values())
+    return " · ".join([*told, *([f"{unevaluated:,} not evaluated"] if unevaluated else [])])
+
+
+def _score(value: float | None) -> str:
+    return UNKNOWN if value is None else f"{value:.4f}"
+
+
+def _range(found: Interval | None) -> str:
+    return UNKNOWN if found is None else f"[{found.low:.4f}, {found.high:.4f}]"
+
+
+def jobs_table(jobs: Sequence[Job]) -> Table:
+    """Jobs, the newest first."""
+    made = table("job", "id", "state", "evaluations", "submitted", right=("evaluations",), whole=("id", "state"))
+    for job in jobs:
+        done = f"{job.done:,}/{job.expected:,}"
+        made.add_row(job.name, str(job.id)[:8], job.state.value, done, ago(job.created_at))
+    return made
+
+
+def samples_table(found: Sequence[SampleSet]) -> Table:
+    """Outputs that are kept, the newest first."""
+    made = table("samples", "id", "outputs", "repeats", "model", "kept", right=("outputs", "repeats"), whole=("id",))
+    for one in found:
+        made.add_row(
+            one.name, str(one.id)[:8], f"{one.outputs:,}", str(one.repeats), one.model or UNKNOWN, ago(one.created_at)
+        )
+    return made
+
+
+def results_table(rows: Sequence[Mapping[str, object]]) -> Table:
+    """Single results."""
+    made = table("evaluator", "row", "example", "repeat", "status", "score", "label or error", right=("row", "repeat"))
+    for row in rows:
+        score = row["score"]
+        made.add_row(
+            str(row["evaluator"]),
+            f"{row['row']:,}",
+            str(row["example"]),
+            str(row["repeat"]),
+            str(row["status"]),
+            _score(score if isinstance(score, float) else None),
+            one_line(str(row["error"] or row["label"] or "")),
+        )
+    return made

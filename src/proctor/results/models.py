@@ -1,0 +1,56 @@
+"""Tables of results: which batches of rows there are, and which of them count."""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    CheckConstraint,
+    Column,
+    DateTime,
+    Index,
+    Integer,
+    LargeBinary,
+    SmallInteger,
+    Table,
+    Text,
+    Uuid,
+    func,
+    text,
+)
+from sqlalchemy.dialects.postgresql import JSONB
+
+from proctor.database.schema import metadata
+
+__all__ = ["result_batch"]
+
+result_batch = Table(
+    "result_batch",
+    metadata,
+    Column("tenant_id", Uuid, primary_key=True),
+    Column("id", Uuid, primary_key=True, comment="derived from chunk and token; of a merged one from its parts"),
+    Column("job_id", Uuid, nullable=False),
+    Column("chunk", Integer, comment="which of the job's; NULL: several, merged"),
+    Column("path", Text, comment="key of the object; NULL: staged, or deleted"),
+    Column("staged", LargeBinary, comment="a small batch itself, as Parquet"),
+    Column("sha256", Text, nullable=False),
+    Column("rows", BigInteger, nullable=False),
+    Column("bytes", BigInteger, nullable=False),
+    Column("min_time", DateTime(timezone=True), nullable=False),
+    Column("max_time", DateTime(timezone=True), nullable=False),
+    Column("schema_version", SmallInteger, nullable=False),
+    Column("counts", JSONB, nullable=False, comment="rows by evaluator and status"),
+    Column("state", Text, nullable=False, server_default="live"),
+    Column("held", Boolean, nullable=False, server_default=text("false"), comment="a legal hold: nothing deletes it"),
+    Column("created_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
+    Column("ended_at", DateTime(timezone=True), comment="when it was superseded or deleted"),
+    CheckConstraint("state IN ('live', 'superseded', 'deleted')", name="state"),
+    CheckConstraint("(state = 'live') = (ended_at IS NULL)", name="ended"),
+    CheckConstraint("state <> 'live' OR num_nonnulls(path, staged) = 1", name="somewhere"),
+    CheckConstraint("state <> 'deleted' OR num_nonnulls(path, staged) = 0", name="gone"),
+    CheckConstraint("rows > 0", name="rows"),
+    Index(None, "tenant_id", "job_id", "chunk", unique=True, postgresql_where=text("chunk IS NOT NULL")),
+    Index(None, "tenant_id", "job_id", "min_time", postgresql_where=text("state = 'live'")),
+    Index(None, "tenant_id", "min_time", postgresql_where=text("state = 'live'")),
+    Index(None, "ended_at", postgresql_where=text("state = 'superseded'")),
+)

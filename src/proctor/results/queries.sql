@@ -1,0 +1,77 @@
+-- name: record
+-- Batches that count from this transaction on. A batch that is there already is the same.
+INSERT INTO proctor.result_batch
+    (tenant_id, id, job_id, chunk, path, staged, sha256, rows, bytes, min_time, max_time, schema_version, counts,
+     held)
+SELECT :tenant, r.id, r.job, r.chunk, r.path, decode(r.staged, 'base64'), r.sha256, r.rows, r.bytes, r.min_time,
+       r.max_time, :schema_version, r.counts, :held
+FROM jsonb_to_recordset(CAST(:rows AS jsonb)) AS r (id uuid, job uuid, chunk int, path text, staged text, sha256 text,
+    rows bigint, bytes bigint, min_time timestamptz, max_time timestamptz, counts jsonb)
+ON CONFLICT (tenant_id, id) DO NOTHING;
+
+-- name: live
+-- The batches that count, of one job or of all, whose times touch an interval; in the order of their rows.
+SELECT id, job_id, chunk, path, staged, sha256, rows, bytes, min_time, max_time, counts
+FROM proctor.result_batch
+WHERE tenant_id = :tenant AND state = 'live'
+  AND (CAST(:jobs AS uuid[]) IS NULL OR job_id = ANY(CAST(:jobs AS uuid[])))
+  AND (CAST(:since AS timestamptz) IS NULL OR max_time >= :since)
+  AND (CAST(:until AS timestamptz) IS NULL OR min_time < :until)
+ORDER BY job_id, chunk, min_time, id;
+
+-- name: chunks_done
+-- The chunks of a job that have results.
+SELECT chunk FROM proctor.result_batch WHERE tenant_id = :tenant AND job_id = :job AND chunk IS NOT NULL ORDER BY chunk;
+
+-- name: pace
+-- Rows of a job in the last seconds, and how long ago the first of them came.
+SELECT coalesce(sum(rows), 0)::bigint AS rows,
+       coalesce(extract(epoch FROM now() - min(created_at)), 0)::float AS seconds
+FROM proctor.result_batch
+WHERE tenant_id = :tenant AND job_id = :job AND created_at > now() - make_interval(secs => :within);
+
+-- name: mergeable
+-- Jobs whose batches are worth merging: several small ones, the newest of which came a while ago or are many.
+SELECT job_id, held, count(*) AS batches, sum(rows)::bigint AS rows, sum(bytes)::bigint AS bytes
+FROM proctor.result_batch
+WHERE tenant_id = :tenant AND state = 'live' AND bytes < :small
+GROUP BY job_id, held
+HAVING count(*) > 1 AND (max(created_at) < now() - make_interval(secs => :rested) OR sum(bytes) >= :large)
+ORDER BY sum(bytes) DESC LIMIT :limit;
+
+-- name: merging
+-- A job's small live batches of one legal-hold state, in the order of their rows; nobody else changes them meanwhile.
+SELECT id, job_id, chunk, path, staged, sha256, rows, bytes, min_time, max_time, counts
+FROM proctor.result_batch
+WHERE tenant_id = :tenant AND job_id = :job AND held = :held AND state = 'live' AND bytes < :small
+ORDER BY chunk, min_time, id LIMIT :limit;
+
+-- name: supersede
+-- Of these those that still count stop counting; how many they are.
+UPDATE proctor.result_batch SET state = 'superseded', ended_at = now(), staged = NULL
+WHERE tenant_id = :tenant AND id = ANY(CAST(:ids AS uuid[])) AND state = 'live'
+RETURNING id;
+
+-- name: outlived
+-- Batches that were superseded long ago: no query that knew of them can still be reading.
+SELECT id, path FROM proctor.result_batch
+WHERE tenant_id = :tenant AND state = 'superseded' AND ended_at < now() - make_interval(secs => :after) LIMIT :limit;
+
+-- name: delete
+-- Their objects are gone.
+UPDATE proctor.result_batch SET state = 'deleted', path = NULL, staged = NULL, ended_at = coalesce(ended_at, now())
+WHERE tenant_id = :tenant AND id = ANY(CAST(:ids AS uuid[])) AND NOT held;
+
+-- name: hold
+-- Put a job's results under a legal hold, or take it away.
+UPDATE proctor.result_batch SET held = :held
+WHERE tenant_id = :tenant AND job_id = :job AND held <> :held AND state <> 'deleted' RETURNING id;
+
+-- name: deletable
+-- All of a job's batches that are there, with whether a legal hold keeps them.
+SELECT id, path, held FROM proctor.result_batch
+WHERE tenant_id = :tenant AND job_id = :job AND state <> 'deleted' FOR UPDATE;
+
+-- name: known_paths
+-- Which of these objects a row refers to.
+SELECT path FROM proctor.result_batch WHERE tenant_id = :tenant AND path = ANY(CAST(:paths AS text[]));

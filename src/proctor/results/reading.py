@@ -1,0 +1,81 @@
+"""Reading results: DuckDB over exactly the batches that the manifest says count, staged ones among them."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+from proctor.database.engine import Database
+from proctor.kernel.extras import need_data_extra
+from proctor.objects.store import ObjectMissing, ObjectStore, StoredObject
+from proctor.results.batches import Batch
+from proctor.results.schema import result_schema
+from proctor.results.service import live
+from proctor.results.views import Which, attach
+
+if TYPE_CHECKING:
+    import duckdb
+    import pyarrow as pa
+
+__all__ = ["ResultReader", "staged"]
+
+MEMORY: str = "4GB"
+"""That a query of ours may use; what is beyond goes to disk."""
+
+
+class ResultReader:
+    """Results of one tenant."""
+
+    def __init__(self, database: Database, objects: ObjectStore, tenant: UUID, cache: Path) -> None:
+        """``cache``: for copies of objects that are kept elsewhere; what is in it never changes."""
+        self._database, self._objects, self._tenant, self._cache = database, objects, tenant, cache
+
+    def batches(self, which: Which) -> list[Batch]:
+        """The batches that hold them, as the manifest has them now."""
+        return self._database.as_tenant(
+            self._tenant,
+            lambda c: live(c, self._tenant, jobs=which.jobs, since=which.since, until=which.until),
+        )
+
+    @contextmanager
+    def opened(self, which: Which) -> Iterator[duckdb.DuckDBPyConnection]:
+        """A DuckDB in which ``results`` is a view of them. Raises ``DataExtraMissing``, ``ObjectMissing``."""
+        need_data_extra()
+        import duckdb
+
+        batches = self.batches(which)
+        with duckdb.connect(":memory:", config={"memory_limit": MEMORY}) as connection:
+            attach(connection, self.files(batches), staged(batches), which)
+            yield connection
+
+    def files(self, batches: Iterable[Batch]) -> list[Path]:
+        """The objects of batches as files of this machine."""
+        return [self._file(batch) for batch in batches if batch.path is not None]
+
+    def _file(self, batch: Batch) -> Path:
+        assert batch.path is not None
+        local = self._objects.path_of(batch.path)
+        if local is not None:
+            if not local.exists():
+                raise ObjectMissing(where=batch.path)
+            return local
+        copy = self._cache / f"{batch.id}.parquet"
+        if not copy.exists():
+            self._cache.mkdir(parents=True, exist_ok=True, mode=0o700)
+            fresh = copy.with_suffix(".part")
+            self._objects.fetch(StoredObject(key=batch.path, sha256=batch.sha256, size=batch.bytes), fresh)
+            fresh.rename(copy)
+        return copy
+
+
+def staged(batches: Iterable[Batch]) -> pa.Table:
+    """The rows of batches that are kept in the manifest itself."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    tables = [pq.read_table(io.BytesIO(batch.staged)) for batch in batches if batch.staged is not None]
+    return pa.concat_tables([result_schema().empty_table(), *tables])

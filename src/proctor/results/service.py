@@ -1,0 +1,88 @@
+"""The manifest: which batches of results count. What a reader sees is what a committed row here says, and no file."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import Connection, Row
+
+from proctor.database.queries import run_query
+from proctor.results.batches import Batch
+from proctor.results.schema import SCHEMA_VERSION
+
+__all__ = ["Pace", "batch_of", "chunks_done", "live", "pace", "record"]
+
+_run = partial(run_query, "proctor.results")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pace:
+    """How fast results come: so many rows in so many seconds."""
+
+    rows: int
+    seconds: float
+
+    @property
+    def per_second(self) -> float | None:
+        """Rows a second; ``None`` where too few came to say."""
+        return self.rows / self.seconds if self.seconds > 0 else None
+
+
+def record(connection: Connection, tenant: UUID, batches: Sequence[Batch], *, held: bool = False) -> None:
+    """Let batches count, in the transaction that settles their claims. Safe to repeat. ``held``: by a legal hold."""
+    rows = json.dumps([_row(batch) for batch in batches])
+    _run(connection, "record", tenant=tenant, rows=rows, schema_version=SCHEMA_VERSION, held=held)
+
+
+def live(
+    connection: Connection,
+    tenant: UUID,
+    *,
+    jobs: Iterable[UUID] | None = None,
+    since: datetime | None = None,
+    until: datetime | None = None,
+) -> list[Batch]:
+    """The batches that count, whose results may lie in an interval; ``jobs``: of these alone."""
+    chosen = None if jobs is None else list(jobs)
+    return [batch_of(row) for row in _run(connection, "live", tenant=tenant, jobs=chosen, since=since, until=until)]
+
+
+def chunks_done(connection: Connection, tenant: UUID, job: UUID) -> frozenset[int]:
+    """The chunks of a job that have results."""
+    return frozenset(_run(connection, "chunks_done", tenant=tenant, job=job).scalars())
+
+
+def pace(connection: Connection, tenant: UUID, job: UUID, *, within: float) -> Pace:
+    """How fast a job's results came in the last ``within`` seconds."""
+    row = _run(connection, "pace", tenant=tenant, job=job, within=within).one()
+    return Pace(rows=row.rows, seconds=row.seconds)
+
+
+def _row(batch: Batch) -> dict[str, Any]:
+    return {
+        "id": str(batch.id),
+        "job": str(batch.job),
+        "chunk": batch.chunk,
+        "path": batch.path,
+        "staged": None if batch.staged is None else base64.b64encode(batch.staged).decode("ascii"),
+        "sha256": batch.sha256,
+        "rows": batch.rows,
+        "bytes": batch.bytes,
+        "min_time": batch.min_time.isoformat(),
+        "max_time": batch.max_time.isoformat(),
+        "counts": batch.counts,
+    }
+
+
+def batch_of(row: Row[Any]) -> Batch:
+    """A batch from its row."""
+    fields = dict(row._mapping)
+    staged = fields.pop("staged")
+    return Batch(job=fields.pop("job_id"), staged=None if staged is None else bytes(staged), **fields)

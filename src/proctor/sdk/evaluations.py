@@ -1,0 +1,271 @@
+"""Evaluation jobs of a tenant's platform: outputs taken in, jobs submitted, worked on, looked at."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+from proctor.app import Platform, data_folder
+from proctor.jobs.chunks import Cut, chunk_rows
+from proctor.jobs.errors import JobInvalid
+from proctor.jobs.service import Gap, JobService
+from proctor.jobs.summaries import EvaluatorSummary, summarised
+from proctor.jobs.values import Job, JobState, NewJob, SampleSet
+from proctor.queue.service import Band
+from proctor.results.reading import ResultReader
+from proctor.results.views import Which
+from proctor.telemetry.context import trace_id_of_here
+
+if TYPE_CHECKING:
+    from proctor.evaluators.service import EvaluatorDetail
+    from proctor.jobs.asking import EvaluationRequest
+    from proctor.jobs.outputs_files import OutputFields
+    from proctor.jobs.scoring import Judge
+    from proctor.jobs.worker import Settled
+
+__all__ = ["Evaluations", "JobSession", "JobStanding", "OutputsTold"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class OutputsTold:
+    """What is said of a file of outputs. ``model``: what made them, where the rows don't say."""
+
+    dataset: str
+    name: str
+    model: str | None = None
+    source: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class JobStanding:
+    """A job with its numbers. ``per_second``: evaluations now; ``left_sec``: at that rate; ``None``: not known."""
+
+    job: Job
+    expected: int
+    done: int
+    per_second: float | None
+    left_sec: float | None
+    evaluators: tuple[EvaluatorSummary, ...]
+    gaps: tuple[Gap, ...]
+
+
+class Evaluations:
+    """What the client answers of evaluation jobs."""
+
+    def __init__(self, platform: Platform) -> None:
+        self._platform = platform
+        self._service = JobService(platform.database, platform.tenant)
+
+    # --- outputs ------------------------------------------------------------------------------------------------------
+
+    def add_outputs(
+        self,
+        path: Path,
+        told: OutputsTold,
+        fields: OutputFields | None = None,
+        *,
+        creator: UUID | None = None,
+        progress: Callable[[int], None] = lambda _: None,
+    ) -> tuple[SampleSet, bool]:
+        """Keep the outputs of a file; what is kept, and whether it was not there before.
+
+        Raises ``SamplesInvalid``, ``DatasetUnknown``."""
+        from proctor.jobs.outputs_files import OutputFields, outputs_of
+        from proctor.jobs.samples import SampleKeeper, Told
+
+        version = self._platform.datasets.find(self._platform.tenant, told.dataset)
+        keeper = SampleKeeper(self._platform.objects, version, data_folder(self._platform.settings, "tmp"))
+        about = Told(name=told.name, source=told.source or path.name, model=told.model, creator=creator)
+        kept = keeper.keep(about, outputs_of(path, fields or OutputFields()), progress)
+        return self._service.add_samples(kept)
+
+    def sample_sets(self, *, before: UUID | None = None, limit: int = 100) -> list[SampleSet]:
+        """A page of outputs, the newest first."""
+        return self._service.sample_sets(before=before, limit=limit)
+
+    def samples(self, reference: str) -> SampleSet:
+        """Outputs by id, the beginning of one, or name. Raises ``SamplesUnknown``."""
+        return self._service.samples(reference)
+
+    # --- jobs ---------------------------------------------------------------------------------------------------------
+
+    def submit(self, request: EvaluationRequest, *, creator: UUID | None = None) -> Job:
+        """Ask for a job; it is durable when this returns.
+
+        Raises ``JobInvalid``, ``DatasetUnknown``, ``SamplesUnknown``, ``EvaluatorUnknown``, ``EvaluatorForbidden``."""
+        return self._service.submit(self._resolved(request, creator))
+
+    def _resolved(self, request: EvaluationRequest, creator: UUID | None) -> NewJob:
+        platform = self._platform
+        version = platform.datasets.find(platform.tenant, request.dataset)
+        samples = self._service.samples(request.samples)
+        if samples.dataset_version != version.id:
+            raise JobInvalid(
+                f"{samples.name} holds outputs of another dataset version than {version.reference}.", where="samples"
+            )
+        judges, seconds = self._judges(request.evaluators)
+        label = f"{samples.name} by {', '.join(judge.name for judge in judges)}"
+        return NewJob(
+            name=request.name or label[:100],
+            dataset=version.reference,
+            version=version.id,
+            samples=samples,
+            judges=judges,
+            cut=Cut(rows=version.rows, repeats=samples.repeats, size=chunk_rows(seconds)),
+            band=Band[request.band.upper()],
+            creator=creator,
+            trace_id=trace_id_of_here(),
+        )
+
+    def _judges(self, references: list[str]) -> tuple[tuple[Judge, ...], float]:
+        """The evaluators, and how long all of them together take for one example, as far as it was measured."""
+        found = [self._usable(reference) for reference in references]
+        judges = tuple(_judge(one) for one in found)
+        if len({judge.name for judge in judges}) < len(judges):
+            raise JobInvalid("An evaluator is named twice.", where="evaluators")
+        return judges, sum(one.row.latency_sec or 0.0 for one in found)
+
+    def _usable(self, reference: str) -> EvaluatorDetail:
+        from proctor.evaluators.catalogue import Kind, Means
+
+        found = self._platform.evaluators.usable(self._platform.tenant, reference, Means())[0]
+        if found.row.kind is not Kind.METRIC:
+            raise JobInvalid(f"{reference} is no metric; jobs judge by metrics so far.", where="evaluators")
+        return found
+
+    def jobs(self, *, state: JobState | None = None, before: UUID | None = None, limit: int = 100) -> list[Job]:
+        """A page, the newest first."""
+        return self._service.jobs(state=state, before=before, limit=limit)
+
+    def job(self, reference: str) -> Job:
+        """A job by id, the beginning of one, or name. Raises ``JobUnknown``."""
+        return self._service.job(reference)
+
+    def standing(self, reference: str) -> JobStanding:
+        """A job with its numbers so far. Raises ``JobUnknown``."""
+        job = self._service.job(reference)
+        rate = None if job.state.has_ended else self._service.pace(job).per_second
+        left = None if not rate else (job.expected - job.done) / rate
+        return JobStanding(
+            job=job,
+            expected=job.expected,
+            done=job.done,
+            per_second=rate,
+            left_sec=left,
+            evaluators=tuple(summarised(self.reader, job)),
+            gaps=tuple(self._service.gaps(job)),
+        )
+
+    @property
+    def reader(self) -> ResultReader:
+        """Reads results."""
+        platform = self._platform
+        cache = platform.settings.home / "cache" / "results"
+        return ResultReader(platform.database, platform.objects, platform.tenant, cache)
+
+    def results(
+        self, reference: str, *, status: str | None = None, after: int = -1, limit: int = 100
+    ) -> list[dict[str, object]]:
+        """A page of a job's results in the order of evaluator, repeat and row: those after the ``after``-th of them."""
+        job = self._service.job(reference)
+        wanted = "TRUE" if status is None else "status = ?"
+        parameters = [] if status is None else [status]
+        with self.reader.opened(Which(jobs=(job.id,))) as results:
+            found = results.execute(
+                f"SELECT * FROM results WHERE {wanted} ORDER BY evaluator, repeat, row LIMIT ? OFFSET ?",  # noqa: S608
+                [*parameters, limit, after + 1],
+            ).to_arrow_table()
+        return [_told(row) for row in found.to_pylist()]
+
+    def pause(self, reference: str) -> Job:
+        """No new chunks; running ones finish. Raises ``JobUnknown``, ``JobEnded``."""
+        return self._service.pause(reference)
+
+    def resume(self, reference: str) -> Job:
+        """Queue what has no results yet. Raises ``JobUnknown``, ``JobEnded``."""
+        return self._service.resume(reference)
+
+    def cancel(self, reference: str) -> Job:
+        """End it; what is there stays. Raises ``JobUnknown``, ``JobEnded``."""
+        return self._service.cancel(reference)
+
+    def session(self, job: Job) -> JobSession:
+        """A worker in this process for one job, not started."""
+        return JobSession(self._platform, job)
+
+
+class JobSession:
+    """Works on one job in a thread of this process, until nothing of it is left or it is stopped."""
+
+    def __init__(self, platform: Platform, job: Job) -> None:
+        from proctor.engine.worker import recover
+        from proctor.engine.worker import recover
+        from proctor.jobs.worker import ChunkWorker, ChunkWorkerSettings
+
+        self.job = job
+        self.done = job.done
+        """Evaluations that have a result."""
+        self._service = JobService(platform.database, platform.tenant)
+        settings = ChunkWorkerSettings(
+            processes=platform.settings.evaluation_processes, scope=job.id, lease_sec=platform.settings.lease_sec
+        )
+        self._worker = ChunkWorker(
+            platform.database, platform.objects, settings, recover=recover, on_settled=self._settled
+        )
+        self._thread = threading.Thread(target=self._run, name="evaluator", daemon=True)
+        self._failure: BaseException | None = None
+
+    def start(self) -> None:
+        """Begin."""
+        self._thread.start()
+
+    def wait(self, timeout: float) -> bool:
+        """Wait for the end, at most so many seconds; whether it ended. Raises what ended the worker."""
+        self._thread.join(timeout)
+        if self._failure is not None:
+            raise self._failure
+        return not self._thread.is_alive()
+
+    def stop(self) -> None:
+        """No new chunks; those under way are finished."""
+        self._worker.stop()
+
+    def _run(self) -> None:
+        try:
+            self._worker.run(lambda: not self._service.job(str(self.job.id)).state.has_ended)
+        except BaseException as error:  # noqa: BLE001  kept for whoever waits
+            self._failure = error
+
+    def _settled(self, settled: Settled) -> None:
+        self.done += settled.rows
+
+
+def _judge(found: EvaluatorDetail) -> Judge:
+    from proctor.jobs.scoring import Judge
+
+    row = found.row
+    assert row.digest is not None  # it is usable
+    return Judge(
+        name=row.reference,
+        digest=row.digest,
+        type=row.type,
+        implementation=row.implementation,
+        configuration=found.said,
+    )
+
+
+def _told(row: dict[str, object]) -> dict[str, object]:
+    sample = row["sample"]
+    return {**row, "sample": sample.hex() if isinstance(sample, bytes) else None}
+
+
+def pages(evaluations: Evaluations, reference: str, *, size: int = 1000) -> Iterator[dict[str, object]]:
+    """All results of a job."""
+    place = -1
+    while page := evaluations.results(reference, after=place, limit=size):
+        yield from page
+        place += len(page)
