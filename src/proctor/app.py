@@ -34,9 +34,9 @@ if TYPE_CHECKING:
     from proctor.agents.layers.store import LayerStore
     from proctor.database.embedded import Connections, EmbeddedServer
     from proctor.datasets.service import DatasetService
-    from proctor.evaluators.service import EvaluatorService
     from proctor.engine.attempt_models import Models
     from proctor.engine.attempts import RunnerParts
+    from proctor.evaluators.service import EvaluatorService
     from proctor.headroom import Node
     from proctor.kernel.canonical import Json
     from proctor.models.known import KnownModels

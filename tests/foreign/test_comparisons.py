@@ -6,9 +6,9 @@ from fractions import Fraction
 
 import pytest
 
-from proctor.engine.numbers import sign_test
+from proctor.analysis.multiple import holm
+from proctor.analysis.significance import EXACT_BELOW, mcnemar, mcnemar_chi_square, sign_flip, sign_test
 from proctor.engine.pairs import Tally
-from proctor.engine.significance import EXACT_BELOW, holm, mcnemar, mcnemar_chi_square, sign_flip
 from proctor.reports.formats import one_line
 from proctor.reports.junit import junit
 from tests.foreign.conftest import Ask

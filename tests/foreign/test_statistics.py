@@ -6,7 +6,8 @@ import math
 
 import pytest
 
-from proctor.engine.numbers import TaskTally, rates, wilson
+from proctor.analysis.proportions import wilson
+from proctor.engine.numbers import TaskTally, rates
 from tests.foreign.conftest import Ask
 from tests.foreign.environments import STATSMODELS
 from tests.unit.test_numbers import TAU_BENCH_AIRLINE

@@ -6,7 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proctor.engine.numbers import Interval, TaskTally, compare, rank_intervals, rates, sign_test, wilson
+from proctor.analysis.intervals import Interval
+from proctor.analysis.proportions import wilson
+from proctor.engine.numbers import TaskTally, compare, rank_intervals, rates
 
 TAU_BENCH_AIRLINE = [
     *(0, 1, 1, 0, 0, 1, 1, 1, 0, 0, 0, 1, 4, 2, 0, 2, 1, 1, 4, 0, 4, 3, 0, 0, 4),
@@ -37,15 +39,6 @@ def test_a_published_case_with_missing_verdicts() -> None:
     assert seen.graded == pytest.approx(0.7297, abs=5e-5)
     assert seen.bounds is not None
     assert (seen.bounds.low, seen.bounds.high) == pytest.approx((0.6279, 0.7674), abs=5e-5)
-
-
-@pytest.mark.parametrize(
-    ("passed", "size", "low", "high"),
-    [(9, 9, 0.7009, 1.0), (30, 50, 0.4618, 0.7239), (84, 200, 0.3537, 0.4893)],
-)
-def test_wilson_agrees_with_the_tables(passed: int, size: int, low: float, high: float) -> None:
-    seen = wilson(passed / size, size)
-    assert (seen.low, seen.high) == pytest.approx((low, high), abs=5e-5)
 
 
 def test_trials_of_one_task_are_not_independent() -> None:
@@ -85,11 +78,6 @@ def test_the_rates_hold_together(raw: list[tuple[int, int, int]]) -> None:
     if seen.graded is not None:
         assert seen.strict <= seen.graded
         assert seen.strict == pytest.approx(seen.graded * seen.coverage)
-
-
-@pytest.mark.parametrize(("plus", "minus", "p"), [(9, 0, 0.00390625), (30, 20, 0.2026), (0, 0, 1.0), (5, 5, 1.0)])
-def test_sign_test_known_answers(plus: int, minus: int, p: float) -> None:
-    assert sign_test(plus, minus) == pytest.approx(p, abs=5e-5)
 
 
 def test_few_tasks_are_not_distinguishable_however_they_agree() -> None:

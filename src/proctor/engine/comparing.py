@@ -11,6 +11,8 @@ from dataclasses import replace
 from fractions import Fraction
 from uuid import UUID
 
+from proctor.analysis.multiple import holm
+from proctor.analysis.significance import paired_test
 from proctor.engine.errors import NothingToCompare
 from proctor.engine.numbers import compare
 from proctor.engine.pairs import (
@@ -26,7 +28,6 @@ from proctor.engine.pairs import (
     TaskKey,
     Unpaired,
 )
-from proctor.engine.significance import holm, paired_test
 from proctor.kernel.canonical import Json
 
 __all__ = ["compare_groups", "compare_pair", "fields_that_differ"]

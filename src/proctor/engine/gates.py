@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from proctor.analysis.multiple import holm
 from proctor.engine.errors import GateInvalid
 from proctor.engine.leaderboards import LeaderboardRow
 from proctor.engine.pairs import Comparison, Extreme, Pair
-from proctor.engine.significance import holm
 from proctor.engine.spec import Gate
 
 __all__ = ["Against", "GateCheck", "GateResult", "GateState", "gate_with", "judge_gate"]

@@ -8,31 +8,20 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from statistics import NormalDist
+
+from proctor.analysis.intervals import LEVEL, Interval, normal
+from proctor.analysis.proportions import effective_size, wilson
+from proctor.analysis.significance import sign_test
 
 __all__ = [
     "Counts",
     "Difference",
-    "Interval",
     "Rates",
     "TaskTally",
     "compare",
     "rank_intervals",
     "rates",
-    "sign_test",
-    "wilson",
 ]
-
-_LEVEL: float = 0.95
-_Z: float = NormalDist().inv_cdf(0.5 + _LEVEL / 2)
-
-
-@dataclass(frozen=True)
-class Interval:
-    """A range, both ends included."""
-
-    low: float
-    high: float
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,29 +84,13 @@ def rates(tasks: Sequence[TaskTally], *, withdrawn: int = 0) -> Rates:
     )
 
 
-def wilson(rate: float, size: float) -> Interval:
-    """Wilson's 95 % interval of a proportion seen over ``size`` trials (Wilson 1927); ``size`` may be fractional."""
-    centre = (rate + _Z**2 / (2 * size)) / (1 + _Z**2 / size)
-    half = _Z / (1 + _Z**2 / size) * math.sqrt(rate * (1 - rate) / size + _Z**2 / (4 * size**2))
-    low = 0.0 if rate == 0 else max(0.0, centre - half)
-    high = 1.0 if rate == 1 else min(1.0, centre + half)
-    return Interval(low, high)
-
-
 def _effective_size(tasks: Sequence[TaskTally], expected: int, passed: int) -> float:
-    """Trials of one task are not independent: the size at which the plain error equals the one clustered by task.
-
-    SE_cl = (1/n) sqrt(sum over tasks of (sum over its cells of (s - mean))^2), Miller 2024, arXiv 2411.00640. Where
-    every cell agrees the clusters' spread says nothing, and the number of tasks is the size.
-    """
+    """Trials of one task are not independent: the size at which the plain error equals the one clustered by task."""
     if all(task.expected <= 1 for task in tasks):
         return float(expected)
-    clusters = sum(1 for task in tasks if task.expected)
     rate = passed / expected
     spread = sum((task.passed - task.expected * rate) ** 2 for task in tasks)
-    if rate in (0.0, 1.0) or spread == 0.0:
-        return float(clusters)
-    return min(float(expected), rate * (1 - rate) * expected**2 / spread)
+    return effective_size(rate, expected, clusters=sum(1 for task in tasks if task.expected), spread=spread)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -133,7 +106,7 @@ class Difference:
     @property
     def distinguishable(self) -> bool:
         """Whether the interval excludes 0 and the sign test agrees at 5 %."""
-        return (self.interval.low > 0 or self.interval.high < 0) and self.sign_p < 1 - _LEVEL
+        return (self.interval.low > 0 or self.interval.high < 0) and self.sign_p < 1 - LEVEL
 
 
 def compare(a: Mapping[str, float], b: Mapping[str, float]) -> Difference | None:
@@ -148,23 +121,13 @@ def compare(a: Mapping[str, float], b: Mapping[str, float]) -> Difference | None
     differences = [a[task] - b[task] for task in common]
     mean = math.fsum(differences) / len(differences)
     variance = math.fsum((d - mean) ** 2 for d in differences) / (len(differences) - 1)
-    half = _Z * math.sqrt(variance / len(differences))
+    seen = normal(mean, math.sqrt(variance / len(differences)))
     return Difference(
         mean=mean,
-        interval=Interval(max(-1.0, mean - half), min(1.0, mean + half)),
+        interval=Interval(max(-1.0, seen.low), min(1.0, seen.high)),
         tasks=len(common),
         sign_p=sign_test(sum(d > 0 for d in differences), sum(d < 0 for d in differences)),
     )
-
-
-def sign_test(plus: int, minus: int) -> float:
-    """Two-sided exact p of a sign test, equal to McNemar's exact test on discordant pairs; 1.0 where none differ."""
-    n = plus + minus
-    term = tail = 1
-    for k in range(min(plus, minus)):
-        term = term * (n - k) // (k + 1)
-        tail += term
-    return min(1.0, 2 * tail / (1 << n))
 
 
 def rank_intervals(profiles: Mapping[str, Mapping[str, float]]) -> dict[str, tuple[int, int]]:

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from uuid import UUID
 
-from proctor.engine.numbers import Interval
-from proctor.engine.significance import PairedTest
+from proctor.analysis.intervals import Interval
+from proctor.analysis.significance import PairedTest
 from proctor.kernel.canonical import Json
 
 __all__ = [

@@ -203,7 +203,6 @@ class JobSession:
 
     def __init__(self, platform: Platform, job: Job) -> None:
         from proctor.engine.worker import recover
-        from proctor.engine.worker import recover
         from proctor.jobs.worker import ChunkWorker, ChunkWorkerSettings
 
         self.job = job

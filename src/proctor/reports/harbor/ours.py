@@ -7,10 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from proctor.analysis.intervals import Interval
 from proctor.engine.evidence import Evidence
 from proctor.engine.exporting import GradingRow
 from proctor.engine.leaderboards import LeaderboardRow
-from proctor.engine.numbers import Interval, Rates, TaskTally, rates
+from proctor.engine.numbers import Rates, TaskTally, rates
 from proctor.engine.planning import RunSetRow
 from proctor.engine.reading import CellRow
 from proctor.kernel.canonical import Json

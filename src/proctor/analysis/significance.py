@@ -1,6 +1,6 @@
-"""Whether a paired difference could be chance: McNemar's test, a sign-flip permutation test, Holm's correction.
+"""Whether a paired difference could be chance: sign test, McNemar's test, a sign-flip permutation test.
 
-Pure functions over counts and exact fractions; the foreign tier has statsmodels and scipy compute them again.
+Over counts and exact fractions, with nothing but Python; the foreign tier has statsmodels and scipy compute them again.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from random import Random
 
-from proctor.engine.numbers import sign_test
+from proctor.analysis.errors import ScoresInvalid, StatisticUndefined
 
-__all__ = ["DRAWS", "SEED", "PairedTest", "holm", "mcnemar", "mcnemar_chi_square", "paired_test", "sign_flip"]
+__all__ = ["DRAWS", "SEED", "PairedTest", "mcnemar", "mcnemar_chi_square", "paired_test", "sign_flip", "sign_test"]
 
 EXACT_BELOW: int = 25
 """Discordant pairs below which McNemar's chi-square is too rough, and the exact binomial is taken."""
@@ -29,7 +29,7 @@ _GROUP: int = 8
 
 @dataclass(frozen=True, kw_only=True)
 class PairedTest:
-    """A two-sided test of no difference: its name, its p, and how many tasks stand on each side."""
+    """A two-sided test of no difference: its name, its p, and how many tasks (or items) stand on each side."""
 
     name: str
     p: float
@@ -49,6 +49,21 @@ def paired_test(means: Sequence[tuple[Fraction, Fraction]], *, single: bool) -> 
     return sign_flip(differences)
 
 
+def sign_test(plus: int, minus: int) -> float:
+    """Two-sided exact p of a sign test, equal to McNemar's exact test on discordant pairs; 1.0 where none differ.
+
+    Raises ``ScoresInvalid`` for counts below 0.
+    """
+    if plus < 0 or minus < 0:
+        raise ScoresInvalid("A count is below 0.", remedy="Give how many pairs stand on each side.")
+    n = plus + minus
+    term = tail = 1
+    for k in range(min(plus, minus)):
+        term = term * (n - k) // (k + 1)
+        tail += term
+    return min(1.0, 2 * tail / (1 << n))
+
+
 def mcnemar(better: int, worse: int) -> PairedTest:
     """McNemar's test on the discordant pairs: exact below 25 of them, else chi-square with no continuity correction.
 
@@ -63,8 +78,10 @@ def mcnemar(better: int, worse: int) -> PairedTest:
 def mcnemar_chi_square(better: int, worse: int) -> tuple[float, float]:
     """The statistic and its p, the upper tail of chi-square on one degree of freedom: erfc(sqrt(chi2 / 2)).
 
-    At least one pair must be discordant.
+    Raises ``StatisticUndefined`` where no pair is discordant.
     """
+    if better + worse == 0:
+        raise StatisticUndefined("No pair is discordant.", remedy="Use `mcnemar`, whose p is then 1.")
     statistic = (better - worse) ** 2 / (better + worse)
     return statistic, math.erfc(math.sqrt(statistic / 2))
 
@@ -102,13 +119,3 @@ def _drawn_sums(sizes: Sequence[int]) -> list[int]:
     tables = [_every_sum(sizes[start : start + _GROUP]) for start in range(0, len(sizes), _GROUP)]
     bits = [(table, len(table).bit_length() - 1) for table in tables]
     return [sum(table[draw.getrandbits(count)] for table, count in bits) for _ in range(DRAWS)]
-
-
-def holm(ps: Sequence[float]) -> list[float]:
-    """Holm's step-down adjusted p values, in the order given (Holm 1979): each compares with alpha as it stands."""
-    adjusted = [0.0] * len(ps)
-    highest = 0.0
-    for step, place in enumerate(sorted(range(len(ps)), key=lambda one: ps[one])):
-        highest = max(highest, min(1.0, ps[place] * (len(ps) - step)))
-        adjusted[place] = highest
-    return adjusted

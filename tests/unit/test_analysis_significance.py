@@ -1,4 +1,4 @@
-"""McNemar, permutation and Holm against known answers."""
+"""Sign test, McNemar and permutation against known answers."""
 
 from __future__ import annotations
 
@@ -8,8 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proctor.engine.numbers import sign_test
-from proctor.engine.significance import DRAWS, SEED, holm, mcnemar, mcnemar_chi_square, paired_test, sign_flip
+from proctor.analysis.errors import ScoresInvalid, StatisticUndefined
+from proctor.analysis.significance import (
+    DRAWS,
+    SEED,
+    mcnemar,
+    mcnemar_chi_square,
+    paired_test,
+    sign_flip,
+    sign_test,
+)
 
 HALF, ONE, NONE = Fraction(1, 2), Fraction(1), Fraction(0)
 
@@ -21,6 +29,18 @@ def test_agrestis_approval_ratings() -> None:
     assert p == pytest.approx(3.10e-5, abs=5e-8)
     assert sign_test(86, 150) == pytest.approx(3.72e-5, abs=5e-8)
     assert mcnemar(86, 150).statistic == statistic
+
+
+@pytest.mark.parametrize(("plus", "minus", "p"), [(9, 0, 0.00390625), (30, 20, 0.2026), (0, 0, 1.0), (5, 5, 1.0)])
+def test_sign_test_known_answers(plus: int, minus: int, p: float) -> None:
+    assert sign_test(plus, minus) == pytest.approx(p, abs=5e-5)
+
+
+def test_what_is_no_count_is_refused() -> None:
+    with pytest.raises(ScoresInvalid):
+        sign_test(-1, 3)
+    with pytest.raises(StatisticUndefined):
+        mcnemar_chi_square(0, 0)
 
 
 def test_few_discordant_pairs_are_tested_exactly() -> None:
@@ -57,20 +77,6 @@ def test_draws_are_the_same_every_time_and_near_the_exact_answer() -> None:
     assert seen.seed == SEED
     assert seen.p == pytest.approx(sign_test(14, 4), abs=0.006)
     assert sign_flip([ONE] * 40).p == 1 / (DRAWS + 1)
-
-
-def test_holms_own_example() -> None:
-    assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
-    assert holm([]) == []
-    assert holm([0.9, 0.8]) == [1.0, 1.0]
-
-
-@given(st.lists(st.floats(0, 1), min_size=1, max_size=20))
-def test_holm_keeps_the_order_and_never_lowers_a_p(ps: list[float]) -> None:
-    adjusted = holm(ps)
-    assert all(p <= q <= 1 for p, q in zip(ps, adjusted, strict=True))
-    in_order = [adjusted[place] for place in sorted(range(len(ps)), key=ps.__getitem__)]
-    assert in_order == sorted(in_order)
 
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=10))

@@ -1,0 +1,82 @@
+"""Parts of the items (by tag, difficulty, source): the mean of each, and whether it differs from the rest."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from proctor.analysis.arrays import Mask, labelled, mask, np, npt
+from proctor.analysis.errors import ScoresInvalid
+from proctor.analysis.means import Mean, mean_of
+from proctor.analysis.multiple import holm
+from proctor.analysis.samples import Sample, sample
+
+__all__ = ["Segment", "by_label", "segments"]
+
+SEGMENTS: int = 1_000
+"""Looked at together: more of them leave the correction nothing to find."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Segment:
+    """Items of one label. ``difference``: their mean less that of all other items, ``None`` where there are none."""
+
+    label: str
+    mean: Mean
+    difference: float | None
+    p: float | None
+    """Two-sided, of no difference; ``None`` where the segment or the rest is fewer than two clusters."""
+    p_adjusted: float | None
+    """By Holm over all segments that have a p."""
+
+
+def segments(
+    scores: npt.ArrayLike,
+    members: Mapping[str, npt.ArrayLike],
+    *,
+    clusters: npt.ArrayLike | None = None,
+    weights: npt.ArrayLike | None = None,
+) -> tuple[Segment, ...]:
+    """Each segment's mean, and its difference from the rest, p values adjusted together (Holm).
+
+    ``members``: for each label, true or false for each item; an item may be of several. A segment without items is left
+    out. The test is the robust score test (Boos 1992): distances are taken from the mean of all items, clustered as
+    they are, so that a small segment which is all passes is not certain. Raises ``ScoresInvalid``, and
+    ``StatisticUndefined`` where there are no scores.
+    """
+    drawn = sample(scores, clusters=clusters, weights=weights)
+    if len(members) > SEGMENTS:
+        raise ScoresInvalid(f"{len(members):,} segments are more than {SEGMENTS:,}.", where="members")
+    masks = {label: mask(inside, len(drawn.scores), f"members[{label}]") for label, inside in members.items()}
+    found = [_segment(label, drawn, inside) for label, inside in masks.items() if inside.any()]
+    adjusted = iter(holm([one.p for one in found if one.p is not None]))
+    return tuple(one if one.p is None else replace(one, p_adjusted=next(adjusted)) for one in found)
+
+
+def by_label(labels: npt.ArrayLike) -> dict[str, Mask]:
+    """The members of each label, where each item has one. Raises ``ScoresInvalid``."""
+    names, places = labelled(labels, len(np.atleast_1d(np.asarray(labels))), "labels")
+    if len(names) > SEGMENTS:
+        raise ScoresInvalid(f"{len(names):,} labels are more than {SEGMENTS:,}.", where="labels")
+    return {str(name): places == place for place, name in enumerate(names)}
+
+
+def _segment(label: str, drawn: Sample, inside: Mask) -> Segment:
+    part = drawn.part(inside)
+    if inside.all():
+        return Segment(label=label, mean=mean_of(part), difference=None, p=None, p_adjusted=None)
+    rest = drawn.part(~inside)
+    difference = part.mean - rest.mean
+    told = min(part.clusters, rest.clusters) >= 2
+    p = _score_test(drawn, inside, difference) if told else None
+    return Segment(label=label, mean=mean_of(part), difference=difference, p=p, p_adjusted=None)
+
+
+def _score_test(drawn: Sample, inside: Mask, difference: float) -> float:
+    if np.ptp(drawn.scores) == 0:
+        return 1.0
+    share = float(drawn.shares[inside].sum())
+    parts = drawn.shares * (drawn.scores - drawn.mean) * np.where(inside, 1 / share, -1 / (1 - share))
+    error = math.sqrt(float(np.sum(drawn.by_cluster(parts) ** 2)))
+    return math.erfc(abs(difference) / error / math.sqrt(2)) if error else 1.0
