@@ -14,15 +14,21 @@ import typer
 from proctor.cli.output import AsJson, ExitCode, client, counting, err, print_json, show
 
 if TYPE_CHECKING:
+    from proctor.jobs.summaries import JobStanding
     from proctor.jobs.values import Job
-    from proctor.sdk.evaluations import Evaluations, JobSession, JobStanding
+    from proctor.sdk.evaluations import Evaluations, JobSession
 
-__all__ = ["evaluate", "exit_code", "finish"]
+__all__ = ["exit_code", "finish", "register"]
 
 LOOK_SEC: float = 0.25
 """Between looks at a job's progress."""
 LINE_SEC: float = 5.0
 """Between lines where standard error is no terminal."""
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command()(evaluate)
 
 
 def evaluate(

@@ -21,10 +21,12 @@ from proctor.cli import (
     control,
     database,
     dataset,
+    evaluate,
     events,
     export,
     gate,
     identity,
+    job,
     leaderboard,
     ledger,
     logs,
@@ -83,6 +85,7 @@ def options(
 
 
 run.register(app)
+evaluate.register(app)
 control.register(app)
 leaderboard.register(app)
 compare.register(app)
@@ -107,6 +110,8 @@ app.add_typer(operation.app, name="operation")
 app.add_typer(attempt.app, name="attempt")
 app.add_typer(suite.app, name="suite")
 app.add_typer(dataset.app, name="dataset")
+app.add_typer(job.samples_app, name="samples")
+app.add_typer(job.app, name="job")
 app.add_typer(task.app, name="task")
 app.add_typer(profile.app, name="profile")
 app.add_typer(database.app, name="database")

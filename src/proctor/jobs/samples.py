@@ -172,7 +172,7 @@ def _arrow(batch: Sequence[Arrived]) -> pa.Table:
 
 
 _STRANGE = """
-    SELECT number, example FROM arrived WHERE NOT EXISTS (SELECT FROM example WHERE id = arrived.example)
+    SELECT number, example FROM arrived WHERE NOT EXISTS (SELECT 1 FROM example WHERE id = arrived.example)
     ORDER BY number LIMIT ?
 """
 _TWICE = """

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from proctor.analysis.intervals import Interval
-from proctor.evaluators.statuses import Status
+from proctor.jobs.service import Gap
 from proctor.jobs.values import Job
 from proctor.results.reading import ResultReader
 from proctor.results.views import Which
@@ -19,7 +19,7 @@ from proctor.results.views import Which
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["EvaluatorSummary", "summarised"]
+__all__ = ["EvaluatorSummary", "JobStanding", "summarised"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,6 +40,19 @@ class EvaluatorSummary:
     interval: Interval | None
     coverage: float
     bounds: Interval
+
+
+@dataclass(frozen=True, kw_only=True)
+class JobStanding:
+    """A job with its numbers. ``per_second``: evaluations now; ``left_sec``: at that rate; ``None``: not known."""
+
+    job: Job
+    expected: int
+    done: int
+    per_second: float | None
+    left_sec: float | None
+    evaluators: tuple[EvaluatorSummary, ...]
+    gaps: tuple[Gap, ...]
 
 
 def summarised(reader: ResultReader, job: Job) -> list[EvaluatorSummary]:
@@ -70,13 +83,3 @@ def _summary(results: duckdb.DuckDBPyConnection, job: Job, evaluator: str) -> Ev
         coverage=len(values) / expected,
         bounds=Interval(total / expected, (total + missing) / expected),
     )
-
-
-def failures(job: Job) -> dict[str, int]:
-    """Results without a score, by status, over all evaluators."""
-    found: dict[str, int] = {}
-    for statuses in job.counts.values():
-        for status, rows in statuses.items():
-            if status != Status.SCORED:
-                found[status] = found.get(status, 0) + rows
-    return found

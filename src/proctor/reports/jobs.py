@@ -9,7 +9,7 @@ from rich.console import RenderableType
 from rich.table import Table
 
 from proctor.evaluators.statuses import Status
-from proctor.jobs.summaries import EvaluatorSummary
+from proctor.jobs.summaries import EvaluatorSummary, JobStanding
 from proctor.jobs.values import Job, SampleSet
 from proctor.kernel.words import counted
 from proctor.reports.formats import UNKNOWN, ago, duration, one_line, percent
@@ -17,7 +17,6 @@ from proctor.reports.tables import table
 
 if TYPE_CHECKING:
     from proctor.analysis.intervals import Interval
-    from proctor.sdk.evaluations import JobStanding
 
 __all__ = ["job_lines", "jobs_table", "results_table", "samples_table"]
 

@@ -86,7 +86,8 @@ def stored(objects: ObjectStore, place: Place, table: pa.Table) -> Batch:
 def counted(table: pa.Table) -> Counts:
     """Its rows by evaluator and status."""
     found: dict[str, dict[str, int]] = {}
-    grouped = table.select(["evaluator", "status"]).group_by(["evaluator", "status"]).aggregate([([], "count_all")])
+    words = table.select(["evaluator", "status"]).unify_dictionaries()
+    grouped = words.group_by(["evaluator", "status"]).aggregate([([], "count_all")])
     for row in grouped.to_pylist():
         found.setdefault(row["evaluator"], {})[row["status"]] = row["count_all"]
     return found

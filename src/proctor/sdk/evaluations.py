@@ -12,8 +12,8 @@ from uuid import UUID
 from proctor.app import Platform, data_folder
 from proctor.jobs.chunks import Cut, chunk_rows
 from proctor.jobs.errors import JobInvalid
-from proctor.jobs.service import Gap, JobService
-from proctor.jobs.summaries import EvaluatorSummary, summarised
+from proctor.jobs.service import JobService
+from proctor.jobs.summaries import JobStanding, summarised
 from proctor.jobs.values import Job, JobState, NewJob, SampleSet
 from proctor.queue.service import Band
 from proctor.results.reading import ResultReader
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from proctor.jobs.scoring import Judge
     from proctor.jobs.worker import Settled
 
-__all__ = ["Evaluations", "JobSession", "JobStanding", "OutputsTold"]
+__all__ = ["Evaluations", "JobSession", "OutputsTold"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,19 +38,6 @@ class OutputsTold:
     name: str
     model: str | None = None
     source: str = ""
-
-
-@dataclass(frozen=True, kw_only=True)
-class JobStanding:
-    """A job with its numbers. ``per_second``: evaluations now; ``left_sec``: at that rate; ``None``: not known."""
-
-    job: Job
-    expected: int
-    done: int
-    per_second: float | None
-    left_sec: float | None
-    evaluators: tuple[EvaluatorSummary, ...]
-    gaps: tuple[Gap, ...]
 
 
 class Evaluations:
