@@ -10,7 +10,7 @@ from uuid import UUID
 
 from proctor.kernel.ids import derived_id
 
-__all__ = ["Chunk", "Cut", "chunk_id", "chunk_rows"]
+__all__ = ["MOST", "Chunk", "Cut", "chunk_id", "chunk_rows"]
 
 AIM_SEC: float = 2.0
 """Work of one chunk: what a worker's death repeats, and long against the milliseconds that a claim takes."""

@@ -12,6 +12,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cache
 from typing import TYPE_CHECKING
 from uuid import UUID
 
@@ -19,7 +20,7 @@ from proctor.evaluators.catalogue import AnyEvaluator, Means, built, judged
 from proctor.evaluators.configuration import Definition
 from proctor.evaluators.interfaces import Samples, Scores
 from proctor.evaluators.statuses import Status
-from proctor.jobs.chunks import Chunk
+from proctor.jobs.chunks import MOST, Chunk
 from proctor.kernel.canonical import Json
 from proctor.objects.parquet import Part, read_rows
 from proctor.objects.store import ObjectStore
@@ -182,7 +183,7 @@ def _table(rows: _Rows, judge: Judge, scores: Scores, seconds: float) -> pa.Tabl
     columns = {
         "job": word(str(order.place.job)),
         "dataset_version": word(str(order.version)),
-        "row": pa.array(range(order.chunk.start, order.chunk.stop), pa.int64()),
+        "row": _counted_from(order.chunk.start, count),
         "example": rows.examples.column("id"),
         "sample": rows.outputs.column("digest"),
         "target": word(order.target),
@@ -202,6 +203,21 @@ def _table(rows: _Rows, judge: Judge, scores: Scores, seconds: float) -> pa.Tabl
     }
     schema = result_schema()
     return pa.table([_cast(columns[name], schema.field(name).type) for name in COLUMNS], schema=schema)
+
+
+def _counted_from(first: int, count: int) -> pa.Array:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    return pc.add(_numbers().slice(0, count), pa.scalar(first, pa.int64()))
+
+
+@cache
+def _numbers() -> pa.Array:
+    """0, 1, 2 and so on for the largest chunk: made once, since Python's numbers are slow to come by."""
+    import pyarrow as pa
+
+    return pa.array(range(MOST), pa.int64())
 
 
 def _cast(column: pa.Array | pa.ChunkedArray, wanted: pa.DataType) -> pa.Array | pa.ChunkedArray:

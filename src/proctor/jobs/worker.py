@@ -22,10 +22,9 @@ from sqlalchemy import Connection
 from proctor.database.engine import Database
 from proctor.database.queries import run_query
 from proctor.jobs.claiming import KIND, Claimer
-from proctor.jobs.executors import Ended, Scorers
+from proctor.jobs.scorers import Ended, Scorers
 from proctor.jobs.scoring import Order
 from proctor.jobs.service import tell
-from proctor.kernel.errors import ProctorError
 from proctor.objects.store import ObjectStore
 from proctor.queue import service as queue
 from proctor.queue import workers
@@ -186,7 +185,7 @@ class ChunkWorker:
     def _fail(self, tenant: UUID, failed: Sequence[Ended]) -> None:
         for one in failed:
             place = one.order.place
-            _log.warning("chunk.failed", job=str(place.job), chunk=place.chunk, error=_reason(one))
+            _log.warning("chunk.failed", job=str(place.job), chunk=place.chunk, error=one.error)
         backs = [_back(one) for one in failed]
 
         def work(connection: Connection) -> None:
@@ -248,12 +247,8 @@ def _back(one: Ended) -> queue.PutBack:
         dead=tries >= TRIES,
         delay=RETRY_SEC[min(tries, len(RETRY_SEC)) - 1],
         used=1,
-        reason=_reason(one)[:500],
+        reason=one.error[:500],
     )
-
-
-def _reason(one: Ended) -> str:
-    return str(one.error) if isinstance(one.error, ProctorError) else f"{type(one.error).__name__}: {one.error}"
 
 
 def _by_tenant(ended: Iterable[Ended]) -> dict[UUID, list[Ended]]:

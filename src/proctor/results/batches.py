@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 from uuid import UUID
 
 from proctor.kernel.ids import derived_id
@@ -57,6 +57,8 @@ class Batch:
     min_time: datetime
     max_time: datetime
     counts: Counts
+    __pydantic_config__: ClassVar[dict[str, str]] = {"ser_json_bytes": "base64", "val_json_bytes": "base64"}
+    """Its JSON form, between processes."""
 
 
 def stored(objects: ObjectStore, place: Place, table: pa.Table) -> Batch:

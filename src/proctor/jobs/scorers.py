@@ -1,0 +1,141 @@
+"""Where chunks are scored: processes of their own, so that no evaluator holds a heartbeat up or takes a worker along.
+
+Each does one chunk at a time: where one dies, that chunk is the reason, and the next gets a new process.
+"""
+
+from __future__ import annotations
+
+import queue as queues
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import IO
+
+import structlog
+
+from proctor.jobs.scoring import Order, score
+from proctor.results.batches import Batch
+
+__all__ = ["Ended", "Scorers"]
+
+_log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ended:
+    """What became of a chunk: its batch, or why it has none."""
+
+    order: Order
+    batch: Batch | None
+    error: str = ""
+
+
+class Scorers:
+    """Scores chunks side by side and tells ``ended`` of each, from threads of its own.
+
+    One chunk alone is scored in this process: another takes half a second to come up, which pays from the second on.
+    """
+
+    def __init__(self, processes: int, ended: Callable[[Ended], None]) -> None:
+        self._ended = ended
+        self._waiting: queues.SimpleQueue[Order | None] = queues.SimpleQueue()
+        self._lines = [_Line(self._waiting, ended) for _ in range(processes)]
+
+    def submit(self, orders: Sequence[Order], *, alone: bool) -> None:
+        """Score them; ``alone``: nothing else is under way or waiting."""
+        if alone and len(orders) == 1 and not any(line.is_up for line in self._lines):
+            threading.Thread(target=self._here, args=(orders[0],), name="scorer", daemon=True).start()
+            return
+        for line in self._lines:
+            line.start()
+        for order in orders:
+            self._waiting.put(order)
+
+    def _here(self, order: Order) -> None:
+        try:
+            batch = score(order)
+        except Exception as error:  # noqa: BLE001  whatever it was, it is told with the chunk
+            self._ended(Ended(order=order, batch=None, error=f"{type(error).__name__}: {error}"))
+        else:
+            self._ended(Ended(order=order, batch=batch))
+
+    def rest(self) -> None:
+        """Nothing is to be done for a while: let the processes go. What is waiting is done first."""
+        up = [line for line in self._lines if line.is_up]
+        for _ in up:
+            self._waiting.put(None)
+        for line in up:
+            line.join()
+
+    close = rest
+
+
+class _Line:
+    """One process and the thread that talks to it."""
+
+    def __init__(self, waiting: queues.SimpleQueue[Order | None], ended: Callable[[Ended], None]) -> None:
+        self._waiting, self._ended = waiting, ended
+        self._thread: threading.Thread | None = None
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def is_up(self) -> bool:
+        """Whether it works."""
+        return self._thread is not None
+
+    def start(self) -> None:
+        """Begin to work; again is fine."""
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._run, name="scorer", daemon=True)
+            self._thread.start()
+
+    def join(self) -> None:
+        """Wait until it has let its process go."""
+        if self._thread is not None:
+            self._thread.join()
+            self._thread = None
+
+    def _run(self) -> None:
+        while (order := self._waiting.get()) is not None:
+            self._ended(self._scored(order))
+        if self._process is not None:
+            _pipe(self._process.stdin).close()
+            self._process.wait()
+            _pipe(self._process.stdout).close()
+            self._process = None
+
+    def _scored(self, order: Order) -> Ended:
+        from proctor.jobs.scoring_process import BATCH, ORDER
+
+        process = self._process = self._process or _started()
+        try:
+            stdin = _pipe(process.stdin)
+            stdin.write(ORDER.dump_json(order) + b"\n")
+            stdin.flush()
+            answer = _pipe(process.stdout).readline()
+        except OSError:
+            answer = b""
+        if not answer:
+            self._process = None
+            return Ended(order=order, batch=None, error=f"Its process ended with {process.wait()}.")
+        found = BATCH.validate_json(answer)
+        return (
+            Ended(order=order, batch=None, error=found) if isinstance(found, str) else Ended(order=order, batch=found)
+        )
+
+
+def _started() -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "proctor.jobs.scoring_process"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env={"PYTHONPATH": ":".join(path for path in sys.path if path)},
+        start_new_session=True,  # Ctrl-C is for the worker, which lets what is under way finish
+    )
+
+
+def _pipe(pipe: IO[bytes] | None) -> IO[bytes]:
+    assert pipe is not None
+    return pipe

@@ -1,0 +1,43 @@
+"""A process that scores chunks: an order a line on standard input, what became of it a line on standard output.
+
+Both are JSON, so that texts which somebody else wrote can't make the process that asks do anything but read numbers,
+whatever they do to the one that judges them.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from pydantic import TypeAdapter
+
+from proctor.jobs.scoring import Order, score
+from proctor.results.batches import Batch
+
+__all__ = ["BATCH", "ORDER", "main"]
+
+ORDER: TypeAdapter[Order] = TypeAdapter(Order)
+BATCH: TypeAdapter[Batch | str] = TypeAdapter(Batch | str)
+"""A batch, or why there is none."""
+
+
+def main() -> None:
+    """Score until standard input ends."""
+    answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what a library prints is no answer
+    for line in sys.stdin.buffer:
+        answers.write(BATCH.dump_json(_scored(ORDER.validate_json(line))) + b"\n")
+        answers.flush()
+
+
+def _scored(order: Order) -> Batch | str:
+    try:
+        return score(order)
+    except MemoryError:
+        return "It takes more memory than there is."
+    except Exception as error:  # noqa: BLE001  whatever it was, it is told with the chunk
+        return f"{type(error).__name__}: {error}"
+
+
+if __name__ == "__main__":
+    main()
