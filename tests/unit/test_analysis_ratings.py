@@ -109,7 +109,9 @@ def test_players_that_are_not_linked_both_ways_are_refused(
         (["a"], ["b"], [2], "outcomes"),
         (["a", "b"], ["b"], [1, 0], "second"),
         (["a"], ["b"], [1, 0], "first"),
-        ([1.5, 2.5], [2.5, 1.5], [1, 1], "players"),
+        ([1.5, 2.5], [2.5, 1.5], [1, 1], "first"),
+        (["a", "b"], ["b", 1], [1, 1], "second"),
+        ([1, 2], ["a", "b"], [1, 1], "players"),
     ],
 )
 def test_what_is_no_comparison_is_refused_by_name(first: list, second: list, outcomes: list, where: str) -> None:  # type: ignore[type-arg]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from proctor.analysis.alpha import Level, disagreement
-from proctor.analysis.arrays import Vector, labelled, matrix, np, npt
+from proctor.analysis.arrays import Vector, labelled, listed, matrix, np, npt, same_length
 from proctor.analysis.errors import ScoresInvalid, StatisticUndefined
 from proctor.analysis.intervals import Interval
 from proctor.analysis.resampling import bootstrap
@@ -45,10 +45,9 @@ def cohen_kappa(a: npt.ArrayLike, b: npt.ArrayLike, *, weighting: Weighting = We
     Ratings are text or whole numbers; weights (distances of categories in sorted order) are for ordered ones. Raises
     ``ScoresInvalid``, and ``StatisticUndefined`` where both raters give all items the one same rating.
     """
-    first, second = np.atleast_1d(np.asarray(a)), np.atleast_1d(np.asarray(b))
-    if len(first) != len(second):
-        raise ScoresInvalid(f"It has {len(second):,} entries for {len(first):,} items.", where="b")
-    names, places = labelled(np.concatenate([first, second]), 2 * len(first), "ratings")
+    first, second = listed(a, "a"), listed(b, "b")
+    same_length(len(second), len(first), "b")
+    names, places = labelled([*first, *second], 2 * len(first), "ratings")
     size = _bounded(len(names))
     cells = np.bincount(places[: len(first)] * size + places[len(first) :], minlength=size**2)
     distance = _distance(size, weighting)

@@ -1,8 +1,9 @@
-"""Columns of numbers as they come in, checked once. The door to numpy: without the extra it says which is missing."""
+"""Columns of numbers and of labels as they come in, checked once. The door to numpy: without the extra it says so."""
 
 from __future__ import annotations
 
 from importlib.util import find_spec
+from types import NoneType
 
 from proctor.analysis.errors import ScoresInvalid, StatisticUndefined, StatsExtraMissing
 
@@ -15,12 +16,14 @@ if not all(map(find_spec, ("scipy", "statsmodels", "evalica"))):
     raise StatsExtraMissing()
 
 __all__ = [
+    "Label",
     "Mask",
     "Places",
     "Vector",
     "column",
     "column_with_gaps",
     "labelled",
+    "listed",
     "mask",
     "matrix",
     "np",
@@ -33,11 +36,14 @@ Vector = npt.NDArray[np.float64]
 Places = npt.NDArray[np.int64]
 """For each item the number of its group, from 0."""
 Mask = npt.NDArray[np.bool_]
+Label = str | int
 
 MOST: int = 10_000_000
-"""Items of one statistic: a handful of columns of so many numbers takes half a gigabyte, and nobody scores more."""
+"""Numbers of one statistic: a handful of columns as long takes half a gigabyte, and nobody scores more at once."""
 LARGEST: float = 1e100
 """Of a score, in size: the sum of the squares of all of them is then still a number."""
+
+_NUMBERS: tuple[type, ...] = (int, float, np.number, np.bool_)
 
 
 def column(values: npt.ArrayLike, where: str = "scores") -> Vector:
@@ -45,49 +51,58 @@ def column(values: npt.ArrayLike, where: str = "scores") -> Vector:
 
     Raises ``ScoresInvalid`` for what is no such column, ``StatisticUndefined`` for an empty one.
     """
-    vector = _numbers(values, where, dimensions=1)
+    vector = _numbers(values, where, dimensions=1, kinds=_NUMBERS)
     _refuse(np.isnan(vector), "This is no number.", where)
     return vector
 
 
 def column_with_gaps(values: npt.ArrayLike, where: str) -> Vector:
-    """The same, NaN where an item has no number."""
-    return _numbers(values, where, dimensions=1)
+    """The same, NaN or ``None`` where an item has no number; NaN in the answer."""
+    return _numbers(values, where, dimensions=1, kinds=(*_NUMBERS, NoneType))
 
 
 def matrix(values: npt.ArrayLike, where: str) -> npt.NDArray[np.float64]:
-    """Rows of numbers of one length, items by raters. NaN stands for a rating that is missing.
+    """Rows of numbers of one length, items by raters; NaN or ``None`` where one is missing, NaN in the answer.
 
     Raises ``ScoresInvalid`` and ``StatisticUndefined`` as ``column`` does.
     """
-    return _numbers(values, where, dimensions=2)
+    return _numbers(values, where, dimensions=2, kinds=(*_NUMBERS, NoneType))
 
 
-def _numbers(values: npt.ArrayLike, where: str, *, dimensions: int) -> npt.NDArray[np.float64]:
-    array = _array(values, where)
+def _numbers(values: npt.ArrayLike, where: str, *, dimensions: int, kinds: tuple[type, ...]) -> npt.NDArray[np.float64]:
+    shape = "a column of numbers" if dimensions == 1 else "rows of numbers of one length"
+    array = _array(values, where, kinds)
     if not array.size:
         raise StatisticUndefined("There are no scores.", where=where)
-    if array.dtype.kind not in "biuf" or array.ndim != dimensions:
-        shape = "a column of numbers" if dimensions == 1 else "rows of numbers of one length"
+    if array.ndim != dimensions or array.dtype.kind not in "biufO":
         raise ScoresInvalid(f"This is not {shape}.", where=where)
     if array.size > MOST:
         raise ScoresInvalid(f"{array.size:,} numbers are more than {MOST:,}.", where=where, remedy="Draw a sample.")
-    numbers = array.astype(np.float64)
+    try:
+        numbers = array.astype(np.float64)
+    except OverflowError as error:
+        raise ScoresInvalid(f"A number is beyond {LARGEST:g}.", where=where) from error
     _refuse(np.abs(numbers) > LARGEST, f"A number is finite, and not beyond {LARGEST:g}.", where)
     return numbers
+
+
+def _array(values: npt.ArrayLike, where: str, kinds: tuple[type, ...]) -> npt.NDArray[np.generic]:
+    """Lists become arrays of what they hold and are looked through: numpy itself would read ``"1"`` as a number."""
+    if isinstance(values, np.ndarray) and values.dtype != object:
+        return values
+    try:
+        array = np.asarray(values, dtype=object)
+    except ValueError as error:
+        raise ScoresInvalid("Rows are not of one length.", where=where) from error
+    if not all(issubclass(kind, kinds) for kind in set(map(type, array.ravel().tolist()))):
+        raise ScoresInvalid("Something of another kind is among these, or rows are not of one length.", where=where)
+    return array
 
 
 def _refuse(wrong: Mask, why: str, where: str) -> None:
     if wrong.any():
         place = "".join(f"[{one}]" for one in np.argwhere(wrong)[0])
         raise ScoresInvalid(why, where=where + place)
-
-
-def _array(values: npt.ArrayLike, where: str) -> npt.NDArray[np.generic]:
-    try:
-        return np.asarray(values)
-    except (ValueError, TypeError, OverflowError) as error:
-        raise ScoresInvalid("These are not numbers, or rows are not of one length.", where=where) from error
 
 
 def weighted(values: npt.ArrayLike, length: int, where: str = "weights") -> Vector:
@@ -98,25 +113,39 @@ def weighted(values: npt.ArrayLike, length: int, where: str = "weights") -> Vect
     return vector
 
 
-def labelled(labels: npt.ArrayLike, length: int, where: str = "clusters") -> tuple[npt.NDArray[np.generic], Places]:
+def listed(labels: npt.ArrayLike, where: str) -> list[Label]:
+    """Labels one after the other: all text, or all whole numbers. Raises ``ScoresInvalid``."""
+    array = _array(labels, where, (str, int, np.integer))
+    found: list[Label] = array.tolist() if array.ndim == 1 else []
+    kinds = set(map(type, found))
+    texts = sum(issubclass(kind, str) for kind in kinds)
+    if array.ndim != 1 or array.dtype.kind not in "biuUO" or texts not in (0, len(kinds)):
+        raise ScoresInvalid("Labels are a column of text, or of whole numbers.", where=where)
+    return found
+
+
+def labelled(labels: npt.ArrayLike, length: int, where: str = "clusters") -> tuple[list[Label], Places]:
     """The different labels in order, and for each item the place of its own among them.
 
-    Labels are text or whole numbers, one for each item. Raises ``ScoresInvalid``, ``StatisticUndefined`` without any.
+    Raises ``ScoresInvalid`` unless there is a label for each item, and ``StatisticUndefined`` where there are none.
     """
-    array = _array(labels, where)
-    if not array.size:
+    if isinstance(labels, np.ndarray) and labels.dtype.kind in "biu" and labels.ndim == 1 and labels.size:
+        same_length(len(labels), length, where)
+        numbers, found = np.unique(labels, return_inverse=True)
+        return numbers.tolist(), found.astype(np.int64)
+    each = listed(labels, where)
+    if not each:
         raise StatisticUndefined("There are no labels.", where=where)
-    if array.dtype.kind not in "biuUS" or array.ndim != 1:
-        raise ScoresInvalid("A label is text or a whole number.", where=where, remedy="Give one label for each item.")
-    same_length(len(array), length, where)
-    names, places = np.unique(array, return_inverse=True)
-    return names, places.astype(np.int64)
+    same_length(len(each), length, where)
+    names = sorted(set(each))  # all text or all numbers, as `listed` says
+    number = {name: place for place, name in enumerate(names)}
+    return names, np.fromiter(map(number.__getitem__, each), dtype=np.int64, count=len(each))
 
 
 def mask(values: npt.ArrayLike, length: int, where: str) -> Mask:
     """For each item whether it belongs. Raises ``ScoresInvalid``."""
-    array = _array(values, where)
-    if array.dtype.kind != "b" or array.ndim != 1:
+    array = _array(values, where, (bool, np.bool_))
+    if array.dtype.kind not in "bO" or array.ndim != 1:
         raise ScoresInvalid("Each item belongs or does not: true or false.", where=where)
     same_length(len(array), length, where)
     return array.astype(np.bool_)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
 
-from proctor.analysis.arrays import Places, Vector, column, labelled, np, npt, same_length
+from proctor.analysis.arrays import Label, Places, Vector, column, labelled, listed, np, npt, same_length
 from proctor.analysis.errors import ScoresInvalid, StatisticUndefined
 from proctor.analysis.intervals import Interval, normal
 from proctor.analysis.means import standard_error
@@ -144,15 +144,16 @@ def in_common(a: npt.ArrayLike, b: npt.ArrayLike) -> tuple[Places, Places]:
     ``StatisticUndefined`` where no item is in both.
     """
     ours, theirs = _once(a, "a"), _once(b, "b")
-    _, first, second = np.intersect1d(ours, theirs, assume_unique=True, return_indices=True)
+    _, places = labelled([*ours, *theirs], len(ours) + len(theirs), "items")
+    both = places[: len(ours)], places[len(ours) :]
+    _, first, second = np.intersect1d(*both, assume_unique=True, return_indices=True)
     if not len(first):
         raise StatisticUndefined("No item is in both.", where="b", remedy="Compare arms that scored the same items.")
     return first, second
 
 
-def _once(items: npt.ArrayLike, where: str) -> npt.NDArray[np.generic]:
-    array = np.asarray(items)
-    names, _ = labelled(array, len(np.atleast_1d(array)), where)
-    if len(names) != len(array):
+def _once(items: npt.ArrayLike, where: str) -> list[Label]:
+    each = listed(items, where)
+    if len(set(each)) != len(each):
         raise ScoresInvalid("An item comes twice.", where=where, remedy="Give each item once: its mean over repeats.")
-    return array
+    return each

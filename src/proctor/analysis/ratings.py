@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from proctor.analysis.arrays import Places, Vector, column, labelled, np, npt, same_length
+from proctor.analysis.arrays import Places, Vector, column, labelled, listed, np, npt, same_length
 from proctor.analysis.errors import ScoresInvalid, StatisticUndefined
 from proctor.analysis.intervals import Interval, Z, normal
 
@@ -74,10 +74,10 @@ def bradley_terry(
 
 
 def _players(first: npt.ArrayLike, second: npt.ArrayLike, length: int) -> tuple[list[str], Places, Places]:
-    columns = [np.atleast_1d(np.asarray(side)) for side in (first, second)]
-    same_length(len(columns[0]), length, "first")
-    same_length(len(columns[1]), length, "second")
-    names, places = labelled(np.concatenate(columns), 2 * length, "players")
+    ours, theirs = listed(first, "first"), listed(second, "second")
+    same_length(len(ours), length, "first")
+    same_length(len(theirs), length, "second")
+    names, places = labelled([*ours, *theirs], 2 * length, "players")
     if len(names) > PLAYERS:
         raise ScoresInvalid(f"{len(names):,} players are more than {PLAYERS:,}.", where="players")
     if (places[:length] == places[length:]).any():

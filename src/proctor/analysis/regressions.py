@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from proctor.analysis.arrays import Places, Vector, column, labelled, mask, np, npt, same_length
+from proctor.analysis.arrays import Label, Mask, Places, Vector, column, labelled, listed, mask, np, npt, same_length
 from proctor.analysis.errors import ScoresInvalid
 from proctor.analysis.multiple import holm
 from proctor.analysis.paired import PairedDifference, compare, in_common
@@ -73,6 +73,42 @@ class Regression:
     only_new: int
 
 
+@dataclass(frozen=True, kw_only=True)
+class _Common:
+    """The items both arms scored, in the base's order. ``places``: where they stand in the base's columns."""
+
+    items: list[str]
+    places: Places
+    before: Vector
+    after: Vector
+    clusters: Places | None
+
+    def difference(self, inside: Mask) -> PairedDifference | None:
+        """New less base over some of them; ``None`` for fewer than two clusters."""
+        clusters = None if self.clusters is None else self.clusters[inside]
+        units = int(np.count_nonzero(inside)) if clusters is None else len(np.unique(clusters))
+        return compare(self.after[inside], self.before[inside], clusters=clusters) if units >= 2 else None
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Rule:
+    """From how small a p a difference is one, and how much worse is still no regression."""
+
+    margin: float
+    alpha: float
+
+    def change(self, segment: str | None, difference: PairedDifference, p: float) -> Change:
+        """A difference with what follows from it."""
+        return Change(segment=segment, difference=difference, p_adjusted=p, finding=self._finding(difference, p))
+
+    def _finding(self, difference: PairedDifference, p: float) -> Finding:
+        if p < self.alpha and difference.mean > 0:
+            return Finding.BETTER
+        if self.margin and difference.interval.low > -self.margin:
+            return Finding.NO_WORSE
+        return Finding.WORSE if p < self.alpha and difference.mean < 0 else Finding.OPEN
+
+
 def against_base(base: Scored, new: Scored, *, margin: float = 0.0, alpha: float = 0.05) -> Regression:
     """The new arm's scores less the base's over their common items.
 
@@ -81,67 +117,49 @@ def against_base(base: Scored, new: Scored, *, margin: float = 0.0, alpha: float
     """
     if not margin >= 0 or not 0 < alpha < 1:
         raise ScoresInvalid("A margin is 0 or above, alpha between 0 and 1.", where="margin", remedy="Correct them.")
-    ours, theirs = (column(one.scores, where) for one, where in ((base, "base.scores"), (new, "new.scores")))
-    items = np.atleast_1d(np.asarray(base.items))
-    same_length(len(items), len(ours), "base.items")
-    others = np.atleast_1d(np.asarray(new.items))
-    same_length(len(others), len(theirs), "new.items")
-    first, second = in_common(items, others)
-    before, after = ours[first], theirs[second]
-    clusters = None if base.clusters is None else labelled(base.clusters, len(ours))[1][first]
-    difference = compare(after, before, clusters=clusters)
-    worse, better = _moved([str(one) for one in items[first]], before, after)
+    rule = _Rule(margin=margin, alpha=alpha)
+    ours, theirs = _columns(base, "base"), _columns(new, "new")
+    first, second = in_common(ours[0], theirs[0])
+    common = _Common(
+        items=[str(ours[0][place]) for place in first],
+        places=first,
+        before=ours[1][first],
+        after=theirs[1][second],
+        clusters=None if base.clusters is None else labelled(base.clusters, len(ours[1]))[1][first],
+    )
+    overall = compare(common.after, common.before, clusters=common.clusters)
+    worse, better = _moved(common)
     return Regression(
-        overall=Change(
-            segment=None,
-            difference=difference,
-            p_adjusted=difference.test.p,
-            finding=_finding(difference, difference.test.p, margin, alpha),
-        ),
-        segments=_segments(base, first, (before, after, clusters), margin, alpha),
+        overall=rule.change(None, overall, overall.test.p),
+        segments=_segments(base.members, common, len(ours[1]), rule),
         worse=worse,
         better=better,
-        only_base=len(ours) - len(first),
-        only_new=len(theirs) - len(second),
+        only_base=len(ours[1]) - len(first),
+        only_new=len(theirs[1]) - len(second),
     )
 
 
-def _segments(
-    base: Scored, first: Places, columns: tuple[Vector, Vector, Places | None], margin: float, alpha: float
-) -> tuple[Change, ...]:
-    before, after, clusters = columns
-    total = len(np.atleast_1d(np.asarray(base.items)))
-    found: list[tuple[str, PairedDifference]] = []
-    for label, members in base.members.items():
-        inside = mask(members, total, f"members[{label}]")[first]
-        units = int(np.count_nonzero(inside)) if clusters is None else len(np.unique(clusters[inside]))
-        if units >= 2:
-            of_these = None if clusters is None else clusters[inside]
-            found.append((label, compare(after[inside], before[inside], clusters=of_these)))
-    adjusted = holm([difference.test.p for _, difference in found])
-    return tuple(
-        Change(segment=label, difference=one, p_adjusted=p, finding=_finding(one, p, margin, alpha))
-        for (label, one), p in zip(found, adjusted, strict=True)
-    )
+def _columns(arm: Scored, where: str) -> tuple[list[Label], Vector]:
+    items, scores = listed(arm.items, f"{where}.items"), column(arm.scores, f"{where}.scores")
+    same_length(len(items), len(scores), f"{where}.items")
+    return items, scores
 
 
-def _finding(difference: PairedDifference, p: float, margin: float, alpha: float) -> Finding:
-    if p < alpha and difference.mean > 0:
-        return Finding.BETTER
-    if margin and difference.interval.low > -margin:
-        return Finding.NO_WORSE
-    return Finding.WORSE if p < alpha and difference.mean < 0 else Finding.OPEN
+def _segments(members: Mapping[str, npt.ArrayLike], common: _Common, items: int, rule: _Rule) -> tuple[Change, ...]:
+    masks = {label: mask(inside, items, f"members[{label}]")[common.places] for label, inside in members.items()}
+    differences = {label: common.difference(inside) for label, inside in masks.items()}
+    found = {label: one for label, one in differences.items() if one is not None}
+    adjusted = holm([one.test.p for one in found.values()])
+    return tuple(rule.change(label, one, p) for (label, one), p in zip(found.items(), adjusted, strict=True))
 
 
-def _moved(items: list[str], before: Vector, after: Vector) -> tuple[tuple[ItemChange, ...], tuple[ItemChange, ...]]:
-    change = after - before
+def _moved(common: _Common) -> tuple[tuple[ItemChange, ...], tuple[ItemChange, ...]]:
+    change = common.after - common.before
     order = np.argsort(change, kind="stable")
     worse = [place for place in order[:NAMED] if change[place] < 0]
     better = [place for place in order[::-1][:NAMED] if change[place] > 0]
-    return tuple(_item(items, before, after, one) for one in worse), tuple(
-        _item(items, before, after, one) for one in better
-    )
+    return tuple(_item(common, one) for one in worse), tuple(_item(common, one) for one in better)
 
 
-def _item(items: list[str], before: Vector, after: Vector, place: int) -> ItemChange:
-    return ItemChange(item=items[place], base=float(before[place]), new=float(after[place]))
+def _item(common: _Common, place: int) -> ItemChange:
+    return ItemChange(item=common.items[place], base=float(common.before[place]), new=float(common.after[place]))

@@ -26,7 +26,9 @@ class Sample:
     @cached_property
     def mean(self) -> float:
         """sum(w s) / sum(w): of the population that the weights stand for (Hájek 1971)."""
-        return float(np.average(self.scores, weights=self.weights))
+        average = float(np.average(self.scores, weights=self.weights))
+        # Rounded, a mean of scores that are all the same may lie beside them.
+        return min(max(average, float(self.scores.min())), float(self.scores.max()))
 
     @cached_property
     def shares(self) -> Vector:
@@ -78,10 +80,10 @@ def sample(
     Raises ``ScoresInvalid``, and ``StatisticUndefined`` where there are none.
     """
     values = column(scores)
-    names, places = labelled(clusters, len(values)) if clusters is not None else (values, None)
+    names, places = (None, None) if clusters is None else labelled(clusters, len(values))
     return Sample(
         scores=values,
         places=places,
         weights=None if weights is None else weighted(weights, len(values)),
-        clusters=len(names),
+        clusters=len(values) if names is None else len(names),
     )

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from proctor.analysis.arrays import Mask, labelled, mask, np, npt
+from proctor.analysis.arrays import Mask, labelled, listed, mask, np, npt
 from proctor.analysis.errors import ScoresInvalid
 from proctor.analysis.means import Mean, mean_of
 from proctor.analysis.multiple import holm
@@ -56,7 +56,8 @@ def segments(
 
 def by_label(labels: npt.ArrayLike) -> dict[str, Mask]:
     """The members of each label, where each item has one. Raises ``ScoresInvalid``."""
-    names, places = labelled(labels, len(np.atleast_1d(np.asarray(labels))), "labels")
+    each = listed(labels, "labels")
+    names, places = labelled(each, len(each), "labels")
     if len(names) > SEGMENTS:
         raise ScoresInvalid(f"{len(names):,} labels are more than {SEGMENTS:,}.", where="labels")
     return {str(name): places == place for place, name in enumerate(names)}
