@@ -75,7 +75,7 @@ def json_text(value: Json) -> tuple[str, bool]:
 
 def value_of(text: str | None, is_json: bool) -> Json:
     """The value that a stored text stands for; ``None`` of none."""
-    return json.loads(text) if text is not None and is_json else text
+    return _STORED.decode(text) if text is not None and is_json else text
 
 
 def derived_example_id(text: str, is_json: bool) -> str:
@@ -96,7 +96,18 @@ def unstored(row: Mapping[str, Any]) -> dict[str, Any]:
         "metadata": value_of(row["metadata"], is_json=True),
     }
     order = ("id", "input", "expected", "difficulty", "source", "tags", "embedding", "metadata")
-    return {name: found[name] for name in order if found[name] not in (None, [], ())}
+    return {name: found[name] for name in order if found[name] is not None and (name != "tags" or found[name])}
+
+
+def _whole(text: str) -> int | float:
+    """RFC 8785 writes a large float without a point or exponent; only whole numbers that are exact were any."""
+    number = int(text)
+    return number if abs(number) <= _EXACT else float(text)
+
+
+_EXACT: int = 2**53 - 1
+"""The largest whole number that every reader of JSON agrees on."""
+_STORED = json.JSONDecoder(parse_int=_whole)
 
 
 def _number(value: float) -> str:

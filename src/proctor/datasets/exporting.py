@@ -14,6 +14,7 @@ from proctor.datasets.examples import unstored
 from proctor.datasets.reading import tables
 from proctor.datasets.schema import schema
 from proctor.datasets.versions import DatasetVersion
+from proctor.kernel.canonical import Json, canonical_json
 from proctor.objects.store import ObjectStore
 
 if TYPE_CHECKING:
@@ -75,8 +76,8 @@ def _write_csv(rows: Iterator[pa.Table], path: Path) -> None:
             writer.writerow({name: _cell(value) for name, value in row.items()})
 
 
-def _cell(value: object) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+def _cell(value: Json) -> str:
+    return value if isinstance(value, str) else canonical_json(value).decode()
 
 
 def _write_parquet(rows: Iterator[pa.Table], path: Path) -> None:

@@ -47,9 +47,7 @@ def table_of(examples: Sequence[Example]) -> pa.Table:
     """Examples as rows."""
     import pyarrow as pa
 
-    arrays = [pa.array([_column(name, one) for one in examples], type=schema().field(name).type) for name in COLUMNS]
+    columns = {name: [getattr(one, name) for one in examples] for name in COLUMNS if name != "digest"}
+    columns["digest"] = [one.digest() for one in examples]
+    arrays = [pa.array(columns[name], type=schema().field(name).type) for name in COLUMNS]
     return pa.Table.from_arrays(arrays, schema=schema())
-
-
-def _column(name: str, example: Example) -> object:
-    return example.digest() if name == "digest" else getattr(example, name)

@@ -18,7 +18,7 @@ __all__ = ["TIMESTAMP", "DatasetVersion", "Lineage", "Operation", "Parent", "che
 FIRST: str = "1.0.0"
 TIMESTAMP: str = "timestamp"
 """Asks for the moment as the label."""
-_SEMANTIC = re.compile(r"(0|[1-9]\d{0,8})\.(0|[1-9]\d{0,8})\.(0|[1-9]\d{0,8})")
+_SEMANTIC = re.compile(r"(0|[1-9]\d{0,8})\.(0|[1-9]\d{0,8})\.(0|[1-9]\d{0,8})", re.ASCII)
 _MOMENT = "%Y%m%dT%H%M%SZ"
 
 Operation = Literal["import", "filter", "merge", "relabel", "dedupe", "sample"]
@@ -69,12 +69,13 @@ def check_label(label: str) -> None:
     """Raises ``VersionInvalid`` for what is neither semantic nor a moment of UTC such as 20261201T102500Z."""
     if _SEMANTIC.fullmatch(label):
         return
+    refusal = VersionInvalid(f"{label[:100]!r} can't be a version.", where="version")
     try:
         moment = datetime.strptime(label, _MOMENT).strftime(_MOMENT)  # noqa: DTZ007  its Z says UTC
     except ValueError:
-        moment = ""
+        raise refusal from None
     if moment != label:
-        raise VersionInvalid(f"{label[:100]!r} can't be a version.", where="version")
+        raise refusal
 
 
 def next_label(wanted: str | None, known: Iterable[str], now: datetime) -> str:

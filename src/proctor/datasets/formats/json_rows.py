@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -42,7 +43,7 @@ def json_rows(path: Path) -> Iterator[Row]:
 def object_of(line: bytes) -> Raw | FieldInvalid:
     """A line's object, or why it is none."""
     try:
-        value = json.loads(line, parse_constant=_no_number)
+        value = _DECODER.decode(line.decode())
     except RecursionError:
         return FieldInvalid("", "it is nested too deeply")
     except UnicodeDecodeError:
@@ -56,16 +57,17 @@ def _no_number(text: str) -> object:
     raise ValueError(f"{text} is no number")
 
 
+_DECODER = json.JSONDecoder(parse_constant=_no_number)
+"""Made once: making one takes as long as reading a line with it."""
+
+
 class _Array:
     """The values of an array one after the other; what was read of it is let go."""
 
     def __init__(self, file: BinaryIO, path: Path) -> None:
-        import codecs
-
         self._file, self._path = file, path
         self._decode = codecs.getincrementaldecoder("utf-8-sig")().decode
         self._text, self._at, self._ended = "", 0, False
-        self._decoder = json.JSONDecoder(parse_constant=_no_number)
 
     def values(self) -> Iterator[object]:
         """Each once it is whole. Raises ``SourceInvalid``."""
@@ -101,7 +103,7 @@ class _Array:
         while True:
             if self._ended or len(self._text) - self._at >= wanted:
                 try:
-                    value, end = self._decoder.raw_decode(self._text, self._at)
+                    value, end = _DECODER.raw_decode(self._text, self._at)
                 except (ValueError, RecursionError) as error:
                     if self._ended or len(self._text) - self._at > ROW_BYTES:
                         raise SourceInvalid(
