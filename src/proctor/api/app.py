@@ -20,6 +20,7 @@ from proctor.api.middleware import Exempt, Limits, RequestGuard
 from proctor.api.routes import (
     attempts,
     audit_log,
+    evaluators,
     events,
     health,
     installed,
@@ -51,7 +52,7 @@ ROUTERS: tuple[tuple[str, APIRouter], ...] = (
     *((PREFIX, part.router) for part in (setup, me, users, keys, secrets, tenants, usage, audit_log)),
     *(
         (PREFIX, part.router)
-        for part in (suites, run_sets, attempts, installed, events, logs, work, pushes, operations)
+        for part in (suites, evaluators, run_sets, attempts, installed, events, logs, work, pushes, operations)
     ),
     (PREFIX, operations.links),
 )

@@ -20,6 +20,7 @@ from proctor.cli import (
     compare,
     control,
     database,
+    evaluators,
     events,
     export,
     gate,
@@ -105,6 +106,7 @@ app.add_typer(secret.app, name="secret")
 app.add_typer(operation.app, name="operation")
 app.add_typer(attempt.app, name="attempt")
 app.add_typer(suite.app, name="suite")
+app.add_typer(evaluators.app, name="evaluators")
 app.add_typer(task.app, name="task")
 app.add_typer(profile.app, name="profile")
 app.add_typer(database.app, name="database")

@@ -25,6 +25,9 @@ class Permission(StrEnum):
     """Log lines: who asked for what and when, by ids, and what became of it."""
     SUITES_READ = "suites:read"
     SUITES_WRITE = "suites:write"
+    EVALUATORS_READ = "evaluators:read"
+    EVALUATORS_WRITE = "evaluators:write"
+    """To register evaluators and to try them: their code runs in sandboxes."""
     RUNS_WRITE = "runs:write"
     """To start, pause, resume and cancel run sets, and to label them: it spends money."""
     RESULTS_WRITE = "results:write"
@@ -55,9 +58,12 @@ class Role(StrEnum):
 
 
 _P = Permission
-_VIEWER = frozenset({_P.SELF, _P.RUNS_READ, _P.SUITES_READ, _P.EVIDENCE_READ})
+_VIEWER = frozenset({_P.SELF, _P.RUNS_READ, _P.SUITES_READ, _P.EVIDENCE_READ, _P.EVALUATORS_READ})
 _REVIEWER = _VIEWER | {_P.RESULTS_WRITE}
-_MEMBER = _REVIEWER | {_P.SUITES_WRITE, _P.RUNS_WRITE, _P.USAGE_READ, _P.SECRETS_READ, _P.LOGS_READ}
+_MEMBER = _REVIEWER | {
+    *(_P.SUITES_WRITE, _P.EVALUATORS_WRITE, _P.RUNS_WRITE),
+    *(_P.USAGE_READ, _P.SECRETS_READ, _P.LOGS_READ),
+}
 _ADMIN = _MEMBER | {_P.USERS_READ, _P.USERS_WRITE, _P.AUDIT_READ, _P.SECRETS_WRITE}
 ROLES: Mapping[Role, frozenset[Permission]] = {
     Role.VIEWER: _VIEWER,

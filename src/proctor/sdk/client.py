@@ -36,6 +36,7 @@ from proctor.objects.store import StoredObject
 from proctor.sandboxes.interfaces import Snapshot
 from proctor.sdk.agents import AgentLine
 from proctor.sdk.answers import Leaderboard, NotBlocked, Prepared, StateMissing
+from proctor.sdk.evaluators import Evaluators
 from proctor.sdk.installed import Installed
 from proctor.sdk.naming import at_once, list_of, placed, position_of
 from proctor.sdk.providers import ProviderLine
@@ -74,6 +75,7 @@ class Client(SuiteCalls):
     def __init__(self, platform: Platform) -> None:
         super().__init__(platform)
         self.usage = Usages(platform)
+        self.evaluators = Evaluators(platform)
 
     @classmethod
     @contextmanager

@@ -17,6 +17,7 @@ _BY_PART: Mapping[str, str] = {
     "key": "key-unknown",
     "operation": "operation-unknown",
     "tenant": "tenant-unknown",
+    "evaluator": "evaluator-unknown",
 }
 """By a part of the path that is looked up."""
 _CONTROLS = ("run-set-ended", "run-set-imported")
@@ -27,6 +28,8 @@ _SUBMITS = (
     *("suite-unknown", "label-unknown", "run-set-file", "profile-invalid", "sandbox-unknown", "secret-missing"),
     *("run-set-moved", "no-task-fits", "choice-conflict"),
 )
+_CONFIGURES = ("evaluator-type", "evaluator-configuration", "data-extra")
+_JUDGES = ("evaluator-configuration", "data-extra")
 _LABELS = ("label-unknown",)
 _OWN: Mapping[str, tuple[str, ...]] = {
     "POST /setup": ("setup-done", "link", "name-taken", "tenant-name", "user-name"),
@@ -40,6 +43,14 @@ _OWN: Mapping[str, tuple[str, ...]] = {
     "GET /usage": ("usage-time",),
     "GET /tenants/usage": ("usage-time",),
     "POST /suites": ("suite-upload", "suite-alias"),
+    "POST /evaluators": ("evaluator-name", "evaluator-forbidden", "evaluators-full", *_CONFIGURES),
+    "POST /evaluators/{evaluator}/trials": (
+        "evaluator-forbidden",
+        "evaluator-outdated",
+        "evaluator-not-here",
+        *_JUDGES,
+    ),
+    "PUT /tenants/{tenant}/evaluator-rules/{subject}": ("evaluator-unknown",),
     "PUT /labels/suites/{label}": ("suite-unknown", "suite-alias"),
     "PUT /labels/run-sets/{label}": ("run-set-unknown", "suite-alias"),
     "POST /run-sets": ("budget-used", "run-set-imported", *_SUBMITS),

@@ -32,6 +32,8 @@ from proctor.sdk.remote.usage import RemoteUsages
 if TYPE_CHECKING:
     from httpx2 import AsyncClient as Http
 
+    from proctor.sdk.remote.evaluators import RemoteEvaluators
+
 __all__ = ["AsyncClient"]
 
 P = ParamSpec("P")
@@ -94,6 +96,7 @@ class AsyncClient:
         self.set_alias = soon(client.set_alias)
         self.aliases = soon(client.aliases)
         self.usage = AsyncUsages(client.usage, self)
+        self.evaluators = AsyncEvaluators(client.evaluators, self)
 
     @classmethod
     @asynccontextmanager
@@ -194,3 +197,17 @@ class AsyncUsages:
         self.user_budgets = soon(usages.user_budgets)
         self.user_budget = soon(usages.user_budget)
         self.set_user_budget = soon(usages.set_user_budget)
+
+
+class AsyncEvaluators:
+    """``RemoteEvaluators``, awaited."""
+
+    def __init__(self, evaluators: RemoteEvaluators, client: AsyncClient) -> None:
+        soon = client._soon
+        self.all = soon(evaluators.all)
+        self.show = soon(evaluators.show)
+        self.register = soon(evaluators.register)
+        self.suggest = soon(evaluators.suggest)
+        self.try_out = soon(evaluators.try_out)
+        self.rules = soon(evaluators.rules)
+        self.allow = soon(evaluators.allow)
