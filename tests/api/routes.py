@@ -76,6 +76,15 @@ PROBES: dict[str, Probe] = {
     "GET /api/v1/suites": Probe(),
     "GET /api/v1/suites/{suite}": Probe({"suite": "suite"}),
     "GET /api/v1/suites/{suite}/certificates": Probe({"suite": "suite"}),
+    "GET /api/v1/evaluators": Probe(),
+    "POST /api/v1/evaluators": Probe(body={"name": "bleu", "type": "bleu"}),
+    "POST /api/v1/evaluators/suggestions": Probe(body={"number": 1}),
+    "GET /api/v1/evaluators/{evaluator}": Probe({"evaluator": "evaluator"}),
+    "POST /api/v1/evaluators/{evaluator}/trials": Probe({"evaluator": "evaluator"}, {"output": ""}),
+    "GET /api/v1/tenants/{tenant}/evaluator-rules": Probe({"tenant": "tenant"}),
+    "PUT /api/v1/tenants/{tenant}/evaluator-rules/{subject}": Probe(
+        {"tenant": "tenant", "subject": "evaluator"}, {"allowed": None}
+    ),
     "GET /api/v1/labels/suites": Probe(),
     "PUT /api/v1/labels/suites/{label}": Probe({"label": "suite_label"}, {"suite": "{suite}"}),
     "GET /api/v1/run-sets": Probe(),

@@ -52,12 +52,15 @@ def planted(  # type: ignore[no-untyped-def]
     user = acme.owner.post("users", {"name": "planted@example.org", "role": "member"})
     key = acme.owner.post("keys", {"name": "planted-key", "user": user["id"]})
     assert acme.owner("PUT", "secrets/PLANTED_SECRET", {"value": "planted-value"}).status_code == 200
+    wanted = {"name": "planted-evaluator", "type": "regex", "configuration": {"pattern": "planted"}}
+    acme.owner.post("evaluators", wanted)
     operation = acme.owner.post(f"run-sets/{row.id}/exports", {}, 202)["id"]
     assert work_until_done(server, acme.owner, operation)["state"] == "done"
     return {
         "operation": operation,
         "digest": "1" * 64,
         "secret": "PLANTED_SECRET",
+        "evaluator": "planted-evaluator",
         "user": user["id"],
         "key": key["key"]["id"],
         "suite": suite,

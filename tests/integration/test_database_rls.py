@@ -30,13 +30,15 @@ QUEUE: tuple[str, ...] = ("queue_item", "queue_lane", "queue_share", "queue_serv
 FACTS: tuple[str, ...] = (
     *("alias", "configuration", "suite", "task", "suite_task", "run_set_profile", "cell"),
     *("evidence", "grading", "outcome", "result", "leaderboard_entry", "ledger", "model_call"),
-    *("certificate", "flake", "quarantine"),
+    *("certificate", "flake", "quarantine", "evaluator_version"),
 )
 IDENTITY: tuple[str, ...] = ("tenant_quota", "tenant_user", "api_key", "idempotent_request", "security_event")
 SECRETS: tuple[str, ...] = ("tenant_secret",)
 WORK: tuple[str, ...] = ("operation",)
 """Long work: the role that does it sees whose waits, and no more of it."""
 MONEY: tuple[str, ...] = ("budget_account", "budget_slice", "user_budget")
+EVALUATORS: tuple[str, ...] = ("evaluator_measure", "evaluator_permission")
+"""What is measured and said of versions, which are facts themselves."""
 NOBODY_ELSES: tuple[str, ...] = ("event",)
 """An event is a fact too; the relay may note that it was published, and remove it after that."""
 
@@ -67,7 +69,7 @@ def tables(engine: Engine) -> list[Row[Any]]:
 
 def test_the_catalog_is_what_this_test_knows(owner: Engine) -> None:
     names = {table.name for table in tables(owner) if not table.partition}
-    assert names >= {*NO_TENANT, *QUEUE, *FACTS, *IDENTITY, *SECRETS, *WORK, *MONEY, *NOBODY_ELSES}
+    assert names >= {*NO_TENANT, *QUEUE, *FACTS, *IDENTITY, *SECRETS, *WORK, *MONEY, *EVALUATORS, *NOBODY_ELSES}
 
 
 def test_every_table_has_forced_row_level_security_or_a_reason(owner: Engine) -> None:

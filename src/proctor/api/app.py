@@ -21,6 +21,7 @@ from proctor.api.routes import (
     attempts,
     audit_log,
     datasets,
+    evaluators,
     events,
     health,
     installed,
@@ -52,7 +53,19 @@ ROUTERS: tuple[tuple[str, APIRouter], ...] = (
     *((PREFIX, part.router) for part in (setup, me, users, keys, secrets, tenants, usage, audit_log)),
     *(
         (PREFIX, part.router)
-        for part in (suites, datasets, run_sets, attempts, installed, events, logs, work, pushes, operations)
+        for part in (
+            suites,
+            datasets,
+            evaluators,
+            run_sets,
+            attempts,
+            installed,
+            events,
+            logs,
+            work,
+            pushes,
+            operations,
+        )
     ),
     (PREFIX, operations.links),
 )

@@ -30,6 +30,7 @@ _NOT_FOUND = (
     *("run-set-unknown", "attempt-unknown", "suite-unknown", "series-unknown", "label-unknown", "task-unknown"),
     *("user-unknown", "key-unknown", "state-missing", "artifact-unknown", "not-blocked", "tenant-unknown"),
     *("event-forgotten", "operation-unknown", "download-unknown", "secret-unknown", "dataset-unknown"),
+    "evaluator-unknown",
 )
 _CONFLICT = (
     *("name-taken", "last-owner", "request-running"),
@@ -42,6 +43,7 @@ _STATUS: Mapping[str, int] = {
     "unauthenticated": 401,
     "budget-used": 402,
     "forbidden": 403,
+    "evaluator-forbidden": 403,
     "origin": 403,
     "link": 403,
     "setup-done": 403,

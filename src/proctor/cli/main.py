@@ -22,6 +22,7 @@ from proctor.cli import (
     database,
     dataset,
     evaluate,
+    evaluators,
     events,
     export,
     gate,
@@ -112,6 +113,7 @@ app.add_typer(suite.app, name="suite")
 app.add_typer(dataset.app, name="dataset")
 app.add_typer(job.samples_app, name="samples")
 app.add_typer(job.app, name="job")
+app.add_typer(evaluators.app, name="evaluators")
 app.add_typer(task.app, name="task")
 app.add_typer(profile.app, name="profile")
 app.add_typer(database.app, name="database")

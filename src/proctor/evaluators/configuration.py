@@ -57,8 +57,6 @@ def configured(kind: type[C], given: Mapping[str, Json], *, where: str = "config
         text = canonical_json(given)
     except ValueError as error:
         raise ConfigurationInvalid(f"It has no JSON form: {error}.", where=where) from error
-    if b"\\u0000" in text.replace(b"\\\\", b""):
-        raise ConfigurationInvalid("It holds a NUL character.", where=where)
     if len(text) > LARGEST_CONFIGURATION:
         raise ConfigurationInvalid(f"It has {len(text):,} bytes of {LARGEST_CONFIGURATION:,}.", where=where)
     try:

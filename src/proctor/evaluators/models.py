@@ -16,7 +16,6 @@ from sqlalchemy import (
     Uuid,
     func,
 )
-from sqlalchemy.dialects.postgresql import JSONB
 
 from proctor.database.schema import metadata
 
@@ -30,7 +29,7 @@ evaluator_version = Table(
     Column("version", Integer, primary_key=True, comment="counts from 1 for each name"),
     Column("type", Text, nullable=False),
     Column("implementation", Integer, nullable=False, comment="of the type, when it was registered"),
-    Column("configuration", JSONB, nullable=False, comment="canonical"),
+    Column("configuration", Text, nullable=False, comment="canonical, in RFC 8785, which jsonb does not keep"),
     Column("digest", Text, nullable=False, comment="of type, implementation and configuration"),
     Column("cost_nano", BigInteger, comment="of one evaluation; NULL: not known"),
     Column("description", Text, nullable=False),

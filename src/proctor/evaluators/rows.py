@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -64,16 +65,14 @@ class Known:
 
 def detail_of(row: Row[tuple[object, ...]], known: Known) -> EvaluatorDetail:
     """A version with its configuration."""
-    return EvaluatorDetail(
-        row=row_of(row, known),
-        said=row.configuration,
-        configuration=whole(TYPES[row.type].configuration, row.configuration),
-    )
+    said = json.loads(row.configuration)
+    return EvaluatorDetail(row=row_of(row, known), said=said, configuration=whole(TYPES[row.type].configuration, said))
 
 
 def row_of(row: Row[tuple[object, ...]], known: Known) -> EvaluatorRow:
     """A version in a list."""
-    definition = Definition(type=row.type, implementation=row.implementation, configuration=row.configuration)
+    said = json.loads(row.configuration)
+    definition = Definition(type=row.type, implementation=row.implementation, configuration=said)
     reference = f"{row.name}@{row.version}"
     made = _made(reference, row.name, definition, row.digest, known)
     return replace(

@@ -6,26 +6,30 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from uuid import UUID
 
-from sqlalchemy import Connection, Row, func, insert, select
+from sqlalchemy import Connection, Row, Select, case, func, insert, select
 
 from proctor.database.engine import Database
 from proctor.database.queries import run_query
 from proctor.evaluators import measures, rules
 from proctor.evaluators.catalogue import TYPES, AnyEvaluator, Means, built, defined, usual_cost
 from proctor.evaluators.configuration import Definition
-from proctor.evaluators.errors import EvaluatorForbidden, EvaluatorsFull
+from proctor.evaluators.errors import ConfigurationInvalid, EvaluatorForbidden, EvaluatorsFull
 from proctor.evaluators.facts import DatasetFacts
 from proctor.evaluators.models import evaluator_version
 from proctor.evaluators.references import check_name, parse_reference, unknown_evaluator
 from proctor.evaluators.rows import EvaluatorDetail, EvaluatorRow, Known, detail_of, detail_of_type, row_of, row_of_type
 from proctor.evaluators.rules import EvaluatorRule, is_allowed
 from proctor.evaluators.suggesting import Suggestion, suggested
-from proctor.kernel.canonical import Json
+from proctor.kernel.canonical import Json, canonical_json
 
 __all__ = ["MOST_VERSIONS", "EvaluatorDetail", "EvaluatorRow", "EvaluatorService", "Registration"]
 
 MOST_VERSIONS: int = 10_000
 """Of a tenant: a program that registers a version for each run meets this before its list becomes unusable."""
+LONGEST_DESCRIPTION: int = 2_000
+"""Characters: a paragraph for a reader of the list."""
+DEAREST_NANO: int = 10**15
+"""A million dollars for one evaluation is a mistyped number."""
 _PACKAGE = "proctor.evaluators"
 
 
@@ -55,6 +59,7 @@ class EvaluatorService:
         ``EvaluatorsFull``, ``DataExtraMissing``.
         """
         check_name(wanted.name)
+        _check_words(wanted)
         definition = defined(wanted.type, wanted.configuration)
 
         def work(connection: Connection) -> EvaluatorDetail:
@@ -72,10 +77,7 @@ class EvaluatorService:
 
         def work(connection: Connection) -> list[EvaluatorRow]:
             known = _known(connection, tenant)
-            table = evaluator_version
-            rows = connection.execute(
-                select(table).where(table.c.tenant_id == tenant).order_by(table.c.name, table.c.version.desc())
-            )
+            rows = connection.execute(_listed(tenant))
             return [*(row_of_type(name, known) for name in TYPES), *(row_of(row, known) for row in rows)]
 
         return self._database.as_tenant(tenant, work)
@@ -146,6 +148,14 @@ class EvaluatorService:
         self._database.as_tenant(tenant, lambda c: measures.note_accuracy(c, tenant, digest, accuracy, source=source))
 
 
+def _check_words(wanted: Registration) -> None:
+    if len(wanted.description) > LONGEST_DESCRIPTION or "\0" in wanted.description:
+        told = f"It has {LONGEST_DESCRIPTION:,} characters at the most, and no NUL."
+        raise ConfigurationInvalid(told, where="description")
+    if wanted.cost_nano is not None and not 0 <= wanted.cost_nano <= DEAREST_NANO:
+        raise ConfigurationInvalid("It is an amount from 0 to a million dollars.", where="cost")
+
+
 def _known(connection: Connection, tenant: UUID) -> Known:
     said = {one.subject: one.allowed for one in rules.rules_of(connection, tenant)}
     return Known(rules=said, measures=measures.measures_of(connection, tenant))
@@ -154,6 +164,15 @@ def _known(connection: Connection, tenant: UUID) -> Known:
 def _names(connection: Connection, tenant: UUID) -> list[str]:
     table = evaluator_version.c
     return [*TYPES, *connection.execute(select(table.name).where(table.tenant_id == tenant).distinct()).scalars()]
+
+
+def _listed(tenant: UUID) -> Select[tuple[object, ...]]:
+    """A megabyte of configuration a row is not read for a list; rules look into that of checks alone."""
+    table = evaluator_version.c
+    said = case((table.type == "checks", table.configuration), else_="{}").label("configuration")
+    others = [column for column in table if column.name != "configuration"]
+    query = select(*others, said).where(table.tenant_id == tenant)
+    return query.order_by(table.name, table.version.desc())
 
 
 def _of_digest(connection: Connection, tenant: UUID, name: str, digest: str) -> Row[tuple[object, ...]] | None:
@@ -176,7 +195,7 @@ def _inserted(
         "version": connection.execute(newest).scalar_one() + 1,
         "type": definition.type,
         "implementation": definition.implementation,
-        "configuration": dict(definition.configuration),
+        "configuration": canonical_json(definition.configuration).decode(),
         "digest": definition.digest,
         "cost_nano": usual_cost(definition) if wanted.cost_nano is None else wanted.cost_nano,
         "description": wanted.description,

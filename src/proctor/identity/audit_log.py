@@ -35,6 +35,8 @@ class Action(StrEnum):
     DATASET_SPLIT = "dataset.split"
     RUN_SET_STARTED = "run-set.started"
     RUN_SET_CONTROLLED = "run-set.controlled"
+    EVALUATOR_REGISTERED = "evaluator.registered"
+    EVALUATOR_RULE_SET = "evaluator-rule.set"
     SECRET_SET = "secret.set"  # noqa: S105  what was done with one
     SECRET_REMOVED = "secret.removed"  # noqa: S105
     SECRET_REFUSED = "secret.refused"  # noqa: S105

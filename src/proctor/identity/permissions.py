@@ -29,6 +29,9 @@ class Permission(StrEnum):
     """Datasets with their examples, and exports of them."""
     DATASETS_WRITE = "datasets:write"
     """To import datasets and to make versions and splits of them."""
+    EVALUATORS_READ = "evaluators:read"
+    EVALUATORS_WRITE = "evaluators:write"
+    """To register evaluators and to try them: their code runs in sandboxes."""
     RUNS_WRITE = "runs:write"
     """To start, pause, resume and cancel run sets, and to label them: it spends money."""
     RESULTS_WRITE = "results:write"
@@ -59,10 +62,10 @@ class Role(StrEnum):
 
 
 _P = Permission
-_VIEWER = frozenset({_P.SELF, _P.RUNS_READ, _P.SUITES_READ, _P.DATASETS_READ, _P.EVIDENCE_READ})
+_VIEWER = frozenset({_P.SELF, _P.RUNS_READ, _P.SUITES_READ, _P.DATASETS_READ, _P.EVALUATORS_READ, _P.EVIDENCE_READ})
 _REVIEWER = _VIEWER | {_P.RESULTS_WRITE}
 _MEMBER = _REVIEWER | {
-    *(_P.SUITES_WRITE, _P.DATASETS_WRITE, _P.RUNS_WRITE),
+    *(_P.SUITES_WRITE, _P.DATASETS_WRITE, _P.EVALUATORS_WRITE, _P.RUNS_WRITE),
     *(_P.USAGE_READ, _P.SECRETS_READ, _P.LOGS_READ),
 }
 _ADMIN = _MEMBER | {_P.USERS_READ, _P.USERS_WRITE, _P.AUDIT_READ, _P.SECRETS_WRITE}

@@ -38,6 +38,7 @@ from proctor.sdk.agents import AgentLine
 from proctor.sdk.answers import Leaderboard, NotBlocked, Prepared, StateMissing
 from proctor.sdk.datasets import Datasets
 from proctor.sdk.evaluations import Evaluations
+from proctor.sdk.evaluators import Evaluators
 from proctor.sdk.installed import Installed
 from proctor.sdk.naming import at_once, list_of, placed, position_of
 from proctor.sdk.providers import ProviderLine
@@ -78,6 +79,7 @@ class Client(SuiteCalls):
         self.usage = Usages(platform)
         self.datasets = Datasets(platform)
         self.evaluations = Evaluations(platform)
+        self.evaluators = Evaluators(platform)
 
     @classmethod
     @contextmanager

@@ -18,6 +18,7 @@ _BY_PART: Mapping[str, str] = {
     "key": "key-unknown",
     "operation": "operation-unknown",
     "tenant": "tenant-unknown",
+    "evaluator": "evaluator-unknown",
 }
 """By a part of the path that is looked up."""
 _CONTROLS = ("run-set-ended", "run-set-imported")
@@ -28,6 +29,8 @@ _SUBMITS = (
     *("suite-unknown", "label-unknown", "run-set-file", "profile-invalid", "sandbox-unknown", "secret-missing"),
     *("run-set-moved", "no-task-fits", "choice-conflict"),
 )
+_CONFIGURES = ("evaluator-type", "evaluator-configuration", "data-extra")
+_JUDGES = ("evaluator-configuration", "data-extra")
 _LABELS = ("label-unknown",)
 _DATA = ("data-extra",)
 _OWN: Mapping[str, tuple[str, ...]] = {
@@ -51,6 +54,14 @@ _OWN: Mapping[str, tuple[str, ...]] = {
     "POST /datasets/derivations": (*_DATA, "dataset-unknown", "dataset-name", "dataset-version", "operations-full"),
     "POST /datasets/{dataset}/splits": (*_DATA, "dataset-split"),
     "POST /datasets/{dataset}/exports": (*_DATA, "operations-full"),
+    "POST /evaluators": ("evaluator-name", "evaluator-forbidden", "evaluators-full", *_CONFIGURES),
+    "POST /evaluators/{evaluator}/trials": (
+        "evaluator-forbidden",
+        "evaluator-outdated",
+        "evaluator-not-here",
+        *_JUDGES,
+    ),
+    "PUT /tenants/{tenant}/evaluator-rules/{subject}": ("evaluator-unknown",),
     "PUT /labels/suites/{label}": ("suite-unknown", "suite-alias"),
     "PUT /labels/run-sets/{label}": ("run-set-unknown", "suite-alias"),
     "POST /run-sets": ("budget-used", "run-set-imported", *_SUBMITS),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from proctor.api.document.written_evaluators import EVALUATORS
 from proctor.sdk.cursors import Listing
 
 __all__ = ["KEYS", "PARAMETERS", "VALUES", "WRITTEN"]
@@ -107,6 +108,8 @@ PARAMETERS: Mapping[str, Any] = {
     "operation": OPERATION,
     "tenant": "acme",
     "label": "release",
+    "evaluator": "one-line@1",
+    "subject": "python",
     "link": "AZjC8HoRfA0Ojx8qO0xdbn8",
     "sha256": SPEC,
     "scope": "provider",
@@ -215,6 +218,7 @@ _USAGE = {
 }
 
 WRITTEN: Mapping[str, Any] = {
+    **EVALUATORS,
     "Me": {
         "tenant": TENANT,
         "tenant_name": "acme",

@@ -36,9 +36,12 @@ def loaded(source: str, function: str) -> Callable[..., object]:
     """The user's function."""
     with open(source, encoding="utf-8") as file:
         code = compile(file.read(), os.path.basename(source), "exec")
-    names: dict[str, Callable[..., object]] = {}
-    exec(code, {"__name__": "evaluator"}, names)  # noqa: S102  this is what the sandbox is for
-    return names[function]
+    names: dict[str, object] = {"__name__": "evaluator"}
+    exec(code, names)  # noqa: S102  this is what the sandbox is for
+    judge = names[function]
+    if not callable(judge):
+        raise TypeError(f"{function} is no function")
+    return judge
 
 
 def answer(judge: Callable[..., object], row: dict[str, object]) -> dict[str, object]:

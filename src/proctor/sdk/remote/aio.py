@@ -33,6 +33,8 @@ from proctor.sdk.remote.usage import RemoteUsages
 if TYPE_CHECKING:
     from httpx2 import AsyncClient as Http
 
+    from proctor.sdk.remote.evaluators import RemoteEvaluators
+
 __all__ = ["AsyncClient"]
 
 P = ParamSpec("P")
@@ -96,6 +98,7 @@ class AsyncClient:
         self.aliases = soon(client.aliases)
         self.usage = AsyncUsages(client.usage, self)
         self.datasets = AsyncDatasets(client.datasets, self)
+        self.evaluators = AsyncEvaluators(client.evaluators, self)
 
     @classmethod
     @asynccontextmanager
@@ -212,3 +215,17 @@ class AsyncDatasets:
         self.derive = soon(datasets.derive)
         self.split = soon(datasets.split)
         self.export = soon(datasets.export)
+
+
+class AsyncEvaluators:
+    """``RemoteEvaluators``, awaited."""
+
+    def __init__(self, evaluators: RemoteEvaluators, client: AsyncClient) -> None:
+        soon = client._soon
+        self.all = soon(evaluators.all)
+        self.show = soon(evaluators.show)
+        self.register = soon(evaluators.register)
+        self.suggest = soon(evaluators.suggest)
+        self.try_out = soon(evaluators.try_out)
+        self.rules = soon(evaluators.rules)
+        self.allow = soon(evaluators.allow)

@@ -62,6 +62,7 @@ if TYPE_CHECKING:
     from proctor.sdk.imports import ImportReport
     from proctor.sdk.reclassifications import Reclassification
     from proctor.sdk.regrades import RegradeReport
+    from proctor.sdk.remote.evaluators import RemoteEvaluators
     from proctor.suites.datasets import ResolvedDataset
 
 __all__ = ["RemoteClient"]
@@ -75,6 +76,13 @@ class RemoteClient:
         self.work = RemoteWork(transport)
         self.usage = RemoteUsages(transport)
         self.datasets = RemoteDatasets(transport, self.work)
+
+    @property
+    def evaluators(self) -> RemoteEvaluators:
+        """Evaluators of the tenant, and which of them a tenant may use."""
+        from proctor.sdk.remote.evaluators import RemoteEvaluators
+
+        return RemoteEvaluators(self.transport)
 
     @classmethod
     @contextmanager

@@ -7,7 +7,7 @@ CREATE TABLE proctor.evaluator_version (
     version INTEGER NOT NULL,
     type TEXT NOT NULL,
     implementation INTEGER NOT NULL,
-    configuration JSONB NOT NULL,
+    configuration TEXT NOT NULL,
     digest TEXT NOT NULL,
     cost_nano BIGINT,
     description TEXT NOT NULL,
@@ -19,7 +19,7 @@ CREATE TABLE proctor.evaluator_version (
 CREATE INDEX ix_evaluator_version_tenant_id_digest ON proctor.evaluator_version (tenant_id, digest);
 COMMENT ON COLUMN proctor.evaluator_version.version IS 'counts from 1 for each name';
 COMMENT ON COLUMN proctor.evaluator_version.implementation IS 'of the type, when it was registered';
-COMMENT ON COLUMN proctor.evaluator_version.configuration IS 'canonical';
+COMMENT ON COLUMN proctor.evaluator_version.configuration IS 'canonical, in RFC 8785, which jsonb does not keep';
 COMMENT ON COLUMN proctor.evaluator_version.digest IS 'of type, implementation and configuration';
 COMMENT ON COLUMN proctor.evaluator_version.cost_nano IS 'of one evaluation; NULL: not known';
 

@@ -1,0 +1,48 @@
+"""Evaluators of a tenant's platform: listed, shown, registered, suggested, tried."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from proctor.app import Platform
+
+if TYPE_CHECKING:
+    from proctor.evaluators.facts import DatasetFacts
+    from proctor.evaluators.rows import EvaluatorDetail, EvaluatorRow
+    from proctor.evaluators.samples import Sample
+    from proctor.evaluators.service import Registration
+    from proctor.evaluators.suggesting import Suggestion
+    from proctor.evaluators.trials import Trial
+
+__all__ = ["Evaluators"]
+
+
+class Evaluators:
+    """What the client answers of evaluators."""
+
+    def __init__(self, platform: Platform) -> None:
+        self._platform = platform
+
+    def all(self) -> list[EvaluatorRow]:
+        """Every type, then every registered version by name, the newest of each first."""
+        return self._platform.evaluators.list_evaluators(self._platform.tenant)
+
+    def show(self, reference: str) -> EvaluatorDetail:
+        """A type by its name, or a version by ``name@version``; ``name`` is the newest. Raises ``EvaluatorUnknown``."""
+        return self._platform.evaluators.find(self._platform.tenant, reference)
+
+    def register(self, wanted: Registration) -> EvaluatorDetail:
+        """A new version of a name, or the one that says the same. Raises what is wrong with it, naming the field."""
+        return self._platform.evaluators.register(self._platform.tenant, wanted)
+
+    def suggest(self, facts: DatasetFacts) -> list[Suggestion]:
+        """The evaluators that fit a dataset, the best first."""
+        return self._platform.evaluators.suggest(self._platform.tenant, facts)
+
+    def try_out(self, reference: str, sample: Sample) -> Trial:
+        """Judge one output. Raises ``EvaluatorUnknown``, ``EvaluatorForbidden``, ``EvaluatorNotHere``."""
+        from proctor.evaluators.trials import try_out
+
+        platform = self._platform
+        detail, evaluator = platform.evaluators.usable(platform.tenant, reference, platform.evaluator_means)
+        return try_out(detail, evaluator, sample)
