@@ -127,8 +127,8 @@ def test_rows_are_read_by_position_as_a_slice(written: Written, objects: ObjectS
 
 
 def test_rows_over_the_border_of_parts_are_one_table(objects: ObjectStore, tmp_path: Path, monkeypatch: Any) -> None:
-    for module in ("writing", "reading"):
-        monkeypatch.setattr(f"proctor.datasets.{module}.PART_ROWS", 10_000)
+    for module in ("datasets.writing", "objects.parquet"):
+        monkeypatch.setattr(f"proctor.{module}.PART_ROWS", 10_000)
     with VersionWriter(tmp_path) as writer:
         writer.add(table_of([Example(id=str(number), input="x") for number in range(25_000)]))
         version = stored(objects, writer.finish())

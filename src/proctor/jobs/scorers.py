@@ -10,17 +10,17 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import IO
-
-import structlog
 
 from proctor.jobs.scoring import Order, score
 from proctor.results.batches import Batch
 
 __all__ = ["Ended", "Scorers"]
 
-_log = structlog.get_logger(__name__)
+PROGRAM: tuple[str, ...] = ("-m", "proctor.jobs.scoring_process")
+"""What each process runs."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,9 +101,7 @@ class _Line:
         while (order := self._waiting.get()) is not None:
             self._ended(self._scored(order))
         if self._process is not None:
-            _pipe(self._process.stdin).close()
-            self._process.wait()
-            _pipe(self._process.stdout).close()
+            _ended(self._process)
             self._process = None
 
     def _scored(self, order: Order) -> Ended:
@@ -119,7 +117,7 @@ class _Line:
             answer = b""
         if not answer:
             self._process = None
-            return Ended(order=order, batch=None, error=f"Its process ended with {process.wait()}.")
+            return Ended(order=order, batch=None, error=f"Its process ended with {_ended(process)}.")
         found = BATCH.validate_json(answer)
         return (
             Ended(order=order, batch=None, error=found) if isinstance(found, str) else Ended(order=order, batch=found)
@@ -128,12 +126,21 @@ class _Line:
 
 def _started() -> subprocess.Popen[bytes]:
     return subprocess.Popen(
-        [sys.executable, "-m", "proctor.jobs.scoring_process"],
+        [sys.executable, *PROGRAM],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         env={"PYTHONPATH": ":".join(path for path in sys.path if path)},
         start_new_session=True,  # Ctrl-C is for the worker, which lets what is under way finish
     )
+
+
+def _ended(process: subprocess.Popen[bytes]) -> int:
+    """Let a process end, and say how it did."""
+    with suppress(BrokenPipeError):
+        _pipe(process.stdin).close()
+    code = process.wait()
+    _pipe(process.stdout).close()
+    return code
 
 
 def _pipe(pipe: IO[bytes] | None) -> IO[bytes]:
