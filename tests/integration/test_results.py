@@ -84,8 +84,8 @@ class Store:
         return self.database.as_tenant(self.tenant, lambda c: live(c, self.tenant))
 
     def ask(self, sql: str, which: Which = EVERY, limits: QueryLimits | None = None) -> list[dict[str, object]]:
-        with answer(self.reader, which, sql, self.folder, limits) as batches:
-            return [row for batch in batches for row in batch.to_pylist()]
+        with answer(self.reader, which, sql, self.folder, limits) as found:
+            return [row for batch in found.batches for row in batch.to_pylist()]
 
     def merger(self) -> Merger:
         return Merger(self.database, self.objects, self.tenant, self.folder, EVERYTHING)

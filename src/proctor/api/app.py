@@ -25,6 +25,7 @@ from proctor.api.routes import (
     events,
     health,
     installed,
+    jobs,
     keys,
     logs,
     me,
@@ -34,6 +35,7 @@ from proctor.api.routes import (
     secrets,
     setup,
     socket,
+    sql,
     suites,
     tenants,
     usage,
@@ -57,6 +59,8 @@ ROUTERS: tuple[tuple[str, APIRouter], ...] = (
             suites,
             datasets,
             evaluators,
+            jobs,
+            sql,
             run_sets,
             attempts,
             installed,
@@ -73,7 +77,7 @@ ROUTERS: tuple[tuple[str, APIRouter], ...] = (
 EXEMPT = Exempt(
     streams=frozenset({f"GET {PREFIX}/events"}),
     uploads=(f"POST {PREFIX}/suites", f"POST {PREFIX}/imports", f"PUT {PREFIX}/pushes/objects/"),
-    datasets=frozenset({f"POST {PREFIX}/datasets/imports"}),
+    datasets=frozenset({f"POST {PREFIX}/datasets/imports", f"POST {PREFIX}/samples"}),
     pages=(
         *(f"POST {PREFIX}/pushes", f"POST {PREFIX}/pushes/"),
         *(f"POST {PREFIX}/run-sets", f"POST {PREFIX}/run-sets/rehearsal"),  # with script files

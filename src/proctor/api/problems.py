@@ -30,12 +30,12 @@ _NOT_FOUND = (
     *("run-set-unknown", "attempt-unknown", "suite-unknown", "series-unknown", "label-unknown", "task-unknown"),
     *("user-unknown", "key-unknown", "state-missing", "artifact-unknown", "not-blocked", "tenant-unknown"),
     *("event-forgotten", "operation-unknown", "download-unknown", "secret-unknown", "dataset-unknown"),
-    "evaluator-unknown",
+    *("evaluator-unknown", "job-unknown", "samples-unknown"),
 )
 _CONFLICT = (
     *("name-taken", "last-owner", "request-running"),
     *("run-set-moved", "run-set-ended", "run-set-runs", "run-set-imported"),
-    *("operation-ended", "dataset-version-taken"),
+    *("operation-ended", "dataset-version-taken", "job-ended"),
 )
 _STATUS: Mapping[str, int] = {
     **dict.fromkeys(_NOT_FOUND, 404),

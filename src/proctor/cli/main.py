@@ -41,6 +41,7 @@ from proctor.cli import (
     run,
     secret,
     serve,
+    sql,
     suite,
     task,
     usage,
@@ -87,6 +88,7 @@ def options(
 
 run.register(app)
 evaluate.register(app)
+sql.register(app)
 control.register(app)
 leaderboard.register(app)
 compare.register(app)

@@ -35,6 +35,9 @@ class Action(StrEnum):
     DATASET_SPLIT = "dataset.split"
     RUN_SET_STARTED = "run-set.started"
     RUN_SET_CONTROLLED = "run-set.controlled"
+    JOB_SUBMITTED = "job.submitted"
+    JOB_CONTROLLED = "job.controlled"
+    SAMPLES_KEPT = "samples.kept"
     EVALUATOR_REGISTERED = "evaluator.registered"
     EVALUATOR_RULE_SET = "evaluator-rule.set"
     SECRET_SET = "secret.set"  # noqa: S105  what was done with one

@@ -8,11 +8,12 @@ import sys
 import tempfile
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
+from proctor.kernel.extras import need_data_extra
 from proctor.results.errors import QueryFailed, QueryRefused, QueryTooLong
 from proctor.results.reading import ResultReader, staged
 from proctor.results.views import Which
@@ -20,7 +21,7 @@ from proctor.results.views import Which
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["QueryLimits", "answer"]
+__all__ = ["Answer", "QueryLimits", "answer"]
 
 _ERRORS = {one.code: one for one in (QueryFailed, QueryRefused, QueryTooLong)}
 _LONGEST_SQL: int = 1 << 20
@@ -35,15 +36,23 @@ class QueryLimits:
     seconds: int = 300
 
 
+@dataclass(frozen=True, kw_only=True)
+class Answer:
+    """What a query says: its columns, and its rows as they come. Raises while they are read as ``answer`` does."""
+
+    schema: pa.Schema
+    batches: Iterator[pa.RecordBatch]
+
+
 @contextmanager
 def answer(
     reader: ResultReader, which: Which, sql: str, folder: Path, limits: QueryLimits | None = None
-) -> Iterator[Iterator[pa.RecordBatch]]:
-    """The answer of one SELECT over ``results``, as it comes.
+) -> Iterator[Answer]:
+    """The answer of one SELECT over ``results``. ``folder``: for staged rows meanwhile.
 
-    ``folder``: for staged rows meanwhile. Raises ``QueryRefused``, ``QueryFailed``, ``QueryTooLong``, also while the
-    answer is read.
+    Raises ``QueryRefused``, ``QueryFailed``, ``QueryTooLong``, ``DataExtraMissing``.
     """
+    need_data_extra()
     limits = limits or QueryLimits()
     if len(sql) > _LONGEST_SQL:
         raise QueryRefused("It is longer than a million characters.", where="sql")
@@ -52,25 +61,78 @@ def answer(
         rows = staged(batches)
         kept = [_written(Path(place), rows)] if rows.num_rows else []
         files = [str(file) for file in reader.files(batches)]
-        settings = {"files": files, "staged": kept, "sql": sql, **limits.__dict__}
-        process = subprocess.Popen(
-            [sys.executable, "-m", "proctor.results.sql_process"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env={"PYTHONPATH": ":".join(sys.path)},
-        )
-        watch = threading.Timer(limits.seconds, process.kill)
-        watch.start()
-        try:
-            yield _batches(process, settings, watch)
-        finally:
-            watch.cancel()
-            process.kill()
-            process.wait()
-            for pipe in (process.stdin, process.stdout, process.stderr):
-                if pipe is not None:
+        settings = {"files": files, "staged": kept, "sql": sql, **asdict(limits)}
+        with _process(limits.seconds) as process:
+            yield _asked(process, settings)
+
+
+@contextmanager
+def _process(seconds: float) -> Iterator[_Process]:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "proctor.results.sql_process"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={"PYTHONPATH": ":".join(path for path in sys.path if path)},
+    )
+    watch = threading.Timer(seconds, process.kill)
+    watch.start()
+    try:
+        yield _Process(process, watch)
+    finally:
+        watch.cancel()
+        process.kill()
+        process.wait()
+        for pipe in (process.stdin, process.stdout, process.stderr):
+            if pipe is not None:
+                with suppress(BrokenPipeError):
                     pipe.close()
+
+
+@dataclass(frozen=True)
+class _Process:
+    """The process of a query, and what ends it."""
+
+    popen: subprocess.Popen[bytes]
+    watch: threading.Timer
+
+
+def _asked(process: _Process, settings: dict[str, Any]) -> Answer:
+    import pyarrow as pa
+
+    stdin, stdout = _pipe(process.popen.stdin), _pipe(process.popen.stdout)
+    try:
+        stdin.write(json.dumps(settings).encode() + b"\n")
+        stdin.close()
+        stream = pa.ipc.open_stream(stdout)
+    except (pa.ArrowException, OSError, EOFError) as error:
+        raise _why(process) from error
+    return Answer(schema=stream.schema, batches=_batches(process, stream))
+
+
+def _batches(process: _Process, stream: pa.RecordBatchReader) -> Iterator[pa.RecordBatch]:
+    import pyarrow as pa
+
+    try:
+        yield from stream
+    except (pa.ArrowException, OSError, EOFError) as error:
+        raise _why(process) from error
+    if process.popen.wait() != 0:
+        raise _why(process)
+
+
+def _why(process: _Process) -> QueryFailed | QueryRefused | QueryTooLong:
+    told = _pipe(process.popen.stderr).read()
+    code = process.popen.wait()
+    try:
+        found = json.loads(told)
+    except ValueError:
+        found = None
+    if isinstance(found, dict) and found.get("code") in _ERRORS:
+        return _ERRORS[found["code"]](str(found.get("message")), where="sql")
+    if process.watch.finished.is_set() or code < 0:
+        return QueryTooLong(where="sql")
+    return QueryFailed(f"Its process ended with {code}.", where="sql")
 
 
 def _written(folder: Path, rows: pa.Table) -> str:
@@ -79,37 +141,6 @@ def _written(folder: Path, rows: pa.Table) -> str:
     path = folder / "staged.parquet"
     pq.write_table(rows, path)
     return str(path)
-
-
-def _batches(
-    process: subprocess.Popen[bytes], settings: dict[str, Any], watch: threading.Timer
-) -> Iterator[pa.RecordBatch]:
-    import pyarrow as pa
-
-    stdin, stdout = _pipe(process.stdin), _pipe(process.stdout)
-    try:
-        stdin.write(json.dumps(settings).encode() + b"\n")
-        stdin.close()
-        with pa.ipc.open_stream(stdout) as stream:
-            yield from stream
-    except (pa.ArrowException, OSError, EOFError) as error:
-        raise _why(process, watch) from error
-    if process.wait() != 0:
-        raise _why(process, watch)
-
-
-def _why(process: subprocess.Popen[bytes], watch: threading.Timer) -> QueryFailed | QueryRefused | QueryTooLong:
-    told = _pipe(process.stderr).read()
-    code = process.wait()
-    try:
-        found = json.loads(told)
-    except ValueError:
-        found = None
-    if isinstance(found, dict) and found.get("code") in _ERRORS:
-        return _ERRORS[found["code"]](str(found.get("message")), where="sql")
-    if watch.finished.is_set() or code < 0:
-        return QueryTooLong(where="sql")
-    return QueryFailed(f"Its process ended with {code}.", where="sql")
 
 
 def _pipe(pipe: IO[bytes] | None) -> IO[bytes]:

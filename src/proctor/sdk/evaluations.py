@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from proctor.jobs.outputs_files import OutputFields
     from proctor.jobs.scoring import Judge
     from proctor.jobs.worker import Settled
+    from proctor.results.sql import Answer
 
 __all__ = ["Evaluations", "JobSession", "OutputsTold"]
 
@@ -167,6 +169,17 @@ class Evaluations:
                 [*parameters, limit, after + 1],
             ).to_arrow_table()
         return [_told(row) for row in found.to_pylist()]
+
+    @contextmanager
+    def sql(self, query: str, jobs: Sequence[str] = ()) -> Iterator[Answer]:
+        """The answer of one SELECT over the tenant's results, of those jobs or of all.
+
+        Raises ``QueryRefused``, ``QueryFailed``, ``QueryTooLong``, ``JobUnknown``."""
+        from proctor.results.sql import answer
+
+        chosen = tuple(self._service.job(one).id for one in jobs) or None
+        with answer(self.reader, Which(jobs=chosen), query, data_folder(self._platform.settings, "tmp")) as found:
+            yield found
 
     def pause(self, reference: str) -> Job:
         """No new chunks; running ones finish. Raises ``JobUnknown``, ``JobEnded``."""

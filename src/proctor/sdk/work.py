@@ -39,6 +39,7 @@ from proctor.sdk.dataset_work import (
 )
 from proctor.sdk.documents import document
 from proctor.sdk.jobs import Job, Made, Upload, Work
+from proctor.sdk.sample_work import SamplesImportWork, import_samples
 from proctor.sdk.secrets import kept_secrets, refuse_missing
 from proctor.suites.uploads import UploadInvalid
 
@@ -81,6 +82,7 @@ class WorkKind(StrEnum):
     DATASET_IMPORT = "import-dataset"
     DATASET_DERIVE = "derive-dataset"
     DATASET_EXPORT = "export-dataset"
+    SAMPLES_IMPORT = "import-samples"
 
 
 class ExportWork(Work):
@@ -293,7 +295,12 @@ def _row(platform: Platform, identity: UUID) -> RunSetRow:
 
 
 DATASET_KINDS: frozenset[str] = frozenset(
-    {WorkKind.DATASET_IMPORT.value, WorkKind.DATASET_DERIVE.value, WorkKind.DATASET_EXPORT.value}
+    {
+        WorkKind.DATASET_IMPORT.value,
+        WorkKind.DATASET_DERIVE.value,
+        WorkKind.DATASET_EXPORT.value,
+        WorkKind.SAMPLES_IMPORT.value,
+    }
 )
 """Work on datasets, whose requests name one."""
 _KINDS: Mapping[WorkKind, tuple[type[Work], Callable[[Any, Job], Made]]] = {
@@ -306,4 +313,5 @@ _KINDS: Mapping[WorkKind, tuple[type[Work], Callable[[Any, Job], Made]]] = {
     WorkKind.DATASET_IMPORT: (DatasetImportWork, import_dataset),
     WorkKind.DATASET_DERIVE: (DatasetDeriveWork, derive_dataset),
     WorkKind.DATASET_EXPORT: (DatasetExportWork, export_dataset),
+    WorkKind.SAMPLES_IMPORT: (SamplesImportWork, import_samples),
 }

@@ -49,6 +49,7 @@ _NOTED = {
     WorkKind.EXPORT.value: Action.EXPORTED,
     WorkKind.IMPORT.value: Action.IMPORTED,
     WorkKind.DATASET_IMPORT.value: Action.DATASET_MADE,
+    WorkKind.SAMPLES_IMPORT.value: Action.SAMPLES_KEPT,
     WorkKind.DATASET_DERIVE.value: Action.DATASET_MADE,
     WorkKind.DATASET_EXPORT.value: Action.EXPORTED,
 }

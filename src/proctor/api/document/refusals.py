@@ -17,6 +17,8 @@ _BY_PART: Mapping[str, str] = {
     "user": "user-unknown",
     "key": "key-unknown",
     "operation": "operation-unknown",
+    "job": "job-unknown",
+    "samples": "samples-unknown",
     "tenant": "tenant-unknown",
     "evaluator": "evaluator-unknown",
 }
@@ -54,6 +56,17 @@ _OWN: Mapping[str, tuple[str, ...]] = {
     "POST /datasets/derivations": (*_DATA, "dataset-unknown", "dataset-name", "dataset-version", "operations-full"),
     "POST /datasets/{dataset}/splits": (*_DATA, "dataset-split"),
     "POST /datasets/{dataset}/exports": (*_DATA, "operations-full"),
+    "POST /samples": ("operations-full",),
+    "POST /jobs": (
+        *("dataset-unknown", "samples-unknown", "evaluator-unknown", "evaluator-forbidden", "evaluator-outdated"),
+        *("job-invalid", "evaluator-configuration", "data-extra"),
+    ),
+    "GET /jobs/{job}": _DATA,
+    "POST /sql": (*_DATA, "query-refused", "query-failed", "query-too-long", "job-unknown"),
+    "GET /jobs/{job}/results": _DATA,
+    "POST /jobs/{job}/pause": ("job-ended",),
+    "POST /jobs/{job}/resume": ("job-ended",),
+    "POST /jobs/{job}/cancel": ("job-ended",),
     "POST /evaluators": ("evaluator-name", "evaluator-forbidden", "evaluators-full", *_CONFIGURES),
     "POST /evaluators/{evaluator}/trials": (
         "evaluator-forbidden",

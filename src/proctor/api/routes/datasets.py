@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import tempfile
 from pathlib import Path as FilePath
 from typing import IO, Annotated
@@ -16,9 +15,9 @@ from proctor.api.answers import answered
 from proctor.api.asking import Asked, needs
 from proctor.api.idempotency import Repeatable
 from proctor.api.lists import Page, Paging
-from proctor.api.middleware import TooLarge
 from proctor.api.receipts import ACCEPTED, accepted
 from proctor.api.threads import slowly
+from proctor.api.uploads import receive
 from proctor.datasets.browsing import ListedExample
 from proctor.datasets.derivations import Derivation, Filter, NewVersion
 from proctor.datasets.differing import VersionDiff
@@ -32,7 +31,7 @@ from proctor.identity.audit_log import Action
 from proctor.identity.permissions import Permission
 from proctor.kernel.ids import new_id
 from proctor.operations.service import Operation
-from proctor.sdk.dataset_work import DATASET_BYTES, DatasetDeriveWork, DatasetExportWork, DatasetImportWork
+from proctor.sdk.dataset_work import DatasetDeriveWork, DatasetExportWork, DatasetImportWork
 from proctor.sdk.jobs import Upload
 from proctor.sdk.work import WorkKind
 
@@ -46,8 +45,6 @@ _Reads = Annotated[Asked, needs(Permission.DATASETS_READ)]
 _Writes = Annotated[Asked, needs(Permission.DATASETS_WRITE)]
 _Word = Annotated[str, Field(min_length=1, max_length=200)]
 _FieldName = Annotated[str, Query(min_length=1, max_length=200, description="What the file calls it.")]
-FREE_SHARE: int = 3
-"""Of the free disk an upload may take a third: it is kept, unpacked and written as Parquet for a while."""
 
 
 class DerivationWanted(BaseModel):
@@ -181,7 +178,7 @@ async def create_dataset_import(
     """Import a file, or a folder as a tar. Compared by id with the newest version; the same again changes nothing."""
     new = _new(name, version, metadata)
     with tempfile.NamedTemporaryFile() as received:
-        await _receive(request, received)
+        await receive(request, received)
         work = {
             "dataset": name,
             "new": new,
@@ -243,18 +240,6 @@ def _new(name: str, version: str | None, metadata: list[str] | tuple[()]) -> New
         check_label(version)
     pairs = [one.partition("=") for one in metadata]
     return NewVersion(dataset=name, version=version, metadata={key: value for key, _, value in pairs})
-
-
-async def _receive(request: Request, file: IO[bytes]) -> None:
-    """The body to disk. Raises ``TooLarge`` beyond ``DATASET_BYTES`` or a third of the room that was there."""
-    most = min(DATASET_BYTES, shutil.disk_usage(file.name).free // FREE_SHARE)
-    size = 0
-    async for piece in request.stream():
-        size += len(piece)
-        if size > most:
-            raise TooLarge()
-        await anyio.to_thread.run_sync(file.write, piece)
-    file.flush()
 
 
 def _import(asked: Asked, file: IO[bytes], work: dict[str, object]) -> Response:

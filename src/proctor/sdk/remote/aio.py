@@ -17,6 +17,7 @@ from proctor.engine.reading import RunSetStatus
 from proctor.sdk.remote.client import RemoteClient
 from proctor.sdk.remote.datasets import RemoteDatasets
 from proctor.sdk.remote.errors import ServerFault, ServerRefused, ServerUnreachable
+from proctor.sdk.remote.evaluations import RemoteEvaluations
 from proctor.sdk.remote.events import (
     FIRST_WAIT_SEC,
     LONGEST_WAIT_SEC,
@@ -98,6 +99,7 @@ class AsyncClient:
         self.aliases = soon(client.aliases)
         self.usage = AsyncUsages(client.usage, self)
         self.datasets = AsyncDatasets(client.datasets, self)
+        self.evaluations = AsyncEvaluations(client.evaluations, self)
         self.evaluators = AsyncEvaluators(client.evaluators, self)
 
     @classmethod
@@ -199,6 +201,24 @@ class AsyncUsages:
         self.user_budgets = soon(usages.user_budgets)
         self.user_budget = soon(usages.user_budget)
         self.set_user_budget = soon(usages.set_user_budget)
+
+
+class AsyncEvaluations:
+    """``RemoteEvaluations``, awaited."""
+
+    def __init__(self, evaluations: RemoteEvaluations, client: AsyncClient) -> None:
+        soon = client._soon
+        self.add_outputs = soon(evaluations.add_outputs)
+        self.sample_sets = soon(evaluations.sample_sets)
+        self.samples = soon(evaluations.samples)
+        self.submit = soon(evaluations.submit)
+        self.jobs = soon(evaluations.jobs)
+        self.job = soon(evaluations.job)
+        self.standing = soon(evaluations.standing)
+        self.results = soon(evaluations.results)
+        self.pause = soon(evaluations.pause)
+        self.resume = soon(evaluations.resume)
+        self.cancel = soon(evaluations.cancel)
 
 
 class AsyncDatasets:

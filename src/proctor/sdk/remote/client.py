@@ -37,6 +37,7 @@ from proctor.sdk.remote.answers import NEWEST, part, read, run_set_path
 from proctor.sdk.remote.checks import RemoteCheck
 from proctor.sdk.remote.datasets import RemoteDatasets
 from proctor.sdk.remote.errors import NotOnServer, ServerRefused
+from proctor.sdk.remote.evaluations import RemoteEvaluations
 from proctor.sdk.remote.events import EventsLost, LiveEvent, follow
 from proctor.sdk.remote.runs import (
     MalformedTask,
@@ -76,6 +77,7 @@ class RemoteClient:
         self.work = RemoteWork(transport)
         self.usage = RemoteUsages(transport)
         self.datasets = RemoteDatasets(transport, self.work)
+        self.evaluations = RemoteEvaluations(transport, self.work)
 
     @property
     def evaluators(self) -> RemoteEvaluators:

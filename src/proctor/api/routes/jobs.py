@@ -1,0 +1,208 @@
+"""Evaluation jobs: outputs that are kept, jobs that judge them, and their results."""
+
+from __future__ import annotations
+
+import tempfile
+from datetime import datetime
+from pathlib import Path as FilePath
+from typing import IO, Annotated
+from uuid import UUID
+
+import anyio.to_thread
+from fastapi import APIRouter, Path, Query, Request, Response
+from pydantic import BaseModel
+
+from proctor.api.answers import answered
+from proctor.api.asking import Asked, needs
+from proctor.api.idempotency import Repeatable
+from proctor.api.lists import Page, Paging
+from proctor.api.receipts import ACCEPTED, accepted
+from proctor.api.threads import slowly
+from proctor.api.uploads import receive
+from proctor.identity.audit_log import Action
+from proctor.identity.permissions import Permission
+from proctor.jobs.asking import EvaluationRequest
+from proctor.jobs.summaries import JobStanding
+from proctor.jobs.values import Job, JobState, SampleSet
+from proctor.kernel.ids import new_id
+from proctor.operations.service import Operation
+from proctor.sdk.jobs import Upload
+from proctor.sdk.sample_work import SamplesImportWork
+from proctor.sdk.work import WorkKind
+
+__all__ = ["router"]
+
+router = APIRouter(tags=["evaluation jobs"], route_class=Repeatable)
+JobReference = Annotated[
+    str, Path(min_length=1, max_length=100, description="An id, its first 8 characters or more, or a name: the newest.")
+]
+SamplesReference = Annotated[
+    str, Path(min_length=1, max_length=100, description="An id, its first 8 characters or more, or a name: the newest.")
+]
+_Reads = Annotated[Asked, needs(Permission.EVALUATORS_READ)]
+_Runs = Annotated[Asked, needs(Permission.RUNS_WRITE)]
+_Writes = Annotated[Asked, needs(Permission.DATASETS_WRITE)]
+
+
+class ListedResult(BaseModel):
+    """One result; docs/reference/results-schema.md says what each column is."""
+
+    job: str
+    dataset_version: str
+    row: int
+    example: str
+    sample: str | None
+    target: str | None
+    model: str | None
+    evaluator: str
+    evaluator_version: str
+    repeat: int
+    score: float | None
+    label: str | None
+    status: str
+    error: str | None
+    seconds: float
+    cost_nano: int | None
+    probability: float
+    trace_id: str
+    time: datetime
+
+
+@router.get("/samples", response_model=Page[SampleSet])
+def list_samples(asked: _Reads, paging: Paging) -> Response:
+    """Outputs that are kept, the newest first."""
+    (before,) = paging.place(UUID) or (None,)
+    found = asked.client.evaluations.sample_sets(before=before, limit=paging.limit)
+    return answered(paging.page(found, lambda one: [one.id]))
+
+
+@router.get("/samples/{samples}", response_model=SampleSet)
+def show_samples(asked: _Reads, samples: SamplesReference) -> Response:
+    """Outputs that are kept: of which dataset version, how many, and where."""
+    return answered(asked.client.evaluations.samples(samples))
+
+
+@router.post(
+    "/samples",
+    status_code=202,
+    responses=ACCEPTED,
+    response_model=Operation,
+    openapi_extra={
+        "requestBody": {
+            "required": True,
+            "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
+        }
+    },
+)
+async def create_samples(
+    request: Request,
+    asked: _Writes,
+    dataset: Annotated[str, Query(min_length=1, max_length=200, description="The version whose outputs they are.")],
+    name: Annotated[str, Query(min_length=1, max_length=100, description="A label.")],
+    file: Annotated[
+        str,
+        Query(
+            min_length=1,
+            max_length=200,
+            pattern=r"^[^/\x00-\x1f]+$",
+            description="Its name, ending in .jsonl, .json, .csv or .parquet.",
+        ),
+    ],
+    model: Annotated[str | None, Query(min_length=1, max_length=300, description="What made them.")] = None,
+    id_field: Annotated[str, Query(min_length=1, max_length=200, description="Names the example.")] = "id",
+    output_field: Annotated[str, Query(min_length=1, max_length=200, description="Holds the output.")] = "output",
+) -> Response:
+    """Keep the outputs of a file, a row each. The same again changes nothing."""
+    with tempfile.NamedTemporaryFile() as received:
+        await receive(request, received)
+        work: dict[str, object] = {
+            "dataset": dataset,
+            "name": name,
+            "model": model,
+            "creator": asked.principal.user,
+            "file": file,
+            "id_field": id_field,
+            "output_field": output_field,
+        }
+        return await anyio.to_thread.run_sync(_import, asked, received, work)
+
+
+def _import(asked: Asked, file: IO[bytes], work: dict[str, object]) -> Response:
+    identity: UUID = new_id()
+    objects, key = asked.server.objects, f"{asked.tenant}/operations/{identity}/upload"
+    stored = objects.put_file(key, FilePath(file.name))
+    upload = Upload(key=stored.key, sha256=stored.sha256, size=stored.size)
+    try:
+        asked_for = SamplesImportWork.model_validate({**work, "upload": upload})
+        return accepted(asked, WorkKind.SAMPLES_IMPORT, asked_for, identity)
+    except BaseException:
+        objects.delete(key)
+        raise
+
+
+@router.get("/jobs", response_model=Page[Job])
+def list_jobs(
+    asked: _Reads,
+    paging: Paging,
+    state: Annotated[JobState | None, Query(description="Only those in this state.")] = None,
+) -> Response:
+    """The newest first."""
+    (before,) = paging.place(UUID) or (None,)
+    found = asked.client.evaluations.jobs(state=state, before=before, limit=paging.limit)
+    return answered(paging.page(found, lambda one: [one.id]))
+
+
+@router.post("/jobs", status_code=201, response_model=Job)
+def create_job(asked: _Runs, body: EvaluationRequest) -> Response:
+    """Judge kept outputs by evaluators. It is durable when this answers; evaluators of the server do it."""
+    job = asked.client.evaluations.submit(body, creator=asked.principal.user)
+    return asked.noted(answered(job, 201), Action.JOB_SUBMITTED, str(job.id), name=job.name)
+
+
+@router.get("/jobs/{job}", response_model=JobStanding)
+@slowly
+def show_job(asked: _Reads, job: JobReference) -> Response:
+    """How far it is, with its numbers so far: mean, error, interval, coverage and bounds of each evaluator."""
+    return answered(asked.client.evaluations.standing(job))
+
+
+@router.get("/jobs/{job}/results", response_model=Page[ListedResult])
+@slowly
+def list_job_results(
+    asked: _Reads,
+    paging: Paging,
+    job: JobReference,
+    status: Annotated[str | None, Query(max_length=50, description="Only results of this status.")] = None,
+) -> Response:
+    """Single results, in the order of evaluator, repeat and row."""
+    (after,) = paging.place(_number) or (-1,)
+    found = asked.client.evaluations.results(job, status=status, after=after, limit=paging.limit)
+    return answered(paging.page(found, lambda _: [after + len(found)]))
+
+
+@router.post("/jobs/{job}/pause", response_model=Job)
+def pause_job(asked: _Runs, job: JobReference) -> Response:
+    """No new chunks; running ones finish."""
+    return _controlled(asked, asked.client.evaluations.pause(job), "pause")
+
+
+@router.post("/jobs/{job}/resume", response_model=Job)
+def resume_job(asked: _Runs, job: JobReference) -> Response:
+    """Queue what has no results yet: of a paused job, one with gaps, or one that was cancelled."""
+    return _controlled(asked, asked.client.evaluations.resume(job), "resume")
+
+
+@router.post("/jobs/{job}/cancel", response_model=Job)
+def cancel_job(asked: _Runs, job: JobReference) -> Response:
+    """No new chunks, ever; the results that are there stay."""
+    return _controlled(asked, asked.client.evaluations.cancel(job), "cancel")
+
+
+def _controlled(asked: Asked, job: Job, how: str) -> Response:
+    return asked.noted(answered(job), Action.JOB_CONTROLLED, str(job.id), name=job.name, how=how)
+
+
+def _number(part: object) -> int:
+    if not isinstance(part, int) or part < 0:
+        raise ValueError(part)
+    return part
