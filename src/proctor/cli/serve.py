@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["register"]
 
-_ALL = "api,planner,worker,relay,operations"
+_ALL = "api,planner,worker,relay,operations,evaluator"
 Host = Annotated[str, typer.Option(help="Where the API listens; 0.0.0.0 for other machines, behind TLS.")]
 Port = Annotated[int, typer.Option(min=0, max=65_535, help="0: any that is free.")]
 SharePort = Annotated[
@@ -34,7 +34,7 @@ def up(host: Host = "127.0.0.1", port: Port = 8080, share_port: SharePort = Fals
 
 
 def serve(
-    roles: Annotated[str, typer.Option(help="Of api, planner, worker, relay and operations, commas between.")] = _ALL,
+    roles: Annotated[str, typer.Option(help="Of api, planner, worker, relay, operations and evaluator, commas between.")] = _ALL,
     host: Host = "127.0.0.1",
     port: Port = 8080,
     share_port: SharePort = False,
