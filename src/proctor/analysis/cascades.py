@@ -10,8 +10,8 @@ from proctor.analysis.errors import ScoresInvalid
 
 __all__ = ["Threshold", "confidence_threshold", "decided_by"]
 
-GRID: int = 101
-"""Thresholds from 1 to 0 in steps of a hundredth: fixed before the data are seen, as the guarantee asks for."""
+STEPS: int = 100
+"""Thresholds go from 1 to 0 in hundredths: fixed before the data are seen, as the guarantee asks for."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,7 +47,7 @@ def confidence_threshold(
         raise ScoresInvalid("alpha and delta lie between 0 and 1.", where="alpha", remedy="Give, say, 0.2 and 0.1.")
     order = np.argsort(-sure, kind="stable")
     errors = np.concatenate([[0], np.cumsum(~right[order])])
-    thresholds = np.linspace(1, 0, GRID)
+    thresholds = np.arange(STEPS, -1, -1) / STEPS
     accepted = np.searchsorted(-sure[order], -thresholds, side="right")
     wrong = errors[accepted]
     risks = _upper(wrong, accepted, delta)
