@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from itertools import permutations
 
 from proctor.analysis.alpha import Level, disagreement
 from proctor.analysis.arrays import Places, Vector, labelled, listed, matrix, np, npt, same_length
@@ -17,7 +16,7 @@ __all__ = ["Agreement", "Weighting", "cohen_kappa", "fleiss_kappa", "krippendorf
 CATEGORIES: int = 101
 """Different ratings: a scale from 0 to 100. A table of them squared is kept for each of 500 groups of items."""
 RATERS: int = 100
-"""Of one table, of which each two are set beside each other."""
+"""Of one table, in which each two are set beside each other: 5,000 pairs an item, and no jury is larger."""
 
 _Matrix = npt.NDArray[np.float64]
 
@@ -87,7 +86,7 @@ def fleiss_kappa(counts: npt.ArrayLike) -> Agreement:
     raters = table.sum(axis=1)
     if np.isnan(table).any() or (table < 0).any() or (table % 1).any() or np.ptp(raters):
         remedy = "Give whole numbers; for missing ratings use Krippendorff's alpha."
-        raise ScoresInvalid("Not every item has the same number of raters.", where="counts", remedy=remedy)
+        raise ScoresInvalid("Every item has the same whole number of raters.", where="counts", remedy=remedy)
     if raters[0] < 2:
         raise StatisticUndefined("One rater agrees with nobody.", where="counts")
     _bounded(table.shape[1])
@@ -137,10 +136,12 @@ def _coincidences(table: _Matrix, values: Vector) -> _Matrix:
     places = np.searchsorted(values, np.where(known, table, values[0]))
     size = len(values)
     sums = np.zeros(groups * size**2)
-    for one, other in permutations(range(table.shape[1]), 2):
-        both = known[:, one] & known[:, other]
-        cells = (group[both] * size + places[both, one]) * size + places[both, other]
-        sums += np.bincount(cells, weights=1 / (known[both].sum(axis=1) - 1), minlength=len(sums))
+    each = np.broadcast_to((1 / (known.sum(axis=1) - 1))[:, None], table.shape)
+    for rater in range(table.shape[1]):
+        both = known & known[:, [rater]]
+        both[:, rater] = False
+        cells = ((group * size + places[:, rater]) * size)[:, None] + places
+        sums += np.bincount(cells[both], weights=each[both], minlength=len(sums))
     return sums.reshape(groups, size**2)
 
 

@@ -51,7 +51,7 @@ def confidence_threshold(
     accepted = np.searchsorted(-sure[order], -thresholds, side="right")
     wrong = errors[accepted]
     risks = _upper(wrong, accepted, delta)
-    tried = np.flatnonzero(accepted >= math.log(delta) / math.log(1 - alpha))
+    tried = np.flatnonzero(accepted >= math.log(delta) / math.log1p(-alpha))
     failed = np.flatnonzero(risks[tried] > alpha)
     held = tried[: failed[0]] if len(failed) else tried
     if not len(held):

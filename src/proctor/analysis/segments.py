@@ -67,11 +67,17 @@ def _segment(label: str, drawn: Sample, inside: Mask) -> Segment:
     part = drawn.part(inside)
     if inside.all():
         return Segment(label=label, mean=mean_of(part), difference=None, p=None, p_adjusted=None)
-    rest = drawn.part(~inside)
-    difference = part.mean - rest.mean
-    told = min(part.clusters, rest.clusters) >= 2
+    outside = ~inside
+    weights = None if drawn.weights is None else drawn.weights[outside]
+    difference = part.mean - float(np.average(drawn.scores[outside], weights=weights))
+    told = min(part.clusters, _clusters(drawn, outside)) >= 2
     p = _score_test(drawn, inside, difference) if told else None
     return Segment(label=label, mean=mean_of(part), difference=difference, p=p, p_adjusted=None)
+
+
+def _clusters(drawn: Sample, inside: Mask) -> int:
+    counted = inside if drawn.places is None else np.bincount(drawn.places[inside])
+    return int(np.count_nonzero(counted))
 
 
 def _score_test(drawn: Sample, inside: Mask, difference: float) -> float:
