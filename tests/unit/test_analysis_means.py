@@ -185,6 +185,7 @@ def test_graded_scores_get_students_interval() -> None:
         ([0.1, 0.2], {"weights": [1.0]}, "weights"),
         ([0.1, 0.2], {"weights": [1.0, 0.0]}, "weights[1]"),
         ([0.1, 0.2], {"weights": [1.0, -1.0]}, "weights[1]"),
+        ([0.1, 0.2], {"weights": [1.0, 5e-324]}, "weights[1]"),
     ],
 )
 def test_what_is_no_column_of_scores_is_refused_by_name(scores: list, columns: dict, where: str) -> None:  # type: ignore[type-arg]

@@ -77,10 +77,10 @@ def _upper(wrong: Places, accepted: Places, delta: float) -> Vector:
 
 
 def decided_by(confidences: npt.ArrayLike, thresholds: npt.ArrayLike) -> Places:
-    """For each item the first judge whose confidence reaches his threshold; -1 where none does, and a person decides.
+    """For each item the first judge whose confidence reaches its threshold; -1 where none does, and a person decides.
 
     ``confidences``: items by judges, the cheapest first, NaN where a judge was not asked; ``thresholds``: one a judge.
-    A judge without one never decides: give him more than 1. Raises ``ScoresInvalid``, ``StatisticUndefined``.
+    A judge without one never decides: give it more than 1. Raises ``ScoresInvalid``, ``StatisticUndefined``.
     """
     table, needed = matrix(confidences, "confidences"), column(thresholds, "thresholds")
     same_length(len(needed), table.shape[1], "thresholds")

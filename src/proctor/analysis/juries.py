@@ -59,7 +59,7 @@ def pooled(votes: npt.ArrayLike) -> Vector:
 def juror_shifts(
     votes: npt.ArrayLike, verdict: Callable[[npt.ArrayLike], Vector] = majority
 ) -> tuple[float | None, ...]:
-    """For each juror, how far the mean verdict moves when he is left out, over items that have one either way.
+    """For each juror, how far the mean verdict moves when it is left out, over items that have one either way.
 
     ``verdict``: ``majority``, ``pooled`` or another rule. ``None`` where no item has a verdict either way. Raises
     ``StatisticUndefined`` for fewer than two jurors.
@@ -70,7 +70,8 @@ def juror_shifts(
     whole = verdict(table)
     shifts: list[float | None] = []
     for juror in range(table.shape[1]):
-        moved = verdict(np.delete(table, juror, axis=1)) - whole
+        others = np.delete(table, juror, axis=1)
+        moved = whole * np.nan if np.isnan(others).all() else verdict(others) - whole
         known = moved[~np.isnan(moved)]
         shifts.append(float(known.mean()) if len(known) else None)
     return tuple(shifts)
@@ -78,13 +79,13 @@ def juror_shifts(
 
 @dataclass(frozen=True, kw_only=True)
 class Juror:
-    """How a juror votes. ``confusions[i][j]``: the chance that he says ``values[j]`` where ``values[i]`` is true."""
+    """How a juror votes. ``confusions[i][j]``: the chance that it says ``values[j]`` where ``values[i]`` is true."""
 
     confusions: tuple[tuple[float, ...], ...]
-    accuracy: float
-    """Of his votes, weighted by how frequent each kind of item is."""
+    accuracy: float | None
+    """Of its votes, weighted by how frequent each kind of item is; ``None`` for one that never voted."""
     adversarial: bool
-    """Worse than chance: his votes, taken at their word, mislead. 1 / values is chance."""
+    """Worse than chance: its votes, taken at their word, mislead. 1 / values is chance."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,7 +123,10 @@ def dawid_skene(votes: npt.ArrayLike) -> Jury:
         verdicts=np.where(voted, values[np.argmax(of_item, axis=1)], np.nan),
         confidence=np.where(voted, of_item.max(axis=1), np.nan),
         frequencies=tuple(frequencies.tolist()),
-        jurors=tuple(_juror(one, frequencies) for one in confusions),
+        jurors=tuple(
+            _juror(one, frequencies, voted=bool(column.any()))
+            for one, column in zip(confusions, ~np.isnan(table).T, strict=True)
+        ),
     )
 
 
@@ -178,10 +182,10 @@ def _beliefs(votes: Places, confusions: list[_Matrix], frequencies: Vector) -> _
     return np.asarray(shares / shares.sum(axis=1, keepdims=True), dtype=np.float64)
 
 
-def _juror(confusions: _Matrix, frequencies: Vector) -> Juror:
+def _juror(confusions: _Matrix, frequencies: Vector, *, voted: bool) -> Juror:
     right = np.diag(confusions)
     return Juror(
         confusions=tuple(map(tuple, confusions.tolist())),
-        accuracy=float(right @ frequencies),
-        adversarial=bool(right.mean() < 1 / len(right)),
+        accuracy=float(right @ frequencies) if voted else None,
+        adversarial=bool(voted and right.mean() < 1 / len(right)),
     )

@@ -83,7 +83,7 @@ def _clusters(drawn: Sample, inside: Mask) -> int:
 def _score_test(drawn: Sample, inside: Mask, difference: float) -> float:
     if np.ptp(drawn.scores) == 0:
         return 1.0
-    share = float(drawn.shares[inside].sum())
-    parts = drawn.shares * (drawn.scores - drawn.mean) * np.where(inside, 1 / share, -1 / (1 - share))
+    within, without = float(drawn.shares[inside].sum()), float(drawn.shares[~inside].sum())
+    parts = drawn.shares * (drawn.scores - drawn.mean) * np.where(inside, 1 / within, -1 / without)
     error = math.sqrt(float(np.sum(drawn.by_cluster(parts) ** 2)))
     return math.erfc(abs(difference) / error / math.sqrt(2)) if error else 1.0
