@@ -131,6 +131,9 @@ def test_tables_that_are_none_are_refused() -> None:
         lambda: cohen_kappa(range(300), range(300)),
         lambda: fleiss_kappa([[2, 0], [1, 0]]),
         lambda: fleiss_kappa([[2.5, 0], [0, 2.5]]),
+        lambda: fleiss_kappa([[2, None], [1, 1]]),
+        lambda: krippendorff_alpha([[1] * 101], Level.NOMINAL),
+        lambda: krippendorff_alpha([[1, "2"]], Level.NOMINAL),
         lambda: krippendorff_alpha([[-1, 1], [2, 1]], Level.RATIO),
         lambda: krippendorff_alpha([1, 2], Level.NOMINAL),
     ):

@@ -36,6 +36,7 @@ def test_the_bound_is_that_of_clopper_and_pearson() -> None:
 
 def test_a_judge_who_is_mostly_wrong_decides_nothing() -> None:
     assert confidence_threshold(np.linspace(0, 1, 100), [False] * 100, alpha=0.2) is None
+    assert confidence_threshold(np.linspace(0, 1, 100), [True] * 100, alpha=1e-20) is None
     assert confidence_threshold([1.0] * 5, [True] * 5, alpha=0.2) is None  # five can't show it, however they agree
 
 

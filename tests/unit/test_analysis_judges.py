@@ -81,6 +81,8 @@ def test_the_prediction_powered_means_of_ppi_py() -> None:
     assert (tuned.interval.low, tuned.interval.high) == pytest.approx((0.5428, 0.6444), abs=5e-5)
     labels_alone = corrected_mean(rest, seen, labels, trust=0.0)
     assert (labels_alone.interval.low, labels_alone.interval.high) == pytest.approx((0.4811, 0.6189), abs=5e-5)
+    width = tuned.interval.high - tuned.interval.low
+    assert width / (labels_alone.interval.high - labels_alone.interval.low) == pytest.approx(0.74, abs=0.005)
     assert rest.mean() - truth == pytest.approx(0.0503, abs=0.01)  # what the judge's own mean is off by
 
 

@@ -69,6 +69,14 @@ def test_leaving_a_juror_out_shows_which_way_he_pulls() -> None:
     table = np.array([[1, 1, 5], [2, 2, 5], [3, 3, 5]])
     assert juror_shifts(table, pooled) == pytest.approx((0.5, 0.5, -1.0))
     assert juror_shifts([[0, 1], [1, 0]]) == (None, None)
+    assert juror_shifts([[0, NAN], [1, NAN]]) == (None, None)
+
+
+def test_of_a_juror_who_never_votes_nothing_is_known() -> None:
+    said, _ = votes(500)
+    seen = dawid_skene(np.column_stack([said, np.full(500, NAN)]))
+    assert (seen.jurors[3].accuracy, seen.jurors[3].adversarial) == (None, False)
+    assert seen.jurors[0].accuracy == pytest.approx(0.92, abs=0.05)
 
 
 def test_jurors_that_can_not_be_told_apart_are_refused() -> None:

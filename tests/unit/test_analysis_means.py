@@ -14,6 +14,7 @@ from proctor.analysis.errors import ScoresInvalid, StatisticUndefined
 from proctor.analysis.means import mean, standard_error
 from proctor.analysis.proportions import wilson
 from proctor.analysis.samples import sample
+from proctor.engine.numbers import TaskTally, rates
 from tests.unit.test_numbers import TAU_BENCH_AIRLINE
 
 TRIALS = [float(trial < passed) for passed in TAU_BENCH_AIRLINE for trial in range(4)]
@@ -87,6 +88,17 @@ def test_the_clustered_error_is_that_of_statsmodels(seed: int, clusters: int, gr
     seen = mean(scores, clusters=places)
     assert seen.error == pytest.approx(float(fit.bse[0]), rel=1e-9, abs=1e-12)
     assert standard_error(sample(scores)) == pytest.approx(scores.std(ddof=1) / math.sqrt(len(scores)))
+
+
+@given(st.lists(st.integers(1, 5).flatmap(lambda n: st.tuples(st.just(n), st.integers(0, n))), min_size=2, max_size=30))
+def test_an_interval_of_passes_is_that_of_the_leaderboard(tasks: list[tuple[int, int]]) -> None:
+    trials = [float(trial < passed) for n, passed in tasks for trial in range(n)]
+    places = [task for task, (n, _) in enumerate(tasks) for _ in range(n)]
+    shown = rates([TaskTally(expected=n, decided=n, passed=passed) for n, passed in tasks])
+    seen = mean(trials, clusters=places).interval
+    assert seen is not None
+    assert shown.interval is not None
+    assert (seen.low, seen.high) == pytest.approx((shown.interval.low, shown.interval.high), abs=1e-9)
 
 
 def bootstrapped(scores: np.ndarray, places: np.ndarray, weights: np.ndarray, draw: np.random.Generator) -> float:
@@ -173,12 +185,23 @@ def test_graded_scores_get_students_interval() -> None:
         ([0.1, 0.2], {"weights": [1.0]}, "weights"),
         ([0.1, 0.2], {"weights": [1.0, 0.0]}, "weights[1]"),
         ([0.1, 0.2], {"weights": [1.0, -1.0]}, "weights[1]"),
+        ([0.1, 0.2], {"weights": [1.0, 5e-324]}, "weights[1]"),
     ],
 )
 def test_what_is_no_column_of_scores_is_refused_by_name(scores: list, columns: dict, where: str) -> None:  # type: ignore[type-arg]
     with pytest.raises(ScoresInvalid) as refused:
         mean(scores, **columns)
     assert refused.value.where == where
+
+
+def test_columns_come_in_many_shapes() -> None:
+    expected = mean([0.5, 0.25, 1.0], clusters=["a", "b", "a"])
+    columns = (0.5, 0.25, 1), np.array([0.5, 0.25, 1.0], dtype=object), np.array([0.5, 0.25, 1.0], dtype=np.float32)
+    names = ("a", "b", "a"), np.array(["a", "b", "a"]), np.array(["a", "b", "a"], dtype=object), [7, 9, 7]
+    for scores in columns:
+        for clusters in names:
+            assert mean(scores, clusters=clusters) == expected
+    assert mean([True, False]) == mean([1, 0])
 
 
 def test_no_scores_have_no_mean() -> None:

@@ -68,6 +68,24 @@ def test_ranks_are_only_as_narrow_as_the_data() -> None:
     assert seen["Baltimore"] == (7, 7)
 
 
+def test_a_side_that_nearly_always_wins_has_a_known_error() -> None:
+    """Of two players alone the variance of their distance is 1 / (n p q); a third beyond them does not change that."""
+    wins = 10_000
+    first, second = ["a"] * (wins + 1) + ["b"] * 3, ["b"] * (wins + 1) + ["c"] * 3
+    seen = bradley_terry(first, second, [1] * wins + [0] + [1, 1, 0])
+    covariance = np.array(seen.covariance)
+    assert seen.ratings[0].rating - seen.ratings[1].rating == pytest.approx(math.log(wins), abs=1e-6)
+    apart = covariance[0, 0] + covariance[1, 1] - 2 * covariance[0, 1]
+    assert apart == pytest.approx((wins + 1) / wins)
+    assert covariance.sum(axis=1) == pytest.approx(0.0, abs=1e-9)
+    assert [one.error for one in seen.ratings] == pytest.approx(np.sqrt(np.diag(covariance)))
+
+
+def test_two_players_share_the_error_of_their_distance() -> None:
+    seen = bradley_terry(["a"] * 10, ["b"] * 10, [1] * 7 + [0] * 3)
+    assert [one.error for one in seen.ratings] == pytest.approx([math.sqrt(1 / (10 * 0.7 * 0.3)) / 2] * 2)
+
+
 def test_a_tie_is_half_a_win_of_each() -> None:
     halves = bradley_terry(["a", "a", "a", "b"], ["b", "b", "b", "a"], [0.5, 0.5, 1, 1])
     assert [one.rating for one in halves.ratings] == pytest.approx([0.0, 0.0], abs=1e-9)

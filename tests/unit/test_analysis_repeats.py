@@ -56,6 +56,13 @@ def test_fewer_trials_than_k_are_not_extrapolated() -> None:
     with pytest.raises(StatisticUndefined) as refused:
         pass_hat_k([2, 3], [4, 3], 4)
     assert refused.value.where == "trials"
-    for passed, trials, k in (([5], [4], 1), ([0.5], [4], 1), ([-1], [4], 1), ([1], [4], 0), ([1, 2], [4], 1)):
+    for passed, trials, k in (
+        ([5], [4], 1),
+        ([0.5], [4], 1),
+        ([-1], [4], 1),
+        ([1], [4], 0),
+        ([1], [10**9], 1),
+        ([1, 2], [4], 1),
+    ):
         with pytest.raises(ScoresInvalid):
             pass_at_k(passed, trials, k)

@@ -6,15 +6,17 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from proctor.analysis.alpha import Level, disagreement
-from proctor.analysis.arrays import Vector, labelled, listed, matrix, np, npt, same_length
+from proctor.analysis.arrays import Places, Vector, labelled, listed, matrix, np, npt, same_length
 from proctor.analysis.errors import ScoresInvalid, StatisticUndefined
 from proctor.analysis.intervals import Interval
-from proctor.analysis.resampling import bootstrap
+from proctor.analysis.resampling import bootstrap, dealt
 
 __all__ = ["Agreement", "Weighting", "cohen_kappa", "fleiss_kappa", "krippendorff_alpha"]
 
-CATEGORIES: int = 200
-"""Different ratings: a hundred-point scale with halves. A table of them squared is made a thousand times."""
+CATEGORIES: int = 101
+"""Different ratings: a scale from 0 to 100. A table of them squared is kept for each of 500 groups of items."""
+RATERS: int = 100
+"""Of one table, in which each two are set beside each other: 5,000 pairs an item, and no jury is larger."""
 
 _Matrix = npt.NDArray[np.float64]
 
@@ -49,11 +51,16 @@ def cohen_kappa(a: npt.ArrayLike, b: npt.ArrayLike, *, weighting: Weighting = We
     same_length(len(second), len(first), "b")
     names, places = labelled([*first, *second], 2 * len(first), "ratings")
     size = _bounded(len(names))
-    cells = np.bincount(places[: len(first)] * size + places[len(first) :], minlength=size**2)
+    cells = _summed(places[: len(first)] * size + places[len(first) :], size**2)
     distance = _distance(size, weighting)
-    value = _required(_kappa(cells.astype(np.float64), distance), "Both raters give every item the one same rating.")
-    interval = bootstrap(cells, lambda counts: _kappa(counts, distance))
-    return Agreement(value=value, interval=interval, items=len(first))
+    value = _required(_kappa(cells.sum(axis=0), distance), "Both raters give every item the one same rating.")
+    return Agreement(value=value, interval=bootstrap(cells, lambda one: _kappa(one, distance)), items=len(first))
+
+
+def _summed(cells: Places, size: int) -> _Matrix:
+    """For each group of items how often each cell was seen; ``cells``: one for each item."""
+    group, groups = dealt(len(cells))
+    return np.bincount(group * size + cells, minlength=groups * size).reshape(groups, size).astype(np.float64)
 
 
 def _kappa(cells: Vector, distance: _Matrix) -> float | None:
@@ -79,21 +86,23 @@ def fleiss_kappa(counts: npt.ArrayLike) -> Agreement:
     raters = table.sum(axis=1)
     if np.isnan(table).any() or (table < 0).any() or (table % 1).any() or np.ptp(raters):
         remedy = "Give whole numbers; for missing ratings use Krippendorff's alpha."
-        raise ScoresInvalid("Not every item has the same number of raters.", where="counts", remedy=remedy)
+        raise ScoresInvalid("Every item has the same whole number of raters.", where="counts", remedy=remedy)
     if raters[0] < 2:
         raise StatisticUndefined("One rater agrees with nobody.", where="counts")
     _bounded(table.shape[1])
-    patterns, seen = np.unique(table, axis=0, return_counts=True)
-    value = _required(_fleiss(patterns, seen.astype(np.float64)), "All raters chose the one same category.")
-    return Agreement(value=value, interval=bootstrap(seen, lambda one: _fleiss(patterns, one)), items=len(table))
+    group, groups = dealt(len(table))
+    agreeing = (np.sum(table**2, axis=1) - raters) / (raters * (raters - 1))
+    parts = np.column_stack([agreeing, np.ones(len(table)), table])
+    sums = np.stack([np.bincount(group, weights=one, minlength=groups) for one in parts.T], axis=1).astype(np.float64)
+    value = _required(_fleiss(sums.sum(axis=0)), "All raters chose the one same category.")
+    return Agreement(value=value, interval=bootstrap(sums, _fleiss), items=len(table))
 
 
-def _fleiss(patterns: _Matrix, seen: Vector) -> float | None:
-    raters = patterns[0].sum()
-    agreeing = (np.sum(patterns**2, axis=1) - raters) / (raters * (raters - 1))
-    shares = seen @ patterns / (seen.sum() * raters)
+def _fleiss(sums: Vector) -> float | None:
+    """``sums``: of shares of agreeing pairs, of items, and of the ratings in each category."""
+    shares = sums[2:] / sums[2:].sum()
     chance = float(np.sum(shares**2))
-    return (float(np.average(agreeing, weights=seen)) - chance) / (1 - chance) if chance < 1 else None
+    return (float(sums[0] / sums[1]) - chance) / (1 - chance) if chance < 1 else None
 
 
 def krippendorff_alpha(ratings: npt.ArrayLike, level: Level) -> Agreement:
@@ -105,6 +114,8 @@ def krippendorff_alpha(ratings: npt.ArrayLike, level: Level) -> Agreement:
     """
     table = matrix(ratings, "ratings")
     known = ~np.isnan(table)
+    if table.shape[1] > RATERS:
+        raise ScoresInvalid(f"{table.shape[1]:,} raters are more than {RATERS}.", where="ratings")
     paired = known.sum(axis=1) >= 2
     if not paired.any():
         raise StatisticUndefined("No item has two ratings.", where="ratings")
@@ -112,24 +123,30 @@ def krippendorff_alpha(ratings: npt.ArrayLike, level: Level) -> Agreement:
     _bounded(len(values))
     if level is Level.RATIO and values[0] < 0:
         raise ScoresInvalid("On a ratio scale nothing is below 0.", where="ratings", remedy="Use the interval level.")
-    patterns, seen = np.unique(_counted(table[paired], values), axis=0, return_counts=True)
-    value = _required(_alpha(patterns, values, seen.astype(np.float64), level), "All ratings are the same.")
-    interval = bootstrap(seen, lambda counts: _alpha(patterns, values, counts, level))
+    sums = _coincidences(table[paired], values)
+    value = _required(_alpha(sums.sum(axis=0), values, level), "All ratings are the same.")
+    interval = bootstrap(sums, lambda one: _alpha(one, values, level))
     return Agreement(value=value, interval=interval, items=int(paired.sum()))
 
 
-def _counted(table: _Matrix, values: Vector) -> _Matrix:
-    """Of each item, how many raters gave each value."""
-    rows, columns = np.nonzero(~np.isnan(table))
-    cells = rows * len(values) + np.searchsorted(values, table[rows, columns])
-    return np.bincount(cells, minlength=len(table) * len(values)).reshape(len(table), -1).astype(np.float64)
+def _coincidences(table: _Matrix, values: Vector) -> _Matrix:
+    """For each group of items its ordered pairs of ratings of one item, each pair over that item's ratings less 1."""
+    group, groups = dealt(len(table))
+    known = ~np.isnan(table)
+    places = np.searchsorted(values, np.where(known, table, values[0]))
+    size = len(values)
+    sums = np.zeros(groups * size**2)
+    each = np.broadcast_to((1 / (known.sum(axis=1) - 1))[:, None], table.shape)
+    for rater in range(table.shape[1]):
+        both = known & known[:, [rater]]
+        both[:, rater] = False
+        cells = ((group * size + places[:, rater]) * size)[:, None] + places
+        sums += np.bincount(cells[both], weights=each[both], minlength=len(sums))
+    return sums.reshape(groups, size**2)
 
 
-def _alpha(patterns: _Matrix, values: Vector, seen: Vector, level: Level) -> float | None:
-    raters = patterns.sum(axis=1)
-    weights = seen / (raters - 1)
-    coincidences = (patterns * weights[:, None]).T @ patterns - np.diag(weights @ patterns)
-    return disagreement(coincidences, values, level)
+def _alpha(sums: Vector, values: Vector, level: Level) -> float | None:
+    return disagreement(sums.reshape(len(values), len(values)), values, level)
 
 
 def _bounded(categories: int) -> int:

@@ -31,7 +31,7 @@ def disagreement(coincidences: _Matrix, values: Vector, level: Level) -> float |
     """
     totals = coincidences.sum(axis=1)
     distance = _distances(values, totals, level)
-    expected = float(np.sum(np.outer(totals, totals) * distance)) / (totals.sum() - 1)
+    expected = float(np.sum(np.outer(totals, totals) * distance)) / (float(totals.sum()) - 1)
     return 1 - float(np.sum(coincidences * distance)) / expected if expected > 0 else None
 
 

@@ -106,10 +106,10 @@ def _refuse(wrong: Mask, why: str, where: str) -> None:
 
 
 def weighted(values: npt.ArrayLike, length: int, where: str = "weights") -> Vector:
-    """One number above 0 for each item. Raises ``ScoresInvalid``."""
+    """One number above 0 (from 1e-100 on) for each item. Raises ``ScoresInvalid``."""
     vector = column(values, where)
     same_length(len(vector), length, where)
-    _refuse(vector <= 0, "A weight is above 0.", where)
+    _refuse(vector < 1 / LARGEST, "A weight is above 0.", where)
     return vector
 
 

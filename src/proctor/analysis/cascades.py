@@ -10,8 +10,8 @@ from proctor.analysis.errors import ScoresInvalid
 
 __all__ = ["Threshold", "confidence_threshold", "decided_by"]
 
-GRID: int = 101
-"""Thresholds from 1 to 0 in steps of a hundredth: fixed before the data are seen, as the guarantee asks for."""
+STEPS: int = 100
+"""Thresholds go from 1 to 0 in hundredths: fixed before the data are seen, as the guarantee asks for."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,11 +47,11 @@ def confidence_threshold(
         raise ScoresInvalid("alpha and delta lie between 0 and 1.", where="alpha", remedy="Give, say, 0.2 and 0.1.")
     order = np.argsort(-sure, kind="stable")
     errors = np.concatenate([[0], np.cumsum(~right[order])])
-    thresholds = np.linspace(1, 0, GRID)
+    thresholds = np.arange(STEPS, -1, -1) / STEPS
     accepted = np.searchsorted(-sure[order], -thresholds, side="right")
     wrong = errors[accepted]
     risks = _upper(wrong, accepted, delta)
-    tried = np.flatnonzero(accepted >= math.log(delta) / math.log(1 - alpha))
+    tried = np.flatnonzero(accepted >= math.log(delta) / math.log1p(-alpha))
     failed = np.flatnonzero(risks[tried] > alpha)
     held = tried[: failed[0]] if len(failed) else tried
     if not len(held):
@@ -77,10 +77,10 @@ def _upper(wrong: Places, accepted: Places, delta: float) -> Vector:
 
 
 def decided_by(confidences: npt.ArrayLike, thresholds: npt.ArrayLike) -> Places:
-    """For each item the first judge whose confidence reaches his threshold; -1 where none does, and a person decides.
+    """For each item the first judge whose confidence reaches its threshold; -1 where none does, and a person decides.
 
     ``confidences``: items by judges, the cheapest first, NaN where a judge was not asked; ``thresholds``: one a judge.
-    A judge without one never decides: give him more than 1. Raises ``ScoresInvalid``, ``StatisticUndefined``.
+    A judge without one never decides: give it more than 1. Raises ``ScoresInvalid``, ``StatisticUndefined``.
     """
     table, needed = matrix(confidences, "confidences"), column(thresholds, "thresholds")
     same_length(len(needed), table.shape[1], "thresholds")

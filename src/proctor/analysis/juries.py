@@ -59,7 +59,7 @@ def pooled(votes: npt.ArrayLike) -> Vector:
 def juror_shifts(
     votes: npt.ArrayLike, verdict: Callable[[npt.ArrayLike], Vector] = majority
 ) -> tuple[float | None, ...]:
-    """For each juror, how far the mean verdict moves when he is left out, over items that have one either way.
+    """For each juror, how far the mean verdict moves when it is left out, over items that have one either way.
 
     ``verdict``: ``majority``, ``pooled`` or another rule. ``None`` where no item has a verdict either way. Raises
     ``StatisticUndefined`` for fewer than two jurors.
@@ -70,7 +70,8 @@ def juror_shifts(
     whole = verdict(table)
     shifts: list[float | None] = []
     for juror in range(table.shape[1]):
-        moved = verdict(np.delete(table, juror, axis=1)) - whole
+        others = np.delete(table, juror, axis=1)
+        moved = whole * np.nan if np.isnan(others).all() else verdict(others) - whole
         known = moved[~np.isnan(moved)]
         shifts.append(float(known.mean()) if len(known) else None)
     return tuple(shifts)
@@ -78,13 +79,13 @@ def juror_shifts(
 
 @dataclass(frozen=True, kw_only=True)
 class Juror:
-    """How a juror votes. ``confusions[i][j]``: the chance that he says ``values[j]`` where ``values[i]`` is true."""
+    """How a juror votes. ``confusions[i][j]``: the chance that it says ``values[j]`` where ``values[i]`` is true."""
 
     confusions: tuple[tuple[float, ...], ...]
-    accuracy: float
-    """Of his votes, weighted by how frequent each kind of item is."""
+    accuracy: float | None
+    """Of its votes, weighted by how frequent each kind of item is; ``None`` for one that never voted."""
     adversarial: bool
-    """Worse than chance: his votes, taken at their word, mislead. 1 / values is chance."""
+    """Worse than chance: its votes, taken at their word, mislead. 1 / values is chance."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,23 +115,35 @@ def dawid_skene(votes: npt.ArrayLike) -> Jury:
     values, counted = _counted(table)
     if len(values) < 2:
         raise StatisticUndefined("All votes are the same.", where="votes")
-    said = _said(table, values)
-    voted = counted.sum(axis=1) > 0
-    beliefs = np.where(voted[:, None], counted / np.maximum(counted.sum(axis=1), 1)[:, None], 1 / len(values))
+    votes_seen, which, times = np.unique(_said(table, values), axis=0, return_inverse=True, return_counts=True)
+    beliefs, confusions, frequencies = _fitted(votes_seen, times.astype(np.float64), len(values))
+    voted, of_item = counted.sum(axis=1) > 0, beliefs[which]
+    return Jury(
+        values=tuple(values.tolist()),
+        verdicts=np.where(voted, values[np.argmax(of_item, axis=1)], np.nan),
+        confidence=np.where(voted, of_item.max(axis=1), np.nan),
+        frequencies=tuple(frequencies.tolist()),
+        jurors=tuple(
+            _juror(one, frequencies, voted=bool(column.any()))
+            for one, column in zip(confusions, ~np.isnan(table).T, strict=True)
+        ),
+    )
+
+
+def _fitted(votes: Places, times: Vector, values: int) -> tuple[_Matrix, list[_Matrix], Vector]:
+    """EM over the different rows of votes, each of which was seen so many ``times``."""
+    given = np.stack([(votes == value).sum(axis=1) for value in range(values)], axis=1)
+    silent = given.sum(axis=1) == 0
+    beliefs = np.where(silent[:, None], 1 / values, given / np.maximum(given.sum(axis=1), 1)[:, None])
+    counting = np.where(silent, 0.0, times)
     for _ in range(ROUNDS):
-        confusions, frequencies = _confusions(beliefs[voted], [one[voted] for one in said], len(values))
-        renewed = _beliefs(said, confusions, frequencies)
+        confusions, frequencies = _confusions(beliefs * counting[:, None], votes, values)
+        renewed = _beliefs(votes, confusions, frequencies)
         moved = float(np.abs(renewed - beliefs).max())
         beliefs = renewed
         if moved < SETTLED:
             break
-    return Jury(
-        values=tuple(values.tolist()),
-        verdicts=np.where(voted, values[np.argmax(beliefs, axis=1)], np.nan),
-        confidence=np.where(voted, beliefs.max(axis=1), np.nan),
-        frequencies=tuple(frequencies.tolist()),
-        jurors=tuple(_juror(one, frequencies) for one in confusions),
-    )
+    return beliefs, confusions, frequencies
 
 
 def _counted(table: _Matrix) -> tuple[Vector, _Matrix]:
@@ -145,33 +158,34 @@ def _counted(table: _Matrix) -> tuple[Vector, _Matrix]:
     return values, counted.astype(np.float64)
 
 
-def _said(table: _Matrix, values: Vector) -> list[Places]:
-    """For each juror the place of his vote among the values; one beyond the last where he gave none."""
-    places = np.where(np.isnan(table), len(values), np.searchsorted(values, table))
-    return list(places.T.astype(np.int64))
+def _said(table: _Matrix, values: Vector) -> Places:
+    """The place of each vote among the values; one beyond the last where there is none."""
+    return np.where(np.isnan(table), len(values), np.searchsorted(values, table)).astype(np.int64)
 
 
-def _confusions(beliefs: _Matrix, said: list[Places], values: int) -> tuple[list[_Matrix], Vector]:
+def _confusions(weighed: _Matrix, votes: Places, values: int) -> tuple[list[_Matrix], Vector]:
+    """Each juror's table, and how frequent each value is. ``weighed``: beliefs, each as often as its row was seen."""
     tables = []
-    for votes in said:
-        seen = np.stack([np.bincount(votes, weights=one, minlength=values + 1)[:values] for one in beliefs.T])
+    for given in votes.T:
+        seen = np.stack([np.bincount(given, weights=one, minlength=values + 1)[:values] for one in weighed.T])
         tables.append((seen + PSEUDO) / (seen + PSEUDO).sum(axis=1, keepdims=True))
-    return tables, beliefs.mean(axis=0)
+    frequencies: Vector = weighed.sum(axis=0) / weighed.sum()
+    return tables, frequencies
 
 
-def _beliefs(said: list[Places], confusions: list[_Matrix], frequencies: Vector) -> _Matrix:
-    logs = np.tile(np.log(np.maximum(frequencies, np.finfo(np.float64).tiny)), (len(said[0]), 1))
-    for votes, table in zip(said, confusions, strict=True):
-        silent = np.zeros((len(frequencies), 1))
-        logs += np.hstack([np.log(table), silent]).T[votes]
+def _beliefs(votes: Places, confusions: list[_Matrix], frequencies: Vector) -> _Matrix:
+    logs = np.tile(np.log(np.maximum(frequencies, np.finfo(np.float64).tiny)), (len(votes), 1))
+    silent = np.zeros((len(frequencies), 1))
+    for given, table in zip(votes.T, confusions, strict=True):
+        logs += np.hstack([np.log(table), silent]).T[given]
     shares = np.exp(logs - logs.max(axis=1, keepdims=True))
     return np.asarray(shares / shares.sum(axis=1, keepdims=True), dtype=np.float64)
 
 
-def _juror(confusions: _Matrix, frequencies: Vector) -> Juror:
+def _juror(confusions: _Matrix, frequencies: Vector, *, voted: bool) -> Juror:
     right = np.diag(confusions)
     return Juror(
         confusions=tuple(map(tuple, confusions.tolist())),
-        accuracy=float(right @ frequencies),
-        adversarial=bool(right.mean() < 1 / len(right)),
+        accuracy=float(right @ frequencies) if voted else None,
+        adversarial=bool(voted and right.mean() < 1 / len(right)),
     )

@@ -45,6 +45,8 @@ def mean_of(drawn: Sample) -> Mean:
 def _of_shares(drawn: Sample) -> tuple[float | None, Interval]:
     """Clusters that are all alike don't make a rate between 0 and 1 certain: there it is as if each were one trial."""
     size, rate = len(drawn.scores), drawn.mean
+    if drawn.independent:
+        return (math.sqrt(rate * (1 - rate) / size) if size > 1 else None), wilson(rate, size)
     variance = drawn.variance_of_mean()
     spread = 0.0 if variance < _ROUNDING * rate * (1 - rate) / size else variance * size**2
     effective = effective_size(rate, size, clusters=drawn.cluster_weight, spread=spread)

@@ -37,7 +37,10 @@ def bounds(scores: npt.ArrayLike, *, missing: int, low: float = 0.0, high: float
     """
     if missing < 0 or not -np.inf < low < high < np.inf:
         raise ScoresInvalid("Some or none are missing, from a range.", where="missing", remedy="Give low below high.")
-    drawn = sample(scores) if np.size(np.asarray(scores)) else None
+    try:
+        drawn = sample(scores)
+    except StatisticUndefined:  # nothing is scored
+        drawn = None
     if drawn is None and not missing:
         raise StatisticUndefined("Nothing was expected.", where="scores")
     if drawn is not None and (drawn.scores.min() < low or drawn.scores.max() > high):

@@ -15,8 +15,8 @@ PLAYERS: int = 1_000
 """Rated at once: their covariance is a million numbers, and no leaderboard is longer."""
 TOLERANCE: float = 1e-10
 """Of the strengths between two rounds of the fit: far below any standard error."""
-ROUNDS: int = 100_000
-"""Of the fit: a thinly connected field needs thousands, a second's work; one that needs more does not converge."""
+ROUNDS: int = 10_000
+"""Of the fit: a thinly connected field needs hundreds; one that needs more than this does not settle."""
 
 _Matrix = npt.NDArray[np.float64]
 
@@ -65,7 +65,7 @@ def bradley_terry(
     wins = _wins(left, right, won, len(names))
     _refuse_unlinked(wins)
     strengths = _fitted(wins)
-    bread = np.linalg.pinv(_information(wins + wins.T, strengths), hermitian=True).astype(np.float64)
+    bread = _inverse(_information(wins + wins.T, strengths))
     if clusters is None:
         covariance = bread
     else:
@@ -139,6 +139,17 @@ def _information(games: _Matrix, strengths: Vector) -> _Matrix:
     chances = _chances(strengths)
     each = games * chances * (1 - chances)
     return np.diag(each.sum(axis=1)) - each
+
+
+def _inverse(information: _Matrix) -> _Matrix:
+    """Of ratings that are 0 on average: the information knows nothing of a common shift, which is put in and taken out.
+
+    A pseudo-inverse would have to tell that shift from what is merely little known, and fails where a side nearly
+    always wins.
+    """
+    shift = np.full_like(information, 1 / len(information))
+    size = float(np.trace(information)) / len(information)
+    return np.asarray(np.linalg.inv(information + size * shift) - shift / size, dtype=np.float64)
 
 
 def _meat(left: Places, right: Places, won: Vector, strengths: Vector, clusters: Places) -> _Matrix:

@@ -75,9 +75,9 @@ class Regression:
 
 @dataclass(frozen=True, kw_only=True)
 class _Common:
-    """The items both arms scored, in the base's order. ``places``: where they stand in the base's columns."""
+    """The items both arms scored, in the base's order. ``places``: where they stand among the base's ``items``."""
 
-    items: list[str]
+    items: list[Label]
     places: Places
     before: Vector
     after: Vector
@@ -121,7 +121,7 @@ def against_base(base: Scored, new: Scored, *, margin: float = 0.0, alpha: float
     ours, theirs = _columns(base, "base"), _columns(new, "new")
     first, second = in_common(ours[0], theirs[0])
     common = _Common(
-        items=[str(ours[0][place]) for place in first],
+        items=ours[0],
         places=first,
         before=ours[1][first],
         after=theirs[1][second],
@@ -131,7 +131,7 @@ def against_base(base: Scored, new: Scored, *, margin: float = 0.0, alpha: float
     worse, better = _moved(common)
     return Regression(
         overall=rule.change(None, overall, overall.test.p),
-        segments=_segments(base.members, common, len(ours[1]), rule),
+        segments=_segments(base.members, common, rule),
         worse=worse,
         better=better,
         only_base=len(ours[1]) - len(first),
@@ -145,7 +145,8 @@ def _columns(arm: Scored, where: str) -> tuple[list[Label], Vector]:
     return items, scores
 
 
-def _segments(members: Mapping[str, npt.ArrayLike], common: _Common, items: int, rule: _Rule) -> tuple[Change, ...]:
+def _segments(members: Mapping[str, npt.ArrayLike], common: _Common, rule: _Rule) -> tuple[Change, ...]:
+    items = len(common.items)
     masks = {label: mask(inside, items, f"members[{label}]")[common.places] for label, inside in members.items()}
     differences = {label: common.difference(inside) for label, inside in masks.items()}
     found = {label: one for label, one in differences.items() if one is not None}
@@ -162,4 +163,5 @@ def _moved(common: _Common) -> tuple[tuple[ItemChange, ...], tuple[ItemChange, .
 
 
 def _item(common: _Common, place: int) -> ItemChange:
-    return ItemChange(item=common.items[place], base=float(common.before[place]), new=float(common.after[place]))
+    item = str(common.items[common.places[place]])
+    return ItemChange(item=item, base=float(common.before[place]), new=float(common.after[place]))

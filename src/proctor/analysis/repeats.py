@@ -11,6 +11,9 @@ from proctor.analysis.samples import sample
 
 __all__ = ["Repeated", "pass_at_k", "pass_hat_k"]
 
+TRIALS: int = 100_000
+"""Of one task: the product has a factor for each of k, and nobody runs a task so often."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Repeated:
@@ -52,6 +55,8 @@ def _counts(passed: npt.ArrayLike, trials: npt.ArrayLike, k: int) -> tuple[Vecto
     same_length(len(c), len(n), "passed")
     if (c % 1).any() or (n % 1).any() or c.min() < 0 or (c > n).any():
         raise ScoresInvalid("Of a task's trials, from none to all pass.", where="passed", remedy="Give whole numbers.")
+    if n.max() > TRIALS:
+        raise ScoresInvalid(f"A task has at most {TRIALS:,} trials.", where="trials")
     if k < 1:
         raise ScoresInvalid("k is 1 or more.", where="k", remedy="Say how many trials are drawn of each task.")
     if n.min() < k:

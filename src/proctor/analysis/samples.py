@@ -39,6 +39,11 @@ class Sample:
         return shares
 
     @property
+    def independent(self) -> bool:
+        """Whether each score was drawn by itself, all equally likely."""
+        return self.places is None and self.weights is None
+
+    @property
     def binary(self) -> bool:
         """Whether every score is 0 or 1."""
         return bool(((self.scores == 0) | (self.scores == 1)).all())
@@ -51,7 +56,7 @@ class Sample:
         return float(1 / np.sum(self.by_cluster(self.shares) ** 2))
 
     def by_cluster(self, parts: Vector) -> Vector:
-        """The sum of ``parts`` in each cluster; 0 for a number that no cluster here has."""
+        """The sum of ``parts`` in each cluster."""
         if self.places is None:
             return parts
         return np.bincount(self.places, weights=parts).astype(np.float64)
@@ -66,8 +71,10 @@ class Sample:
     def part(self, inside: Mask | Places) -> Sample:
         """Those scores that are inside (a mask, or their places), in their clusters, with their weights."""
         scores = self.scores[inside]
-        places = None if self.places is None else self.places[inside]
-        clusters = len(scores) if places is None else int(np.count_nonzero(np.bincount(places)))
+        places, clusters = None, len(scores)
+        if self.places is not None:
+            found, places = np.unique(self.places[inside], return_inverse=True)
+            clusters = len(found)
         weights = None if self.weights is None else self.weights[inside]
         return Sample(scores=scores, places=places, weights=weights, clusters=clusters)
 

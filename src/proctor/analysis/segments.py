@@ -67,17 +67,23 @@ def _segment(label: str, drawn: Sample, inside: Mask) -> Segment:
     part = drawn.part(inside)
     if inside.all():
         return Segment(label=label, mean=mean_of(part), difference=None, p=None, p_adjusted=None)
-    rest = drawn.part(~inside)
-    difference = part.mean - rest.mean
-    told = min(part.clusters, rest.clusters) >= 2
+    outside = ~inside
+    weights = None if drawn.weights is None else drawn.weights[outside]
+    difference = part.mean - float(np.average(drawn.scores[outside], weights=weights))
+    told = min(part.clusters, _clusters(drawn, outside)) >= 2
     p = _score_test(drawn, inside, difference) if told else None
     return Segment(label=label, mean=mean_of(part), difference=difference, p=p, p_adjusted=None)
+
+
+def _clusters(drawn: Sample, inside: Mask) -> int:
+    counted = inside if drawn.places is None else np.bincount(drawn.places[inside])
+    return int(np.count_nonzero(counted))
 
 
 def _score_test(drawn: Sample, inside: Mask, difference: float) -> float:
     if np.ptp(drawn.scores) == 0:
         return 1.0
-    share = float(drawn.shares[inside].sum())
-    parts = drawn.shares * (drawn.scores - drawn.mean) * np.where(inside, 1 / share, -1 / (1 - share))
+    within, without = float(drawn.shares[inside].sum()), float(drawn.shares[~inside].sum())
+    parts = drawn.shares * (drawn.scores - drawn.mean) * np.where(inside, 1 / within, -1 / without)
     error = math.sqrt(float(np.sum(drawn.by_cluster(parts) ** 2)))
     return math.erfc(abs(difference) / error / math.sqrt(2)) if error else 1.0
