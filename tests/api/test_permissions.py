@@ -27,6 +27,7 @@ NOWHERE = {
     "digest": "0" * 64,
     "operation": "01a22e2c-a2fa-78c5-aaf7-000000000005",
     "secret": "NO_SUCH_SECRET",
+    "dataset": "no-such-dataset",
 }
 """Ids of things that there are not."""
 
