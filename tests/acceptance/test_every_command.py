@@ -65,6 +65,9 @@ def place() -> Iterator[Place]:
         desk.write("r.toml", RUN_SET.replace("echo yes >", "echo yes | tee"))
         desk("run", "r.toml")
         desk("label", "r", "release")
+        for rows in ('{"id": "a", "input": "x"}', '{"id": "a", "input": "y", "tags": ["t"]}\n{"input": "z"}'):
+            desk.write("shown.jsonl", f"{rows}\n")
+            desk("dataset", "import", "shown.jsonl", "--name", "shown")
         (failed, *_) = desk.json("cells", "r", "--outcome", "failed")["cells"]
         yield Place(machine, desk, failed["attempt"])
     machine("down")
@@ -87,6 +90,10 @@ READING: dict[str, list[tuple[str, ...]]] = {
     "suite list": [()],
     "suite show": [("gone",)],
     "suite alias": [()],
+    "dataset list": [()],
+    "dataset show": [("shown",), ("shown@1.0.0",), ("gone",)],
+    "dataset examples": [("shown",), ("shown", "--tag", "t", "--limit", "1"), ("shown", "--split", "test"), ("gone",)],
+    "dataset diff": [("shown@1.0.0", "shown"), ("shown", "gone")],
     "usage": [
         ("--since", "2026-01-01", "--until", "2126-01-01"),
         ("--since", "2026-01-01", "--until", "2126-01-01", "--by", "user"),
@@ -356,6 +363,37 @@ def scripts(place: Place) -> None:
     assert "gone.toml" in told["error"]["where"]
 
 
+def datasets(place: Place) -> None:
+    """Every kind of version, and a file that is the same whoever writes it."""
+    place.desk.write("rows.jsonl", '{"id": "a", "input": "x", "tags": ["t"]}\n{"id": "b", "input": "x"}\n')
+    code, dry = place.there("dataset", "import", "rows.jsonl", "--name", "made", "--dry-run")
+    assert (code, dry["made"], dry["version"]) == (0, True, None)
+    code, made = place.there("dataset", "import", "rows.jsonl", "--name", "made", "--metadata", "by=hand")
+    assert (code, made["label"], made["version"]["metadata"]) == (0, "1.0.0", {"by": "hand"})
+    assert place.there("dataset", "import", "rows.jsonl", "--name", "made")[1]["made"] is False
+    place.desk.write("labels.jsonl", '{"id": "b", "difficulty": "hard"}\n')
+    for words in (
+        ("filter", "made", "--tag", "t", "--name", "kept"),
+        ("merge", "made", "shown", "--prefer", "first", "--name", "both"),
+        ("relabel", "made", "--labels", "labels.jsonl"),
+        ("dedupe", "made@1.0.0", "--name", "once"),
+        ("sample", "made", "--size", "1", "--seed", "7", "--by", "difficulty", "--name", "drawn"),
+    ):
+        code, done = place.there("dataset", *words)
+        assert (code, done["made"]) == (0, True), done
+    code, split = place.there("dataset", "split", "made", "train=0.5", "test=0.5", "--seed", "3")
+    assert (code, [one["name"] for one in split["splits"]]) == (0, ["train", "test"])
+    assert place.here("dataset", "export", "made", "--to", "here.csv")[0] == 0
+    assert place.there("dataset", "export", "made", "--to", "there.csv")[0] == 0
+    here, there = ((place.desk.folder / name).read_bytes() for name in ("here.csv", "there.csv"))
+    assert here == there != b""
+    assert place.there("dataset", "export", "made", "--to", "there.csv")[1]["error"]["code"] == "file-taken"
+    place.desk.write("bad.jsonl", '{"id": "a"}\n')
+    told = [ask("dataset", "import", "bad.jsonl", "--name", "bad") for ask in (place.here, place.there)]
+    assert told[0] == told[1]
+    assert told[0][1]["error"]["code"] == "dataset-rows"
+
+
 CHANGING: dict[str, Callable[[Place], None]] = {
     "export": exports,
     "regrade": regrades,
@@ -370,6 +408,7 @@ CHANGING: dict[str, Callable[[Place], None]] = {
     "suite check": checks,
     "run": scripts,
     "operation list": receipts,
+    "dataset import": datasets,
 }
 """What changes something there, or writes something here, by one of the commands that are asked."""
 ALSO: frozenset[str] = frozenset(
@@ -381,6 +420,7 @@ ALSO: frozenset[str] = frozenset(
         "operation link",
         "operation cancel",
         "attempt logs",
+        *(f"dataset {name}" for name in ("filter", "merge", "relabel", "dedupe", "sample", "split", "export")),
         "quota",
         "tenant quota",
         "tenant list",

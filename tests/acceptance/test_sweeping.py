@@ -34,6 +34,8 @@ def swept(cli: Cli, *arguments: str) -> dict[str, Any]:
 
 def test_only_what_no_row_names_and_is_old_is_removed(cli: Cli) -> None:
     cli("run", str(ROOT / "examples" / "basics"), "--agent", "oracle,noop")
+    cli.write("rows.jsonl", '{"input": "x"}\n')
+    cli("dataset", "import", "rows.jsonl", "--name", "kept")
     (tenant,) = (cli.home / "objects").iterdir()
     own = sorted(path for path in tenant.rglob("*") if path.is_file())
     assert {path.relative_to(tenant).parts[0] for path in own} == {
@@ -42,6 +44,7 @@ def test_only_what_no_row_names_and_is_old_is_removed(cli: Cli) -> None:
         "attempts",
         "trajectories",
         "logs",
+        "datasets",
     }
     for path in own:
         aged(path)  # of log lines 30 days are kept
@@ -52,6 +55,7 @@ def test_only_what_no_row_names_and_is_old_is_removed(cli: Cli) -> None:
         aged(tenant / "trajectories" / f"{STRANGER}.json"),
         aged(tenant / "attempts" / STRANGER / "log" / "000001.jsonl"),
         aged(tenant / "operations" / STRANGER / "upload.tar", b"larger"),
+        aged(tenant / "datasets" / STRANGER / "00000.parquet"),
     ]
     old_lines = aged(tenant / "logs" / "2026-01-01" / "10" / "30-0123-000001.jsonl")
     os.utime(old_lines, (time.time() - 31 * 86_400,) * 2)
@@ -60,9 +64,8 @@ def test_only_what_no_row_names_and_is_old_is_removed(cli: Cli) -> None:
     fresh.write_bytes(b"of an attempt that is not recorded yet")
     unknown = aged(tenant / "somebody" / "elses")
 
-    expected = {
-        f"objects of {kind}": (1, 4) for kind in ("states", "tasks", "pushed", "attempts", "trajectories", "logs")
-    }
+    kinds = ("states", "tasks", "pushed", "attempts", "trajectories", "logs", "datasets")
+    expected = {f"objects of {kind}": (1, 4) for kind in kinds}
     expected |= {"objects of operations": (1, 6), "unknown": (1, 4)}
     told = swept(cli, "--dry-run")
     assert {name: told[name] for name in expected} == expected

@@ -118,6 +118,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.server)
 
 
+def send(asker: Asker, path: str, content: bytes, kind: str = "application/octet-stream") -> Response:
+    """A POST of bytes as they are."""
+    said = {"Content-Type": kind, **({} if asker.key is None else {"Authorization": f"Bearer {asker.key}"})}
+    return asker.http.post(f"{API}/{path}", content=content, headers=said)
+
+
 def work_until_done(server: Server, asker: Asker, operation: str) -> Any:
     """Do waiting work until that operation has ended; it as it is then."""
     while (seen := asker.get(f"operations/{operation}"))["ended_at"] is None:

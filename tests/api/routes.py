@@ -33,6 +33,7 @@ class Probe:
 _RUN_SET = {"run_set": "run_set"}
 _ATTEMPT = {"attempt": "attempt"}
 _OPERATION = {"operation": "operation"}
+_DATASET = {"dataset": "dataset"}
 
 PUSH: dict[str, Any] = {
     "name": "x",
@@ -85,6 +86,17 @@ PROBES: dict[str, Probe] = {
     "PUT /api/v1/tenants/{tenant}/evaluator-rules/{subject}": Probe(
         {"tenant": "tenant", "subject": "evaluator"}, {"allowed": None}
     ),
+    "GET /api/v1/datasets": Probe(),
+    "GET /api/v1/datasets/{dataset}": Probe(_DATASET),
+    "GET /api/v1/datasets/{dataset}/versions": Probe(_DATASET),
+    "GET /api/v1/datasets/{dataset}/examples": Probe(_DATASET),
+    "GET /api/v1/datasets/{dataset}/diff": Probe(_DATASET, query="against={dataset}"),
+    "POST /api/v1/datasets/imports": Probe(query="name=x&format=jsonl&file=x.jsonl"),
+    "POST /api/v1/datasets/derivations": Probe(
+        body={"new": {"dataset": "x"}, "derivation": {"operation": "dedupe", "source": "{dataset}"}}
+    ),
+    "POST /api/v1/datasets/{dataset}/splits": Probe(_DATASET, {"shares": {"test": 0.5}, "seed": 1}),
+    "POST /api/v1/datasets/{dataset}/exports": Probe(_DATASET, {"format": "jsonl"}),
     "GET /api/v1/labels/suites": Probe(),
     "PUT /api/v1/labels/suites/{label}": Probe({"label": "suite_label"}, {"suite": "{suite}"}),
     "GET /api/v1/run-sets": Probe(),

@@ -15,7 +15,7 @@ import pytest
 from proctor.app import Server
 from proctor.database.engine import Database
 from proctor.objects.store import ObjectStore
-from tests.api.conftest import Tenant, work_until_done
+from tests.api.conftest import Tenant, send, work_until_done
 from tests.api.routes import PROBES
 from tests.api.test_permissions import NOWHERE, ask
 from tests.bench import Bench, write_tasks
@@ -56,7 +56,11 @@ def planted(  # type: ignore[no-untyped-def]
     acme.owner.post("evaluators", wanted)
     operation = acme.owner.post(f"run-sets/{row.id}/exports", {}, 202)["id"]
     assert work_until_done(server, acme.owner, operation)["state"] == "done"
+    lines = b'{"id": "planted-example", "input": "planted-input"}\n'
+    importing = send(acme.owner, "datasets/imports?name=planted-data&format=jsonl&file=planted.jsonl", lines)
+    assert work_until_done(server, acme.owner, importing.json()["id"])["state"] == "done"
     return {
+        "dataset": "planted-data",
         "operation": operation,
         "digest": "1" * 64,
         "secret": "PLANTED_SECRET",

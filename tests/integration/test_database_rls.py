@@ -31,6 +31,8 @@ FACTS: tuple[str, ...] = (
     *("alias", "configuration", "suite", "task", "suite_task", "run_set_profile", "cell"),
     *("evidence", "grading", "outcome", "result", "leaderboard_entry", "ledger", "model_call"),
     *("certificate", "flake", "quarantine", "evaluator_version"),
+    *("dataset", "dataset_version", "dataset_parent", "dataset_split"),
+    *("sample_set", "evaluation_job", "result_batch"),
 )
 IDENTITY: tuple[str, ...] = ("tenant_quota", "tenant_user", "api_key", "idempotent_request", "security_event")
 SECRETS: tuple[str, ...] = ("tenant_secret",)

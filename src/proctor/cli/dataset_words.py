@@ -55,7 +55,7 @@ def new_version(name: str, version: str | None, metadata: list[str] | None) -> N
 
 def _pair(text: str, option: str) -> tuple[str, str]:
     key, equals, value = text.partition("=")
-    if not key or not equals or len(key) > 200 or len(value) > 2000:
+    if not key or not equals or len(key) > 200 or len(value) > 2000 or "\0" in text:
         raise typer.BadParameter(
             f"{text[:100]!r} is no KEY=VALUE of at most 200 and 2,000 characters", param_hint=option
         )

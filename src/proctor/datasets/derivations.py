@@ -15,7 +15,9 @@ LABELS: int = 100_000
 Reference = Annotated[
     str, Field(min_length=1, max_length=200, description="NAME, NAME@VERSION, or an id or its first 8 characters.")
 ]
-_Word = Annotated[str, Field(min_length=1, max_length=200)]
+_STORABLE: str = r"^[^\x00]*$"
+"""No text of the database has a zero byte."""
+_Word = Annotated[str, Field(min_length=1, max_length=200, pattern=_STORABLE)]
 
 
 class _Document(BaseModel):
@@ -29,7 +31,7 @@ class NewVersion(_Document):
 
     dataset: str = Field(max_length=100, description="Its name; a dataset that is not there yet begins with it.")
     version: str | None = Field(default=None, max_length=100, description="1.2.0, timestamp, or the next minor one.")
-    metadata: Mapping[Annotated[str, Field(max_length=200)], Annotated[str, Field(max_length=2000)]] = Field(
+    metadata: Mapping[_Word, Annotated[str, Field(max_length=2000, pattern=_STORABLE)]] = Field(
         default={}, max_length=100, description="What its creator says of it."
     )
 
@@ -42,7 +44,9 @@ class Filter(_Document):
     tags: list[_Word] = Field(default=[], max_length=100, description="With all of these.")
     without_tags: list[_Word] = Field(default=[], max_length=100, description="With none of these.")
     difficulty: _Word | None = None
-    from_source: str | None = Field(default=None, min_length=1, max_length=2000, description="Whose source is this.")
+    from_source: str | None = Field(
+        default=None, min_length=1, max_length=2000, pattern=_STORABLE, description="Whose source is this."
+    )
     split: _Word | None = Field(default=None, description="One of the version's splits.")
 
 

@@ -157,7 +157,7 @@ class DatasetService:
         Raises ``FormatUnclear``, ``SourceInvalid``, ``RowsMalformed``, ``DatasetEmpty``, ``VersionTaken``.
         """
         check_name(new.dataset)
-        called = asked.called or path.name
+        called = (asked.called or path.name).encode(errors="replace").decode()  # a file's name need not be text
         with _telling(path, asked.called), self._scratch() as folder:
             kind = found_format(path, asked.format)
             rows = rows_of(path, kind)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from proctor.api.document.written_evaluators import EVALUATORS
+from proctor.api.document.written_datasets import DATASETS
 from proctor.sdk.cursors import Listing
 
 __all__ = ["KEYS", "PARAMETERS", "VALUES", "WRITTEN"]
@@ -102,6 +103,9 @@ PARAMETERS: Mapping[str, Any] = {
     "run_set": RUN_SET,
     "attempt": ATTEMPT,
     "suite": "workshop",
+    "dataset": "support@1.1.0",
+    "against": "support@1.0.0",
+    "file": "questions.jsonl",
     "user": ADA,
     "actor": ADA,
     "key": KEY,
@@ -219,6 +223,7 @@ _USAGE = {
 
 WRITTEN: Mapping[str, Any] = {
     **EVALUATORS,
+    **DATASETS,
     "Me": {
         "tenant": TENANT,
         "tenant_name": "acme",

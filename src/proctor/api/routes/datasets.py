@@ -43,7 +43,9 @@ DatasetReference = Annotated[
 ]
 _Reads = Annotated[Asked, needs(Permission.DATASETS_READ)]
 _Writes = Annotated[Asked, needs(Permission.DATASETS_WRITE)]
-_Word = Annotated[str, Field(min_length=1, max_length=200)]
+_Word = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00]+$")]
+_Source = Annotated[str, Field(min_length=1, max_length=2000, pattern=r"^[^\x00]+$")]
+_Pair = Annotated[str, Field(max_length=2000, pattern=r"^[^=\x00]{1,200}=[^\x00]*$")]
 _FieldName = Annotated[str, Query(min_length=1, max_length=200, description="What the file calls it.")]
 
 
@@ -110,11 +112,9 @@ def list_examples(
     dataset: DatasetReference,
     tags: Annotated[list[_Word], Query(max_length=100, description="Only those with all of these.")] = [],  # noqa: B006
     without_tags: Annotated[list[_Word], Query(max_length=100, description="And none of these.")] = [],  # noqa: B006
-    difficulty: Annotated[str | None, Query(min_length=1, max_length=200, description="Only those of this.")] = None,
-    from_source: Annotated[
-        str | None, Query(min_length=1, max_length=2000, description="Whose source is this.")
-    ] = None,
-    split: Annotated[str | None, Query(min_length=1, max_length=200, description="Only those of this split.")] = None,
+    difficulty: Annotated[_Word | None, Query(description="Only those of this.")] = None,
+    from_source: Annotated[_Source | None, Query(description="Whose source is this.")] = None,
+    split: Annotated[_Word | None, Query(description="Only those of this split.")] = None,
 ) -> Response:
     """A version's examples in their order, without their embeddings."""
     (start,) = paging.place(_position) or (0,)
@@ -168,7 +168,7 @@ async def create_dataset_import(
     version: Annotated[
         str | None, Query(max_length=100, description="1.2.0, timestamp, or the next minor one.")
     ] = None,
-    metadata: Annotated[list[str], Query(max_length=100, description="KEY=VALUE of the version.")] = [],  # noqa: B006
+    metadata: Annotated[list[_Pair], Query(max_length=100, description="KEY=VALUE of the version.")] = [],  # noqa: B006
     id_field: Annotated[str | None, Query(min_length=1, max_length=200, description="`id` where it is there.")] = None,
     input_field: _FieldName = "input",
     expected_field: _FieldName = "expected",
