@@ -84,6 +84,23 @@ def test_an_output_is_judged(acme: Tenant) -> None:
     assert acme.owner.post("evaluators/gone/trials", {"output": ""}, 404)["code"] == "evaluator-unknown"
 
 
+def test_a_model_is_asked_through_the_gateway_with_the_tenants_own_keys(
+    acme: Tenant, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "the operator's own")
+    models = {"mock": "mock/embedding", "paid": "openai/text-embedding-3-small", "gone": "nobody/x"}
+    for name, model in models.items():
+        acme.owner.post("evaluators", {"name": name, "type": "embedding-similarity", "configuration": {"model": model}})
+    body = {"expected": "a b", "output": "a b"}
+    trial = acme.owner.post("evaluators/mock/trials", body, 200)
+    assert (trial["score"], trial["status"]) == (pytest.approx(1), "scored")
+    told = acme.owner.post("evaluators/paid/trials", body, 422)
+    assert (told["code"], told["detail"]) == ("secret-missing", "OPENAI_API_KEY is not set on this server.")
+    assert acme.owner.post("evaluators/gone/trials", body, 422)["code"] == "provider-unknown"
+    (call,) = acme.owner.get("ledger")["items"]
+    assert (call["model"], call["end"]) == ("mock/embedding", "done")
+
+
 def test_code_is_judged_by_in_a_sandbox_of_the_server(acme: Tenant) -> None:
     acme.owner.post("evaluators", PYTHON)
     trial = acme.owner.post("evaluators/own/trials", {"expected": "a", "output": "a"}, 200)
