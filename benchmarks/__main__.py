@@ -27,6 +27,7 @@ COMMANDS: Mapping[str, Sequence[Sequence[str]]] = {
     "stored": [["--attempts", "100000", "--json"]],
     "live": [["--json"]],
     "gateway": [["--json"]],
+    "metrics": [["--json"]],
     "startup": [["--json"]],
     "telling": [["--json"]],
 }

@@ -144,6 +144,17 @@ def _telling(report: Report) -> Iterator[Figure]:
             )
 
 
+def _metrics(report: Report) -> Iterator[Figure]:
+    found = report["rows_per_sec"]
+    for name, spread in found.items():
+        library, rate = found.get(f"{name} of the library"), spread["median"]
+        if library is not None:
+            ratio, of = rate / library["median"], "the library's own; the target is 0.8"
+            yield Figure(what=f"{name}, rows/s", value=f"{rate:,.0f}", ratio=ratio, of=of)
+    rate = found["exact-match"]["median"]
+    yield Figure(what="exact-match, rows/s", value=f"{rate:,.0f}", ratio=rate / 5e6, of="the target of 5 million/s")
+
+
 _BY_NAME: Mapping[str, Callable[[Report], Iterator[Figure]]] = {
     "null_cells": _null_cells,
     "sandbox_start": _sandbox_start,
@@ -153,6 +164,7 @@ _BY_NAME: Mapping[str, Callable[[Report], Iterator[Figure]]] = {
     "rerun": _rerun,
     "live": _live,
     "gateway": _gateway,
+    "metrics": _metrics,
     "startup": _startup,
     "stored": _stored,
     "telling": _telling,

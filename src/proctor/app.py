@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from proctor.datasets.service import DatasetService
     from proctor.engine.attempt_models import Models
     from proctor.engine.attempts import RunnerParts
-    from proctor.evaluators.catalogue import Means
     from proctor.evaluators.service import EvaluatorService
     from proctor.headroom import Node
     from proctor.kernel.canonical import Json
@@ -176,21 +175,6 @@ class Platform:
         from proctor.evaluators.service import EvaluatorService
 
         return EvaluatorService(self.database)
-
-    @property
-    def evaluator_means(self) -> Means:
-        """What evaluators may use in this process: sandboxes of this machine, each for one batch of the tenant's."""
-        from proctor.evaluators.catalogue import Means, Rooms
-        from proctor.kernel.ids import new_id
-        from proctor.queue.workers import WorkerIdentity
-        from proctor.sandboxes.interfaces import Labels
-
-        def labels(lasting: timedelta) -> Labels:
-            batch, owner = new_id(), WorkerIdentity.of_this_process().owner
-            expires_at = SystemClock().now() + lasting
-            return Labels(tenant=self.tenant, run_set=batch, attempt=batch, owner=owner, expires_at=expires_at)
-
-        return Means(rooms=lambda: Rooms(backend=self.backend("local"), labels=labels))
 
     @property
     def known_models(self) -> KnownModels:

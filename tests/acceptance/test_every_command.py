@@ -62,6 +62,7 @@ def place() -> Iterator[Place]:
         desk("login", link, "--tenant", "acme", "--owner", "ada@example.org")
         task(desk, "asked", "no")
         task(desk, "kept", "yes")
+        desk.write("examples.jsonl", '{"expected": 1}\n{"expected": "one"}\n')
         desk.write("r.toml", RUN_SET.replace("echo yes >", "echo yes | tee"))
         desk("run", "r.toml")
         desk("label", "r", "release")
@@ -94,6 +95,9 @@ READING: dict[str, list[tuple[str, ...]]] = {
     "dataset show": [("shown",), ("shown@1.0.0",), ("gone",)],
     "dataset examples": [("shown",), ("shown", "--tag", "t", "--limit", "1"), ("shown", "--split", "test"), ("gone",)],
     "dataset diff": [("shown@1.0.0", "shown"), ("shown", "gone")],
+    "evaluators list": [(), ("--type", "bleu")],
+    "evaluators show": [("bleu",), ("gone",)],
+    "evaluators suggest": [("examples.jsonl",), ("gone.jsonl",)],
     "usage": [
         ("--since", "2026-01-01", "--until", "2126-01-01"),
         ("--since", "2026-01-01", "--until", "2126-01-01", "--by", "user"),
@@ -394,6 +398,19 @@ def datasets(place: Place) -> None:
     assert told[0][1]["error"]["code"] == "dataset-rows"
 
 
+def evaluators(place: Place) -> None:
+    """Registered from afar, it is there, and judges on the server's machine."""
+    place.desk.write("evaluator.toml", 'name = "near"\ntype = "numeric"\n[configuration]\nrelative = 0.1\n')
+    code, made = place.there("evaluators", "register", "evaluator.toml")
+    assert (code, made["row"]["reference"]) == (0, "near@1")
+    assert place.here("evaluators", "register", "evaluator.toml") == (0, made)
+    assert place.there("evaluators", "show", "near") == (0, made)
+    trials = [
+        ask("evaluators", "try", "near", "--expected", "40", "--output", "42") for ask in (place.here, place.there)
+    ]
+    assert [(code, trial["score"], trial["digest"]) for code, trial in trials] == [(0, 1, made["row"]["digest"])] * 2
+
+
 CHANGING: dict[str, Callable[[Place], None]] = {
     "export": exports,
     "regrade": regrades,
@@ -409,6 +426,7 @@ CHANGING: dict[str, Callable[[Place], None]] = {
     "run": scripts,
     "operation list": receipts,
     "dataset import": datasets,
+    "evaluators register": evaluators,
 }
 """What changes something there, or writes something here, by one of the commands that are asked."""
 ALSO: frozenset[str] = frozenset(
@@ -421,6 +439,7 @@ ALSO: frozenset[str] = frozenset(
         "operation cancel",
         "attempt logs",
         *(f"dataset {name}" for name in ("filter", "merge", "relabel", "dedupe", "sample", "split", "export")),
+        "evaluators try",
         "quota",
         "tenant quota",
         "tenant list",

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from proctor.evaluators.service import Registration
     from proctor.evaluators.suggesting import Suggestion
     from proctor.evaluators.trials import Trial
+    from proctor.sdk.judging import Keys
 
 __all__ = ["Evaluators"]
 
@@ -39,10 +40,13 @@ class Evaluators:
         """The evaluators that fit a dataset, the best first."""
         return self._platform.evaluators.suggest(self._platform.tenant, facts)
 
-    def try_out(self, reference: str, sample: Sample) -> Trial:
-        """Judge one output. Raises ``EvaluatorUnknown``, ``EvaluatorForbidden``, ``EvaluatorNotHere``."""
+    def try_out(self, reference: str, sample: Sample, *, keys: Keys | None = None, user: str = "") -> Trial:
+        """Judge one output. ``keys``: of models' providers, ``None``: those of this machine's environment; ``user``:
+        whose budget pays. Raises ``EvaluatorUnknown``, ``EvaluatorForbidden``, ``EvaluatorNotHere``."""
         from proctor.evaluators.trials import try_out
+        from proctor.sdk.judging import environment_keys, means_of
 
         platform = self._platform
-        detail, evaluator = platform.evaluators.usable(platform.tenant, reference, platform.evaluator_means)
-        return try_out(detail, evaluator, sample)
+        with means_of(platform, keys or environment_keys, user=user) as means:
+            detail, evaluator = platform.evaluators.usable(platform.tenant, reference, means)
+            return try_out(detail, evaluator, sample)

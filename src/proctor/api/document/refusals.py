@@ -32,7 +32,10 @@ _SUBMITS = (
     *("run-set-moved", "no-task-fits", "choice-conflict"),
 )
 _CONFIGURES = ("evaluator-type", "evaluator-configuration", "data-extra")
-_JUDGES = ("evaluator-configuration", "data-extra")
+_JUDGES = (
+    *("evaluator-configuration", "data-extra", "models-extra"),
+    *("provider-unknown", "providers-invalid", "secret-missing"),
+)
 _LABELS = ("label-unknown",)
 _DATA = ("data-extra",)
 _OWN: Mapping[str, tuple[str, ...]] = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Query, Response
@@ -25,6 +26,7 @@ from proctor.identity.audit_log import Action, Actor, note
 from proctor.identity.permissions import Permission
 from proctor.identity.service import find_tenant
 from proctor.kernel.canonical import Json
+from proctor.sdk.secrets import kept_secrets
 
 __all__ = ["router"]
 
@@ -130,7 +132,9 @@ def try_evaluator(asked: _Writes, evaluator: Reference, body: TrialWanted) -> Re
     """Judge one output. What runs code runs it in a sandbox of the server's machine, for 30 seconds at the most."""
     expected = body.expected if "expected" in body.model_fields_set else MISSING
     sample = Sample(input=body.input, expected=expected, output=body.output)
-    return answered(asked.client.evaluators.try_out(evaluator, sample))
+    keys = partial(kept_secrets, asked.platform)
+    trial = asked.client.evaluators.try_out(evaluator, sample, keys=keys, user=str(asked.principal.user))
+    return answered(trial)
 
 
 @router.get("/tenants/{tenant}/evaluator-rules", response_model=Page[EvaluatorRule])

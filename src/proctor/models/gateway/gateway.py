@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import Future
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -18,6 +18,7 @@ from proctor.models.cache import CacheKey
 from proctor.models.calls import Call, End, Purpose
 from proctor.models.conversation import ChatRequest, Reply
 from proctor.models.errors import CallFailed
+from proctor.models.gateway.embedding import embedding_request, read_vectors
 from proctor.models.gateway.exchanges import Exchange
 from proctor.models.gateway.keeping import Keeping
 from proctor.models.gateway.parts import GatewayParts
@@ -67,6 +68,13 @@ class Gateway:
         Raises ``CallFailed``, ``BudgetExhausted``, ``LimitReached``, ``RequestInvalid``,
         ``ReplyInvalid``."""
         return await asyncio.wrap_future(self._submit(self._complete(session, request, purpose, cached)))
+
+    async def embed(self, session: Session, texts: Sequence[str]) -> list[list[float]]:
+        """Vectors of texts, in their order, by the session's model.
+
+        Raises ``CallFailed``, ``BudgetExhausted``, ``LimitReached``, ``PriceUnknown``, ``RequestInvalid``,
+        ``ReplyInvalid``."""
+        return await asyncio.wrap_future(self._submit(self._embed(session, texts)))
 
     async def serve(self, session: Session, folder: Path) -> Path:
         """Serve a session's calls at a Unix socket in ``folder``; its path. Until ``leave``."""
@@ -133,18 +141,19 @@ class Gateway:
         answer = await self._exchanged(session, chain, purpose)
         call = answer.call
         assert call is not None  # it was not asked to stream
-        if answer.end is not End.DONE:
-            raise CallFailed(
-                _words(answer),
-                fault=_FAULTS.get(answer.end, Fault.UNAVAILABLE),
-                http_status=call.http_status,
-                retry_after=answer.wait_sec,
-            )
+        _refuse_failed(answer)
         wire = next(one.wire for one in chain if one.model == call.model)
         reply = wire.read_reply(json.loads(answer.body))
         if kept is not None:
             await kept.keep(answer.body, call, reply)
         return reply, call
+
+    async def _embed(self, session: Session, texts: Sequence[str]) -> list[list[float]]:
+        model = session.declared.model
+        chain = passed_on(self.parts.catalogue, embedding_request(model, texts), session.declared.chain(model))
+        answer = await self._exchanged(session, chain, Purpose.EMBEDDING)
+        _refuse_failed(answer)
+        return read_vectors(json.loads(answer.body), len(texts))
 
     async def _serve(self, session: Session, folder: Path) -> Path:
         from proctor.models.gateway.endpoints import Endpoints
@@ -174,6 +183,17 @@ def _new_loop() -> asyncio.AbstractEventLoop:
     except ModuleNotFoundError:
         return asyncio.new_event_loop()
     return uvloop.new_event_loop()
+
+
+def _refuse_failed(answer: Answer) -> None:
+    """Raises ``CallFailed`` for one that is none."""
+    if answer.end is not End.DONE:
+        raise CallFailed(
+            _words(answer),
+            fault=_FAULTS.get(answer.end, Fault.UNAVAILABLE),
+            http_status=None if answer.call is None else answer.call.http_status,
+            retry_after=answer.wait_sec,
+        )
 
 
 def _words(answer: Answer) -> str:

@@ -1,0 +1,63 @@
+"""What evaluators of a tenant may use in this process: sandboxes of this machine, and models through the gateway."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from proctor.app import Platform
+from proctor.evaluators.catalogue import Means, Rooms
+from proctor.kernel.clock import SystemClock
+from proctor.kernel.ids import new_id
+from proctor.queue.workers import WorkerIdentity
+from proctor.sandboxes.interfaces import Labels
+from proctor.settings import secret_values
+
+if TYPE_CHECKING:
+    from proctor.engine.attempt_models import Models
+    from proctor.evaluators.interfaces import Embedder
+
+__all__ = ["Keys", "environment_keys", "means_of"]
+
+Keys = Callable[[Sequence[str]], Mapping[str, str]]
+"""Values of providers' keys by name; those that are not set may be missing."""
+
+
+def environment_keys(names: Sequence[str]) -> Mapping[str, str]:
+    """Of this machine's own environment; never for a tenant of a server."""
+    return secret_values(names)[0]
+
+
+@contextmanager
+def means_of(platform: Platform, keys: Keys, *, user: str = "") -> Iterator[Means]:
+    """For as long as it is open. ``user``: the id of whose budget pays for models; empty: nobody's."""
+    opened: list[Models] = []
+
+    def embedder(model: str) -> Embedder:
+        from proctor.evaluators.embeddings.remote import GatewayEmbedder
+        from proctor.models.calls import Payer
+        from proctor.models.gateway.sessions import Declared, Session
+
+        provider, _ = platform.known_models.catalogue.of(model)
+        session = Session(Payer(tenant=platform.tenant, user=user), Declared(model=model), keys(provider.keys))
+        opened.append(platform.open_models())
+        return GatewayEmbedder(opened[-1].gateway, session)
+
+    try:
+        yield Means(rooms=lambda: _rooms(platform), embedder=embedder)
+    finally:
+        for models in opened:
+            models.gateway.close()
+
+
+def _rooms(platform: Platform) -> Rooms:
+    """Each sandbox is labelled as a batch of its own."""
+    owner = WorkerIdentity.of_this_process().owner
+
+    def labels(lasting: timedelta) -> Labels:
+        batch, expires_at = new_id(), SystemClock().now() + lasting
+        return Labels(tenant=platform.tenant, run_set=batch, attempt=batch, owner=owner, expires_at=expires_at)
+
+    return Rooms(backend=platform.backend("local"), labels=labels)
