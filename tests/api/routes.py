@@ -34,6 +34,7 @@ _RUN_SET = {"run_set": "run_set"}
 _ATTEMPT = {"attempt": "attempt"}
 _OPERATION = {"operation": "operation"}
 _DATASET = {"dataset": "dataset"}
+_JOB = {"job": "job"}
 
 PUSH: dict[str, Any] = {
     "name": "x",
@@ -97,6 +98,17 @@ PROBES: dict[str, Probe] = {
     ),
     "POST /api/v1/datasets/{dataset}/splits": Probe(_DATASET, {"shares": {"test": 0.5}, "seed": 1}),
     "POST /api/v1/datasets/{dataset}/exports": Probe(_DATASET, {"format": "jsonl"}),
+    "GET /api/v1/samples": Probe(),
+    "POST /api/v1/samples": Probe(query="dataset={dataset}&name=x&file=x.jsonl"),
+    "GET /api/v1/samples/{samples}": Probe({"samples": "samples"}),
+    "GET /api/v1/jobs": Probe(),
+    "POST /api/v1/jobs": Probe(body={"dataset": "{dataset}", "samples": "{samples}", "evaluators": ["exact-match"]}),
+    "GET /api/v1/jobs/{job}": Probe(_JOB),
+    "GET /api/v1/jobs/{job}/results": Probe(_JOB),
+    "POST /api/v1/jobs/{job}/pause": Probe(_JOB),
+    "POST /api/v1/jobs/{job}/resume": Probe(_JOB),
+    "POST /api/v1/jobs/{job}/cancel": Probe(_JOB),
+    "POST /api/v1/sql": Probe(body={"sql": "SELECT 1 AS one"}),
     "GET /api/v1/labels/suites": Probe(),
     "PUT /api/v1/labels/suites/{label}": Probe({"label": "suite_label"}, {"suite": "{suite}"}),
     "GET /api/v1/run-sets": Probe(),

@@ -14,6 +14,8 @@ import pytest
 
 from proctor.app import Server
 from proctor.database.engine import Database
+from proctor.engine.worker import recover
+from proctor.jobs.worker import ChunkWorker, ChunkWorkerSettings
 from proctor.objects.store import ObjectStore
 from tests.api.conftest import Tenant, send, work_until_done
 from tests.api.routes import PROBES
@@ -59,8 +61,23 @@ def planted(  # type: ignore[no-untyped-def]
     lines = b'{"id": "planted-example", "input": "planted-input"}\n'
     importing = send(acme.owner, "datasets/imports?name=planted-data&format=jsonl&file=planted.jsonl", lines)
     assert work_until_done(server, acme.owner, importing.json()["id"])["state"] == "done"
+    asked = "samples?dataset=planted-data&name=planted-samples&file=planted.jsonl"
+    importing = send(acme.owner, asked, b'{"id": "planted-example", "output": "planted-output"}\n')
+    assert work_until_done(server, acme.owner, importing.json()["id"])["state"] == "done"
+    judged = {
+        "dataset": "planted-data",
+        "samples": "planted-samples",
+        "evaluators": ["contains"],
+        "name": "planted-job",
+    }
+    job = UUID(acme.owner.post("jobs", {**judged, "name": "planted-job"})["id"])
+    settings = ChunkWorkerSettings(processes=1, scope=job)
+    worker = ChunkWorker(database, objects, settings, recover=recover)
+    worker.run(lambda: acme.owner.get(f"jobs/{job}")["job"]["state"] == "queued")
     return {
         "dataset": "planted-data",
+        "samples": "planted-samples",
+        "job": "planted-job",
         "operation": operation,
         "digest": "1" * 64,
         "secret": "PLANTED_SECRET",

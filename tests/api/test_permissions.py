@@ -29,6 +29,8 @@ NOWHERE = {
     "secret": "NO_SUCH_SECRET",
     "evaluator": "nowhere",
     "dataset": "no-such-dataset",
+    "samples": "no-such-samples",
+    "job": "no-such-job",
 }
 """Ids of things that there are not."""
 

@@ -34,7 +34,7 @@ def up(host: Host = "127.0.0.1", port: Port = 8080, share_port: SharePort = Fals
 
 
 def serve(
-    roles: Annotated[str, typer.Option(help="Of api, planner, worker, relay, operations and evaluator, commas between.")] = _ALL,
+    roles: Annotated[str, typer.Option(help="Of api, planner, worker, relay, operations, evaluator.")] = _ALL,
     host: Host = "127.0.0.1",
     port: Port = 8080,
     share_port: SharePort = False,

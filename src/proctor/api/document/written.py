@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from proctor.api.document.written_evaluators import EVALUATORS
 from proctor.api.document.written_datasets import DATASETS
+from proctor.api.document.written_evaluators import EVALUATORS
+from proctor.api.document.written_jobs import JOBS
 from proctor.sdk.cursors import Listing
 
 __all__ = ["KEYS", "PARAMETERS", "VALUES", "WRITTEN"]
@@ -224,6 +225,7 @@ _USAGE = {
 WRITTEN: Mapping[str, Any] = {
     **EVALUATORS,
     **DATASETS,
+    **JOBS,
     "Me": {
         "tenant": TENANT,
         "tenant_name": "acme",

@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from proctor.api.asking import Asked, needs
 from proctor.api.threads import slowly
 from proctor.identity.permissions import Permission
+from proctor.results import errors as _errors  # noqa: F401  the document names what a query is refused with
 
 if TYPE_CHECKING:
     from proctor.results.sql import Answer

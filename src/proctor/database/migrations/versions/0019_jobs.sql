@@ -118,8 +118,7 @@ CREATE POLICY tenant ON proctor.result_batch
     USING (tenant_id = nullif(current_setting('proctor.tenant', true), '')::uuid)
     WITH CHECK (tenant_id = nullif(current_setting('proctor.tenant', true), '')::uuid);
 -- The planner merges and sweeps for every tenant, each in a transaction that names it; a worker settles likewise.
-GRANT SELECT, INSERT ON proctor.sample_set TO proctor_app;
+GRANT SELECT, INSERT ON proctor.sample_set TO proctor_app, proctor_scheduler;
 GRANT SELECT, INSERT, UPDATE ON proctor.evaluation_job, proctor.result_batch TO proctor_app;
-GRANT SELECT ON proctor.sample_set TO proctor_scheduler;
 GRANT SELECT, UPDATE ON proctor.evaluation_job TO proctor_scheduler;
 GRANT SELECT, INSERT, UPDATE ON proctor.result_batch TO proctor_scheduler;
