@@ -365,3 +365,27 @@ def no_process_is_left() -> Iterator[None]:
     yield
     found = subprocess.run(["pgrep", "-f", "proctor.jobs.scoring_process"], capture_output=True, check=False)
     assert found.stdout == b""
+
+
+# --- what nobody names ------------------------------------------------------------------------------------------------
+
+
+def test_a_sweep_leaves_what_counts_and_takes_what_a_lost_claim_wrote(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from proctor.sdk import sweeping
+
+    desk.numbers(1500)
+    job = desk.submit()
+    desk.work(job)
+    tenant, objects = desk.platform.tenant, desk.platform.objects
+    kept = set(objects.list(f"{tenant}/"))
+    lost = f"{tenant}/results/{job.id}/{new_id()}.parquet"
+    left = f"{tenant}/samples/{new_id()}/{new_id()}/00000.parquet"
+    for key in (lost, left):
+        objects.put(key, b"x")
+    monkeypatch.setattr(sweeping, "UNNAMED_AGE", sweeping.timedelta(0))
+    unnamed = sweeping._Unnamed(desk.platform.database, objects, sweeping.timedelta(0))
+    found = {item.key: kind for kind, item in unnamed.of(tenant, lambda _: None)}
+    assert found == {lost: "results", left: "samples"}
+    assert len(kept) == 3

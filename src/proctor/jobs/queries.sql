@@ -89,3 +89,8 @@ INSERT INTO proctor.event (tenant_id, id, name, subject, trace_id, payload)
 SELECT :tenant, r.id, r.name, r.subject, r.trace_id, r.payload
 FROM jsonb_to_recordset(CAST(:rows AS jsonb)) AS r (id uuid, name text, subject uuid, trace_id text, payload jsonb)
 ON CONFLICT (tenant_id, id) DO NOTHING;
+
+-- name: known_parts
+-- Which of these objects are parts of outputs that are kept.
+SELECT part ->> 'key' AS key FROM proctor.sample_set, jsonb_array_elements(parts) AS part
+WHERE tenant_id = :tenant AND part ->> 'key' = ANY(CAST(:keys AS text[]));

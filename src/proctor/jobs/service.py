@@ -22,7 +22,7 @@ from proctor.queue import service as queue
 from proctor.results import service as results
 from proctor.results.service import Pace
 
-__all__ = ["Gap", "JobService", "tell"]
+__all__ = ["Gap", "JobService", "known_parts", "tell"]
 
 _run = partial(run_query, "proctor.jobs")
 
@@ -181,6 +181,11 @@ def find_samples(connection: Connection, tenant: UUID, reference: str) -> Sample
     """Outputs. Raises ``SamplesUnknown``."""
     rows = _run(connection, "find_samples", tenant=tenant, **_referred(reference)).all()
     return sample_set_of(_one(rows, reference, SamplesUnknown))
+
+
+def known_parts(connection: Connection, tenant: UUID, keys: Sequence[str]) -> set[str]:
+    """Which of these objects are parts of outputs that are kept."""
+    return set(_run(connection, "known_parts", tenant=tenant, keys=list(keys)).scalars())
 
 
 def tell(

@@ -17,7 +17,7 @@ from proctor.database.queries import run_query
 from proctor.results.batches import Batch
 from proctor.results.schema import SCHEMA_VERSION
 
-__all__ = ["Pace", "batch_of", "chunks_done", "live", "pace", "record"]
+__all__ = ["Pace", "batch_of", "chunks_done", "known_paths", "live", "pace", "record"]
 
 _run = partial(run_query, "proctor.results")
 
@@ -57,6 +57,11 @@ def live(
 def chunks_done(connection: Connection, tenant: UUID, job: UUID) -> frozenset[int]:
     """The chunks of a job that have results."""
     return frozenset(_run(connection, "chunks_done", tenant=tenant, job=job).scalars())
+
+
+def known_paths(connection: Connection, tenant: UUID, paths: Sequence[str]) -> set[str]:
+    """Which of these objects a batch refers to, whether it counts or will be removed in its time."""
+    return set(_run(connection, "known_paths", tenant=tenant, paths=list(paths)).scalars())
 
 
 def pace(connection: Connection, tenant: UUID, job: UUID, *, within: float) -> Pace:

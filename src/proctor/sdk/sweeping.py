@@ -24,9 +24,11 @@ from proctor.datasets import registry
 from proctor.engine import reading
 from proctor.identity.requests import ANSWERS_AGE, count_old, remove_old
 from proctor.identity.service import tenants
+from proctor.jobs import service as jobs
 from proctor.models.cache import KIND as MODEL_CACHE
 from proctor.objects.store import ListedObject, ObjectStore
 from proctor.operations import service as operations
+from proctor.results import service as results
 from proctor.sdk.leaks import leaks, remove_leaks
 from proctor.settings import Settings
 from proctor.suites.service import named_archives
@@ -141,6 +143,14 @@ def _archives(connection: Connection, tenant: UUID, items: Sequence[ListedObject
     return named_archives(connection, tenant, [item.key for item in items])
 
 
+def _samples(connection: Connection, tenant: UUID, items: Sequence[ListedObject]) -> set[str]:
+    return jobs.known_parts(connection, tenant, [item.key for item in items])
+
+
+def _results(connection: Connection, tenant: UUID, items: Sequence[ListedObject]) -> set[str]:
+    return results.known_paths(connection, tenant, [item.key for item in items])
+
+
 def _of_ids(
     known: Callable[[Connection, UUID, Sequence[UUID]], set[UUID]],
     connection: Connection,
@@ -164,6 +174,8 @@ _NAMED: Mapping[str, Callable[..., set[str]]] = {
     "attempts": partial(_of_ids, reading.attempts_known),
     "operations": partial(_of_ids, operations.with_files),
     "datasets": partial(_of_ids, registry.versions_known),
+    "samples": _samples,
+    "results": _results,
 }
 """By kind: which of the objects a row names."""
 _KINDS: frozenset[str] = frozenset({*_NAMED, _LOGS})
