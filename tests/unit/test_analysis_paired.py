@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import permutation_test
 
@@ -31,6 +31,7 @@ def test_passes_of_independent_items_are_tested_by_mcnemar() -> None:
     assert seen.mean == pytest.approx(-0.04)
 
 
+@settings(deadline=None)
 @given(st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), min_size=3, max_size=40))
 def test_pairing_takes_twice_the_covariance_off(pairs: list[tuple[float, float]]) -> None:
     """Var(A - B) = Var A + Var B - 2 Cov, and the leaderboard's difference is the same number."""
