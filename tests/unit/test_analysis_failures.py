@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from proctor.analysis.errors import ScoresInvalid
@@ -47,6 +47,7 @@ def test_messages_without_words_stand_alone() -> None:
     assert sorted(one.label for one in by_text(["", "!!", "??", "!!"])) == ["", "!!", "??"]
 
 
+@settings(deadline=None)
 @given(st.lists(st.text(max_size=30), max_size=30))
 def test_every_message_is_in_one_kind(texts: list[str]) -> None:
     seen = by_text(texts)

@@ -77,6 +77,7 @@ def test_four_trials_of_each_task_are_clustered() -> None:
     assert (clustered.interval.low, clustered.interval.high) == pytest.approx((expected.low, expected.high), abs=1e-5)
 
 
+@settings(deadline=None)
 @given(st.integers(0, 2**32), st.integers(2, 30), st.booleans())
 def test_the_clustered_error_is_that_of_statsmodels(seed: int, clusters: int, graded: bool) -> None:
     draw = np.random.default_rng(seed)
@@ -90,6 +91,7 @@ def test_the_clustered_error_is_that_of_statsmodels(seed: int, clusters: int, gr
     assert standard_error(sample(scores)) == pytest.approx(scores.std(ddof=1) / math.sqrt(len(scores)))
 
 
+@settings(deadline=None)
 @given(st.lists(st.integers(1, 5).flatmap(lambda n: st.tuples(st.just(n), st.integers(0, n))), min_size=2, max_size=30))
 def test_an_interval_of_passes_is_that_of_the_leaderboard(tasks: list[tuple[int, int]]) -> None:
     trials = [float(trial < passed) for n, passed in tasks for trial in range(n)]
@@ -109,7 +111,7 @@ def bootstrapped(scores: np.ndarray, places: np.ndarray, weights: np.ndarray, dr
     return float(((drawn @ tops) / (drawn @ bottoms)).std())
 
 
-@settings(max_examples=40)
+@settings(max_examples=40, deadline=None)
 @given(st.integers(0, 2**32), st.booleans(), st.booleans(), st.booleans())
 def test_an_error_describes_the_same_estimator_as_its_mean(
     seed: int, binary: bool, trials: bool, weighted: bool
@@ -124,6 +126,7 @@ def test_an_error_describes_the_same_estimator_as_its_mean(
     assert seen.error == pytest.approx(bootstrapped(scores, places, weights, draw), rel=0.1)
 
 
+@settings(deadline=None)
 @given(
     st.lists(st.tuples(st.integers(0, 1), st.integers(0, 4), st.integers(1, 9)), min_size=2, max_size=30), st.booleans()
 )

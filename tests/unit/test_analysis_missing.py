@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import fisher_exact
 
@@ -20,6 +20,7 @@ def test_frontier_cs_counts() -> None:
     assert (seen.scored, seen.expected) == (148, 172)
 
 
+@settings(deadline=None)
 @given(st.lists(st.floats(-2, 3), max_size=20), st.lists(st.floats(-2, 3), min_size=1, max_size=20))
 def test_whatever_was_missing_lies_within_the_bounds(scored: list[float], missing: list[float]) -> None:
     seen = bounds(scored, missing=len(missing), low=-2, high=3)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from statsmodels.stats.multitest import multipletests
 
@@ -19,6 +19,7 @@ def test_holms_own_example() -> None:
     assert holm([0.9, 0.8]) == [1.0, 1.0]
 
 
+@settings(deadline=None)
 @given(PS)
 def test_holm_keeps_the_order_and_never_lowers_a_p(ps: list[float]) -> None:
     adjusted = holm(ps)
@@ -27,6 +28,7 @@ def test_holm_keeps_the_order_and_never_lowers_a_p(ps: list[float]) -> None:
     assert in_order == sorted(in_order)
 
 
+@settings(deadline=None)
 @given(PS)
 def test_the_step_up_is_that_of_statsmodels(ps: list[float]) -> None:
     """Its Holm is asked in the foreign tier."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from proctor.analysis.errors import ScoresInvalid, StatisticUndefined
@@ -35,6 +35,7 @@ def test_what_humaneval_can_show() -> None:
     assert minimum_detectable_effect(164, Design(between=NINTH)) == pytest.approx(0.0729, abs=5e-5)
 
 
+@settings(deadline=None)
 @given(st.floats(0.005, 0.5), st.floats(0.01, 1), st.floats(0.001, 0.2), st.floats(0.5, 0.99))
 def test_so_many_items_have_that_power(difference: float, between: float, alpha: float, wanted: float) -> None:
     design = Design(between=between, alpha=alpha)

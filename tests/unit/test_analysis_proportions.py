@@ -27,3 +27,4 @@ def test_the_effective_size_is_that_of_the_clustered_error() -> None:
     assert effective_size(0.42, 200, clusters=50, spread=(0.051691 * 200) ** 2) == pytest.approx(91.2, abs=0.05)
     assert effective_size(0.5, 4, clusters=2, spread=0.5) == 4.0  # never more than there are
     assert effective_size(1.0, 200, clusters=50, spread=0.0) == 50.0
+    assert effective_size(1 / 49, 196, clusters=4, spread=5e-32) == 4.0

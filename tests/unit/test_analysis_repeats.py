@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import combinations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from proctor.analysis.errors import ScoresInvalid, StatisticUndefined
@@ -38,6 +38,7 @@ def test_human_evals_example_samples() -> None:
     assert pass_at_k([3], [6], 1).mean.value == 0.5
 
 
+@settings(deadline=None)
 @given(st.integers(1, 8).flatmap(lambda n: st.tuples(st.just(n), st.integers(0, n), st.integers(1, n))))
 def test_both_are_shares_of_all_draws(case: tuple[int, int, int]) -> None:
     n, passed, k = case

@@ -54,6 +54,12 @@ def test_trials_of_one_task_are_not_independent() -> None:
     assert seen.interval.high - seen.interval.low > 1.4 * (naive.high - naive.low)
 
 
+def test_tasks_that_are_all_alike_are_one_trial_each_however_their_rate_is_rounded() -> None:
+    """49 times 1/49 is not 1 in binary; what was left over once passed for a spread of almost nothing."""
+    seen = rates([TaskTally(expected=49, decided=49, passed=1)] * 4)
+    assert seen.interval == wilson(1 / 49, 4)
+
+
 def test_nothing_expected_is_no_rate_at_all() -> None:
     seen = rates([])
     assert (seen.strict, seen.graded, seen.coverage, seen.bounds, seen.interval) == (None,) * 5

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from proctor.analysis.arrays import npt
 from proctor.analysis.errors import StatisticUndefined
 from proctor.analysis.intervals import LEVEL, Interval
-from proctor.analysis.proportions import effective_size, wilson
+from proctor.analysis.proportions import effective_size, is_rounding, wilson
 from proctor.analysis.samples import Sample, sample
 
 __all__ = ["Mean", "mean", "mean_of", "standard_error"]
@@ -48,16 +48,12 @@ def _of_shares(drawn: Sample) -> tuple[float | None, Interval]:
     if drawn.independent:
         return (math.sqrt(rate * (1 - rate) / size) if size > 1 else None), wilson(rate, size)
     variance = drawn.variance_of_mean()
-    spread = 0.0 if variance < _ROUNDING * rate * (1 - rate) / size else variance * size**2
+    spread = variance * size**2
     effective = effective_size(rate, size, clusters=drawn.cluster_weight, spread=spread)
     interval = wilson(rate, effective)
     if drawn.clusters == 1:
         return None, interval
-    return math.sqrt(variance if spread else rate * (1 - rate) / effective), interval
-
-
-_ROUNDING: float = 1e-12
-"""Of a variance, beside that of independent trials: less than this is what is left of sums that cancel."""
+    return math.sqrt(rate * (1 - rate) / effective if is_rounding(spread, rate, size) else variance), interval
 
 
 def _of_scores(drawn: Sample) -> tuple[float | None, Interval | None]:

@@ -7,7 +7,10 @@ import math
 from proctor.analysis.errors import StatisticUndefined
 from proctor.analysis.intervals import Interval, Z
 
-__all__ = ["effective_size", "wilson"]
+__all__ = ["effective_size", "is_rounding", "wilson"]
+
+ROUNDING: float = 1e-12
+"""Of a spread, beside that of independent trials: less than this is what is left of sums that cancel."""
 
 
 def wilson(rate: float, size: float) -> Interval:
@@ -31,6 +34,11 @@ def effective_size(rate: float, size: int, *, clusters: float, spread: float) ->
     SE = sqrt(spread) / size (Miller 2024, arXiv 2411.00640, section 2.2). Where every trial agrees, or all clusters
     are alike, the spread says nothing, and the number of clusters is the size. It is never above ``size``.
     """
-    if rate in (0.0, 1.0) or spread == 0.0:
+    if is_rounding(spread, rate, size):
         return float(clusters)
     return min(float(size), rate * (1 - rate) * size**2 / spread)
+
+
+def is_rounding(spread: float, rate: float, size: int) -> bool:
+    """Whether a spread between clusters is none: 1 - 49 (1 / 49) is not 0 in binary."""
+    return spread <= ROUNDING * rate * (1 - rate) * size
