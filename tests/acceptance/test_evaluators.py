@@ -101,3 +101,13 @@ def test_mistakes_name_the_place_and_the_remedy(cli: Cli) -> None:
     error = cli.json("evaluators", "try", "python", "--output", "x", code=2)["error"]
     assert (error["code"], error["where"]) == ("evaluator-configuration", "configuration.source")
     assert not [row for row in cli.json("evaluators", "list")["evaluators"] if row["version"] is not None]
+
+
+def test_evaluators_are_suggested_for_a_dataset_that_is_kept(cli: Cli) -> None:
+    rows = [{"id": f"e{number}", "input": "x", "expected": number} for number in range(9)]
+    cli.write("numbers.jsonl", "".join(json.dumps(row) + "\n" for row in [*rows, {"id": "z", "input": "y"}]))
+    cli("dataset", "import", "numbers.jsonl", "--name", "numbers")
+    found = cli.json("evaluators", "suggest", "numbers")
+    assert (found["facts"]["number"], found["facts"]["missing"]) == (9, 1)
+    assert found["suggestions"][0]["evaluator"]["reference"] == "numeric"
+    assert cli.json("evaluators", "suggest", "nothing", code=2)["error"]["code"] == "dataset-unknown"

@@ -97,7 +97,7 @@ READING: dict[str, list[tuple[str, ...]]] = {
     "dataset diff": [("shown@1.0.0", "shown"), ("shown", "gone")],
     "evaluators list": [(), ("--type", "bleu")],
     "evaluators show": [("bleu",), ("gone",)],
-    "evaluators suggest": [("examples.jsonl",), ("gone.jsonl",)],
+    "evaluators suggest": [("examples.jsonl",), ("shown",), ("gone",)],
     "usage": [
         ("--since", "2026-01-01", "--until", "2126-01-01"),
         ("--since", "2026-01-01", "--until", "2126-01-01", "--by", "user"),

@@ -90,6 +90,7 @@ PROBES: dict[str, Probe] = {
     "GET /api/v1/datasets": Probe(),
     "GET /api/v1/datasets/{dataset}": Probe(_DATASET),
     "GET /api/v1/datasets/{dataset}/versions": Probe(_DATASET),
+    "GET /api/v1/datasets/{dataset}/facts": Probe(_DATASET),
     "GET /api/v1/datasets/{dataset}/examples": Probe(_DATASET),
     "GET /api/v1/datasets/{dataset}/diff": Probe(_DATASET, query="against={dataset}"),
     "POST /api/v1/datasets/imports": Probe(query="name=x&format=jsonl&file=x.jsonl"),

@@ -11,9 +11,11 @@ import typer
 from proctor.cli.output import AsJson, client, print_json, show
 
 if TYPE_CHECKING:
+    from proctor.evaluators.facts import DatasetFacts
     from proctor.evaluators.rows import EvaluatorDetail
     from proctor.evaluators.trials import Trial
     from proctor.kernel.canonical import Json
+    from proctor.sdk.evaluators import Evaluators
 
 __all__ = ["app"]
 
@@ -63,14 +65,14 @@ def register(
 
 @app.command("suggest")
 def suggest(
-    dataset: Annotated[Path, typer.Argument(metavar="DATASET.jsonl", help="Examples, a line each, with `expected`.")],
+    dataset: Annotated[
+        str, typer.Argument(metavar="DATASET|FILE.jsonl", help="NAME, NAME@VERSION, an id, or a file of examples.")
+    ],
     as_json: AsJson = False,
 ) -> None:
     """Suggest evaluators for a dataset: by what its examples expect, by accuracy, and by cost."""
     with client(as_json=as_json) as opened:
-        from proctor.evaluators.examples import facts_of_file
-
-        facts = facts_of_file(dataset)
+        facts = _facts(opened.evaluators, dataset)
         found = opened.evaluators.suggest(facts)
         if as_json:
             print_json({"facts": facts, "suggestions": found})
@@ -78,6 +80,14 @@ def suggest(
         from proctor.reports.evaluators import suggestions_table
 
         show(suggestions_table(found) if found else f"None fits the {facts.examples:,} examples of {dataset}.")
+
+
+def _facts(evaluators: Evaluators, dataset: str) -> DatasetFacts:
+    if not Path(dataset).is_file():
+        return evaluators.facts(dataset)
+    from proctor.evaluators.examples import facts_of_file
+
+    return facts_of_file(Path(dataset))
 
 
 @app.command("try")

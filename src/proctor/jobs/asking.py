@@ -26,6 +26,6 @@ class EvaluationRequest(BaseModel):
     samples: _Reference = Field(description="The outputs to judge: their name, an id or its beginning.")
     evaluators: list[_Reference] = Field(min_length=1, max_length=50, description="NAME or NAME@VERSION of each.")
     name: Annotated[str, Field(min_length=1, max_length=100)] | None = Field(
-        default=None, description="A label; without one, what is judged and by what."
+        default=None, description="A label; without one that of the outputs."
     )
     band: BandName = Field(default="normal", description="How urgent it is.")

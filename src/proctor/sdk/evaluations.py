@@ -97,9 +97,8 @@ class Evaluations:
                 f"{samples.name} holds outputs of another dataset version than {version.reference}.", where="samples"
             )
         judges, seconds = self._judges(request.evaluators)
-        label = f"{samples.name} by {', '.join(judge.name for judge in judges)}"
         return NewJob(
-            name=request.name or label[:100],
+            name=request.name or samples.name,
             dataset=version.reference,
             version=version.id,
             samples=samples,

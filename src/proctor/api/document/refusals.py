@@ -53,6 +53,7 @@ _OWN: Mapping[str, tuple[str, ...]] = {
     "GET /datasets": _DATA,
     "GET /datasets/{dataset}": _DATA,
     "GET /datasets/{dataset}/versions": _DATA,
+    "GET /datasets/{dataset}/facts": _DATA,
     "GET /datasets/{dataset}/examples": (*_DATA, "dataset-split"),
     "GET /datasets/{dataset}/diff": _DATA,
     "POST /datasets/imports": ("dataset-name", "dataset-version", "operations-full"),

@@ -25,6 +25,15 @@ _ROW: Mapping[str, Any] = {
     "created_at": "2026-06-30T10:00:00Z",
 }
 EVALUATORS: Mapping[str, Any] = {
+    "DatasetFacts": {
+        "missing": 2,
+        "number": 98,
+        "json": 0,
+        "one_word": 0,
+        "short_text": 0,
+        "long_text": 0,
+        "code": 0,
+    },
     "EvaluatorRow": _ROW,
     "EvaluatorDetail": {
         "row": _ROW,

@@ -36,7 +36,7 @@ _SAMPLES = {
 }
 _JOB = {
     "id": _JOB_ID,
-    "name": "answers-june by exact-match",
+    "name": "answers-june",
     "state": "complete",
     "dataset": "support@1.1.0",
     "dataset_version": _VERSION,

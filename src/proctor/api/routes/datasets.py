@@ -27,6 +27,7 @@ from proctor.datasets.references import check_name
 from proctor.datasets.registry import DatasetRow
 from proctor.datasets.service import DatasetDetail
 from proctor.datasets.versions import TIMESTAMP, DatasetVersion, check_label
+from proctor.evaluators.facts import DatasetFacts
 from proctor.identity.audit_log import Action
 from proctor.identity.permissions import Permission
 from proctor.kernel.ids import new_id
@@ -88,6 +89,13 @@ def list_datasets(asked: _Reads, paging: Paging) -> Response:
 def show_dataset(asked: _Reads, dataset: DatasetReference) -> Response:
     """A version with its objects, what it was made of, and its splits; the newest without a version."""
     return answered(asked.client.datasets.show(dataset))
+
+
+@router.get("/datasets/{dataset}/facts", response_model=DatasetFacts)
+@slowly
+def show_dataset_facts(asked: _Reads, dataset: DatasetReference) -> Response:
+    """How many of its examples expect what: which evaluators fit follows from it."""
+    return answered(asked.client.evaluators.facts(dataset))
 
 
 @router.get("/datasets/{dataset}/versions", response_model=Page[DatasetVersion])

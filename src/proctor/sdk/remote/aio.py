@@ -245,6 +245,7 @@ class AsyncEvaluators:
         self.all = soon(evaluators.all)
         self.show = soon(evaluators.show)
         self.register = soon(evaluators.register)
+        self.facts = soon(evaluators.facts)
         self.suggest = soon(evaluators.suggest)
         self.try_out = soon(evaluators.try_out)
         self.rules = soon(evaluators.rules)

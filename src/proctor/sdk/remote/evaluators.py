@@ -36,6 +36,10 @@ class RemoteEvaluators:
         """A new version of a name, or the one that says the same."""
         return read(EvaluatorDetail, self._transport.post("evaluators", asdict(wanted)))
 
+    def facts(self, dataset: str) -> DatasetFacts:
+        """What the examples of a dataset version expect."""
+        return read(DatasetFacts, self._transport.get(f"datasets/{part(dataset)}/facts"))
+
     def suggest(self, facts: DatasetFacts) -> list[Suggestion]:
         """The evaluators that fit a dataset, the best first."""
         return read(list[Suggestion], self._transport.post("evaluators/suggestions", asdict(facts)))
