@@ -69,6 +69,8 @@ def place() -> Iterator[Place]:
         for rows in ('{"id": "a", "input": "x"}', '{"id": "a", "input": "y", "tags": ["t"]}\n{"input": "z"}'):
             desk.write("shown.jsonl", f"{rows}\n")
             desk("dataset", "import", "shown.jsonl", "--name", "shown")
+        desk.write("outputs.jsonl", '{"id": "a", "output": "y"}\n')
+        desk("evaluate", "shown", "--outputs", "outputs.jsonl", "-e", "contains", "--name", "judged")
         (failed, *_) = desk.json("cells", "r", "--outcome", "failed")["cells"]
         yield Place(machine, desk, failed["attempt"])
     machine("down")
@@ -98,6 +100,11 @@ READING: dict[str, list[tuple[str, ...]]] = {
     "evaluators list": [(), ("--type", "bleu")],
     "evaluators show": [("bleu",), ("gone",)],
     "evaluators suggest": [("examples.jsonl",), ("shown",), ("gone",)],
+    "samples list": [()],
+    "job list": [(), ("--state", "paused")],
+    "job show": [("judged",), ("gone",)],
+    "job results": [("judged",), ("judged", "--status", "scored"), ("gone",)],
+    "sql": [("SELECT example, status, time FROM results ORDER BY row",), ("SELECT gone FROM results",)],
     "usage": [
         ("--since", "2026-01-01", "--until", "2126-01-01"),
         ("--since", "2026-01-01", "--until", "2126-01-01", "--by", "user"),
@@ -411,6 +418,20 @@ def evaluators(place: Place) -> None:
     assert [(code, trial["score"], trial["digest"]) for code, trial in trials] == [(0, 1, made["row"]["digest"])] * 2
 
 
+def jobs(place: Place) -> None:
+    """Sent from afar it is done by the server's own evaluators; what is asked of it is the same here."""
+    place.desk.write("more.jsonl", '{"id": "a", "output": "z"}\n')
+    code, kept = place.there("samples", "add", "shown", "more.jsonl", "--model", "m")
+    assert (code, kept["new"], kept["samples"]["outputs"], kept["samples"]["model"]) == (0, True, 1, "m")
+    assert place.here("samples", "add", "shown", "more.jsonl", "--model", "m")[1]["new"] is False
+    code, done = place.there("evaluate", "shown", "--outputs", "more", "-e", "exact-match", "--name", "again")
+    assert (code, done["job"]["state"], done["done"]) == (0, "complete", done["expected"])
+    assert place.here("job", "show", "again") == (0, done)
+    assert place.there("job", "resume", "again")[1]["error"]["code"] == "job-ended"
+    assert place.there("job", "cancel", "again")[1]["error"]["code"] == "job-ended"
+    assert place.there("job", "pause", "gone")[1]["error"]["code"] == "job-unknown"
+
+
 CHANGING: dict[str, Callable[[Place], None]] = {
     "export": exports,
     "regrade": regrades,
@@ -427,6 +448,7 @@ CHANGING: dict[str, Callable[[Place], None]] = {
     "operation list": receipts,
     "dataset import": datasets,
     "evaluators register": evaluators,
+    "evaluate": jobs,
 }
 """What changes something there, or writes something here, by one of the commands that are asked."""
 ALSO: frozenset[str] = frozenset(
@@ -440,6 +462,7 @@ ALSO: frozenset[str] = frozenset(
         "attempt logs",
         *(f"dataset {name}" for name in ("filter", "merge", "relabel", "dedupe", "sample", "split", "export")),
         "evaluators try",
+        *("samples add", "job pause", "job resume", "job cancel"),
         "quota",
         "tenant quota",
         "tenant list",
