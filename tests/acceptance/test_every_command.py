@@ -375,25 +375,13 @@ def scripts(place: Place) -> None:
 
 
 def datasets(place: Place) -> None:
-    """Every kind of version, and a file that is the same whoever writes it."""
+    """The same file is the same version, and written out the same file, whoever does it."""
     place.desk.write("rows.jsonl", '{"id": "a", "input": "x", "tags": ["t"]}\n{"id": "b", "input": "x"}\n')
     code, dry = place.there("dataset", "import", "rows.jsonl", "--name", "made", "--dry-run")
     assert (code, dry["made"], dry["version"]) == (0, True, None)
     code, made = place.there("dataset", "import", "rows.jsonl", "--name", "made", "--metadata", "by=hand")
     assert (code, made["label"], made["version"]["metadata"]) == (0, "1.0.0", {"by": "hand"})
     assert place.there("dataset", "import", "rows.jsonl", "--name", "made")[1]["made"] is False
-    place.desk.write("labels.jsonl", '{"id": "b", "difficulty": "hard"}\n')
-    for words in (
-        ("filter", "made", "--tag", "t", "--name", "kept"),
-        ("merge", "made", "shown", "--prefer", "first", "--name", "both"),
-        ("relabel", "made", "--labels", "labels.jsonl"),
-        ("dedupe", "made@1.0.0", "--name", "once"),
-        ("sample", "made", "--size", "1", "--seed", "7", "--by", "difficulty", "--name", "drawn"),
-    ):
-        code, done = place.there("dataset", *words)
-        assert (code, done["made"]) == (0, True), done
-    code, split = place.there("dataset", "split", "made", "train=0.5", "test=0.5", "--seed", "3")
-    assert (code, [one["name"] for one in split["splits"]]) == (0, ["train", "test"])
     assert place.here("dataset", "export", "made", "--to", "here.csv")[0] == 0
     assert place.there("dataset", "export", "made", "--to", "there.csv")[0] == 0
     here, there = ((place.desk.folder / name).read_bytes() for name in ("here.csv", "there.csv"))
@@ -403,6 +391,22 @@ def datasets(place: Place) -> None:
     told = [ask("dataset", "import", "bad.jsonl", "--name", "bad") for ask in (place.here, place.there)]
     assert told[0] == told[1]
     assert told[0][1]["error"]["code"] == "dataset-rows"
+
+
+def derivations(place: Place) -> None:
+    """Every kind of version that is made of another."""
+    place.desk.write("labels.jsonl", '{"id": "a", "difficulty": "hard"}\n')
+    for words in (
+        ("filter", "shown", "--tag", "t", "--name", "kept"),
+        ("merge", "shown@1.0.0", "shown", "--prefer", "first", "--name", "both"),
+        ("relabel", "shown", "--labels", "labels.jsonl"),
+        ("dedupe", "shown", "--name", "once"),
+        ("sample", "shown", "--size", "1", "--seed", "7", "--by", "difficulty", "--name", "drawn"),
+    ):
+        code, done = place.there("dataset", *words)
+        assert (code, done["made"]) == (0, True), done
+    code, split = place.there("dataset", "split", "shown", "train=0.5", "test=0.5", "--seed", "3")
+    assert (code, [one["name"] for one in split["splits"]]) == (0, ["train", "test"])
 
 
 def evaluators(place: Place) -> None:
@@ -447,6 +451,7 @@ CHANGING: dict[str, Callable[[Place], None]] = {
     "run": scripts,
     "operation list": receipts,
     "dataset import": datasets,
+    "dataset filter": derivations,
     "evaluators register": evaluators,
     "evaluate": jobs,
 }
@@ -460,7 +465,7 @@ ALSO: frozenset[str] = frozenset(
         "operation link",
         "operation cancel",
         "attempt logs",
-        *(f"dataset {name}" for name in ("filter", "merge", "relabel", "dedupe", "sample", "split", "export")),
+        *(f"dataset {name}" for name in ("merge", "relabel", "dedupe", "sample", "split", "export")),
         "evaluators try",
         *("samples add", "job pause", "job resume", "job cancel"),
         "quota",

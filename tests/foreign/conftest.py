@@ -13,6 +13,7 @@ import pytest
 from tests.foreign.environments import (
     COMPOSE,
     HARBOR,
+    HUGGING_FACE,
     JCS,
     JSONSCHEMA,
     JUNITPARSER,
@@ -44,7 +45,7 @@ def made() -> None:
         with suppress(PythonMissing):  # the test that asks says so
             foreign.interpreter()
 
-    judges = (COMPOSE, HARBOR, STATSMODELS, JSONSCHEMA, JCS, JUNITPARSER, LITELLM, MODEL_CLIENTS)
+    judges = (COMPOSE, HARBOR, HUGGING_FACE, STATSMODELS, JSONSCHEMA, JCS, JUNITPARSER, LITELLM, MODEL_CLIENTS)
     with ThreadPoolExecutor() as pool:
         list(pool.map(make, judges))
 

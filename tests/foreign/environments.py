@@ -21,6 +21,7 @@ from typing import Any
 __all__ = [
     "COMPOSE",
     "HARBOR",
+    "HUGGING_FACE",
     "INSPECT",
     "JCS",
     "JSONSCHEMA",
@@ -116,6 +117,8 @@ COMPOSE = Program(
 )
 """Docker Compose 2.40.3 (Apache-2.0). Its package's build would clone and compile it anew."""
 HARBOR = Foreign(name="harbor", version="0.26.0", python=(3, 12))
+HUGGING_FACE = Foreign(name="datasets", version="5.2.0", beside=("polars==2.1.0",))
+"""Hugging Face's library, and another reader of Parquet that is no Arrow."""
 INSPECT = Foreign(name="inspect-ai", version="0.3.285")
 JCS = Foreign(name="jcs", version="0.2.1")
 JSONSCHEMA = Foreign(name="jsonschema", version="4.26.0")

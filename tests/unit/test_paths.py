@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from proctor.kernel.paths import FolderTaken, PathUnusable, new_folder
+from proctor.kernel.paths import FileTaken, FolderTaken, PathUnusable, new_file, new_folder
 
 
 def fill(path: Path, meanwhile: Callable[[], object] = lambda: None) -> None:
@@ -80,3 +80,24 @@ def test_a_full_disk_is_told_as_the_paths(tmp_path: Path) -> None:
     with pytest.raises(PathUnusable, match="No space"):
         fill(tmp_path / "new", run_out)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_new_file_is_there_whole_or_not_at_all(tmp_path: Path) -> None:
+    target = tmp_path / "x.csv"
+
+    def half() -> None:
+        with new_file(target) as filling:
+            filling.write_text("half")
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        half()
+    assert list(tmp_path.iterdir()) == []
+    with new_file(target) as filling:
+        filling.write_text("whole")
+        assert not target.exists()
+    assert [path.read_text() for path in tmp_path.iterdir()] == ["whole"]
+    with pytest.raises(FileTaken), new_file(target):
+        raise AssertionError("it is not begun")
+    with pytest.raises(PathUnusable), new_file(tmp_path / "no" / "x.csv"):
+        raise AssertionError("it is not begun")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from proctor.cli import dataset_making
-from proctor.cli.dataset_words import Metadata, NewLabel, Reference, chosen, new_version, seldom, tell_made
+from proctor.cli.dataset_words import Metadata, NewLabel, Reference, asked_for, chosen, new_version, seldom, tell_made
 from proctor.cli.output import AsJson, client, counting, err, print_json, show
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ def list_examples(
     with client(as_json=as_json) as opened:
         from proctor.datasets.derivations import Filter
 
-        wanted = Filter(source=dataset, tags=tag or [], difficulty=difficulty, split=split)
+        wanted = asked_for(Filter, source=dataset, tags=tag or [], difficulty=difficulty, split=split)
         page = opened.datasets.examples(wanted, start=start, limit=limit)
         if as_json:
             print_json(page)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from proctor.cli.dataset_words import Metadata, NewLabel, Reference, new_version, seldom, tell_made
-from proctor.cli.output import AsJson, client, counting, print_json, show
+from proctor.cli.dataset_words import Metadata, NewLabel, Reference, asked_for, new_version, seldom, tell_made
+from proctor.cli.output import AsJson, client, counting, print_json, show, told
 
 if TYPE_CHECKING:
     from proctor.datasets.derivations import Derivation
@@ -47,7 +47,8 @@ def filter_dataset(
         raise typer.BadParameter("say what to keep: --tag, --without-tag, --difficulty, --source or --split")
     from proctor.datasets.derivations import Filter
 
-    wanted = Filter(
+    wanted = asked_for(
+        Filter,
         source=dataset,
         tags=tag or [],
         without_tags=without_tag or [],
@@ -75,7 +76,7 @@ def merge_datasets(
         raise typer.BadParameter(f"{prefer!r} is neither first nor last", param_hint="--prefer")
     from proctor.datasets.derivations import Merge
 
-    wanted = Merge.model_validate({"sources": datasets, "prefer": prefer})
+    wanted = asked_for(Merge, sources=datasets, prefer=prefer)
     _make(wanted, name, version, metadata, as_json=as_json)
 
 
@@ -90,11 +91,11 @@ def relabel_dataset(
     as_json: AsJson = False,
 ) -> None:
     """Make a version with some fields of some examples replaced: expected, difficulty, source, tags, metadata."""
-    with client(as_json=as_json):
+    with told(as_json=as_json):
         from proctor.datasets.derivations import Relabel
         from proctor.datasets.labels import read_labels
 
-        wanted = Relabel(source=dataset, labels=read_labels(labels))
+        wanted = asked_for(Relabel, source=dataset, labels=read_labels(labels))
     _make(wanted, name, version, metadata, as_json=as_json)
 
 
@@ -111,7 +112,7 @@ def dedupe_dataset(
         raise typer.BadParameter(f"{by!r} is neither input nor input+expected", param_hint="--by")
     from proctor.datasets.derivations import Dedupe
 
-    _make(Dedupe.model_validate({"source": dataset, "by": by}), name, version, metadata, as_json=as_json)
+    _make(asked_for(Dedupe, source=dataset, by=by), name, version, metadata, as_json=as_json)
 
 
 def sample_dataset(
@@ -129,7 +130,7 @@ def sample_dataset(
         raise typer.BadParameter(f"{by!r} is neither difficulty nor source", param_hint="--by")
     from proctor.datasets.derivations import Sample
 
-    wanted = Sample.model_validate({"source": dataset, "size": size, "seed": seed, "by": by})
+    wanted = asked_for(Sample, source=dataset, size=size, seed=seed, by=by)
     _make(wanted, name, version, metadata, as_json=as_json)
 
 
@@ -170,6 +171,6 @@ def _make(
             assert wanted.operation != "merge"
             name = opened.datasets.show(wanted.source).version.dataset
         new = new_version(name, version, metadata)
-        told = counting("example", "written", quiet=as_json)
-        done = opened.datasets.derive(wanted, new, on_rows=seldom(told))
+        more = seldom(counting("example", "written", quiet=as_json))
+        done = opened.datasets.derive(wanted, new, on_rows=more)
         print_json(done) if as_json else tell_made(done)

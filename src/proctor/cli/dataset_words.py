@@ -11,12 +11,15 @@ import typer
 from proctor.cli.output import show
 
 if TYPE_CHECKING:
+    from pydantic import BaseModel
+
     from proctor.datasets.derivations import NewVersion
     from proctor.datasets.service import Made
 
-__all__ = ["Metadata", "NewLabel", "OnRows", "Reference", "chosen", "new_version", "seldom", "tell_made"]
+__all__ = ["Metadata", "NewLabel", "OnRows", "Reference", "asked_for", "chosen", "new_version", "seldom", "tell_made"]
 
 E = TypeVar("E", bound=StrEnum)
+D = TypeVar("D", bound="BaseModel")
 OnRows = Callable[[int], None]
 TOLD_ROWS: int = 100_000
 """Between two lines of progress: a few seconds."""
@@ -38,6 +41,18 @@ def chosen(kind: type[E], text: str | None, option: str) -> E | None:
         return kind(text)
     except ValueError:
         raise typer.BadParameter(f"{text!r} is none of {', '.join(kind)}", param_hint=option) from None
+
+
+def asked_for(kind: type[D], **words: object) -> D:
+    """A document of what was typed. Raises ``BadParameter`` naming the word that can't be."""
+    from pydantic import ValidationError
+
+    try:
+        return kind.model_validate(words)
+    except ValidationError as error:
+        (first, *_) = error.errors(include_url=False, include_context=False, include_input=False)
+        where = ".".join(map(str, first["loc"]))
+        raise typer.BadParameter(f"{where}: {first['msg']}") from None
 
 
 def new_version(name: str, version: str | None, metadata: list[str] | None) -> NewVersion:
