@@ -98,7 +98,7 @@ def test_a_model_is_asked_through_the_gateway_with_the_tenants_own_keys(
     assert (told["code"], told["detail"]) == ("secret-missing", "OPENAI_API_KEY is not set on this server.")
     assert acme.owner.post("evaluators/gone/trials", body, 422)["code"] == "provider-unknown"
     (call,) = acme.owner.get("ledger")["items"]
-    assert (call["model"], call["end"]) == ("mock/embedding", "done")
+    assert (call["model"], call["ended_as"]) == ("mock/embedding", "done")
 
 
 def test_code_is_judged_by_in_a_sandbox_of_the_server(acme: Tenant) -> None:
