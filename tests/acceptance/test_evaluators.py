@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 
+import pytest
+
+from proctor.app import open_platform
+from proctor.settings import Settings
 from tests.acceptance.conftest import Cli
 
 PYTHON = """
@@ -31,6 +36,13 @@ type = "regex"
 weight = 3
 configuration = { pattern = "(?s).{0,40}", match = "full" }
 """
+
+
+@pytest.fixture
+def cli(cli: Cli) -> Iterator[Cli]:
+    """Its database is held open, which each command would start and stop else."""
+    with open_platform(Settings(home=cli.home)):
+        yield cli
 
 
 def test_a_metric_is_tried_without_being_registered(cli: Cli) -> None:

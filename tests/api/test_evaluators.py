@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 import pytest
@@ -12,8 +13,10 @@ from proctor.evaluators.samples import MISSING, Sample
 from proctor.evaluators.service import Registration
 from proctor.identity.permissions import Role
 from proctor.sdk.client import Client
+from proctor.sdk.remote.aio import AsyncEvaluators
 from proctor.sdk.remote.client import RemoteClient
 from proctor.sdk.remote.errors import ServerRefused
+from proctor.sdk.remote.evaluators import RemoteEvaluators
 from tests.api.conftest import Tenant, new_tenant
 
 REGEX = {"name": "one-line", "type": "regex", "configuration": {"pattern": "^.{1,80}$"}}
@@ -98,7 +101,7 @@ def test_a_model_is_asked_through_the_gateway_with_the_tenants_own_keys(
     assert (told["code"], told["detail"]) == ("secret-missing", "OPENAI_API_KEY is not set on this server.")
     assert acme.owner.post("evaluators/gone/trials", body, 422)["code"] == "provider-unknown"
     (call,) = acme.owner.get("ledger")["items"]
-    assert (call["model"], call["end"]) == ("mock/embedding", "done")
+    assert (call["model"], call["ended_as"]) == ("mock/embedding", "done")
 
 
 def test_code_is_judged_by_in_a_sandbox_of_the_server(acme: Tenant) -> None:
@@ -148,3 +151,9 @@ def test_rules_by_the_sdk_of_an_administrator(server: Server, acme: Tenant, http
     assert [rule.subject for rule in boss.allow(acme.name, "command", allowed=False)] == ["command"]
     assert [rule.allowed for rule in boss.rules(acme.name)] == [False]
     assert boss.allow(acme.name, "command", allowed=None) == []
+
+
+def test_every_call_can_be_awaited() -> None:
+    calls = {name for name, _ in inspect.getmembers(RemoteEvaluators, inspect.isfunction) if not name.startswith("_")}
+    source = inspect.getsource(AsyncEvaluators)
+    assert calls == {name for name in calls if f"self.{name} = soon(evaluators.{name})" in source}

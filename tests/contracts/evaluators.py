@@ -10,6 +10,16 @@ from proctor.evaluators.catalogue import AnyEvaluator, judged
 from proctor.evaluators.interfaces import Scores
 from proctor.evaluators.samples import MISSING, Sample, rows_of, samples_of
 from proctor.evaluators.statuses import Status
+from proctor.kernel.canonical import Json
+
+
+def deep() -> Json:
+    """Deeper than is read of a text, and no deeper than a column may be."""
+    value: Json = 1
+    for _ in range(200):
+        value = [value]
+    return value
+
 
 HARD: Sequence[Sample] = [
     Sample(input="q", expected="the answer", output="the answer"),
@@ -23,6 +33,7 @@ HARD: Sequence[Sample] = [
     Sample(input="q", expected="ẞtraße \U0001f600 \u202e", output="\u0000\ufeff\n\t "),
     Sample(input="q", expected="(", output="[" * 5000),
     Sample(input="q", expected=MISSING, output="whatever"),
+    Sample(input=deep(), expected=deep(), output=deep()),
     Sample(input="q", expected="1e999", output="-1e999 nan inf"),
     Sample(input="q", expected='{"type": "object"}', output='{"score": 1}'),
 ]

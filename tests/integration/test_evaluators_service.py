@@ -239,6 +239,13 @@ def test_what_is_said_of_a_name_counts_before_what_is_said_of_its_type(
     assert [(rule.subject, rule.allowed) for rule in evaluators.rules(tenant)] == [("bleu", True), ("ours", False)]
 
 
+@pytest.mark.parametrize("subject", ["ours@1", "a b", ""])
+def test_a_rule_is_for_a_type_or_a_name(evaluators: EvaluatorService, tenant: UUID, subject: str) -> None:
+    with pytest.raises(EvaluatorUnknown):
+        evaluators.allow(tenant, subject, allowed=False)
+    assert evaluators.rules(tenant) == []
+
+
 def test_a_type_that_is_forbidden_is_not_used_inside_of_checks(evaluators: EvaluatorService, tenant: UUID) -> None:
     evaluators.allow(tenant, "regex", allowed=False)
     configuration: dict[str, Json] = {"checks": [{"name": "a", "type": "regex", "configuration": {"pattern": "x"}}]}

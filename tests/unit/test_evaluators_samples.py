@@ -14,9 +14,11 @@ from hypothesis import strategies as st
 
 from proctor.evaluators.catalogue import TYPES
 from proctor.evaluators.code.answers import read_answers
+from proctor.evaluators.errors import DataExtraMissing
 from proctor.evaluators.examples import facts_of_file
 from proctor.evaluators.facts import DatasetFacts, facts_of
 from proctor.evaluators.interfaces import Samples, Scores
+from proctor.evaluators.metrics.catalogue import METRICS
 from proctor.evaluators.samples import MISSING, Missing, Sample, Score, rows_of, samples_of, scores_of, values_of
 from proctor.evaluators.statuses import Status
 from proctor.kernel.canonical import Json, canonical_json
@@ -149,3 +151,17 @@ def test_heavy_libraries_are_imported_where_they_are_used() -> None:
     for module in ("proctor.cli.main", "proctor.evaluators.service", "proctor.api.routes.evaluators"):
         code = f"import sys, {module}; print([one for one in {heavy!r} if one in sys.modules])"
         assert subprocess.check_output([sys.executable, "-c", code], text=True) == "[]\n", module
+
+
+def make_everything() -> None:
+    samples_of([Sample(input="", output="")])
+    for metric in METRICS.values():
+        metric.make({}, "configuration")
+
+
+@pytest.mark.parametrize("library", ["pyarrow", "sacrebleu.metrics.bleu", "rapidfuzz"])
+def test_a_library_that_is_not_installed_is_told_with_its_extra(library: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, library, None)
+    with pytest.raises(DataExtraMissing, match="is not installed") as caught:
+        make_everything()
+    assert "[data]" in caught.value.remedy

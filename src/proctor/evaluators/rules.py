@@ -11,6 +11,7 @@ from sqlalchemy import Connection, delete, func, select
 from sqlalchemy.dialects.postgresql import insert
 
 from proctor.evaluators.configuration import Definition
+from proctor.evaluators.errors import EvaluatorUnknown
 from proctor.evaluators.models import evaluator_permission
 from proctor.evaluators.references import parse_reference
 
@@ -35,10 +36,13 @@ def rules_of(connection: Connection, tenant: UUID) -> list[EvaluatorRule]:
 
 def set_rule(connection: Connection, tenant: UUID, subject: str, *, allowed: bool) -> None:
     """Allow or forbid a type or a name. Safe to repeat. Raises ``EvaluatorUnknown`` for what can be neither."""
+    name, version = parse_reference(subject)
+    if version is not None:
+        raise EvaluatorUnknown("A rule is for a type, or for a name in all its versions.", where=subject)
     values = {"allowed": allowed, "changed_at": func.now()}
     connection.execute(
         insert(evaluator_permission)
-        .values(tenant_id=tenant, subject=parse_reference(subject).name, **values)
+        .values(tenant_id=tenant, subject=name, **values)
         .on_conflict_do_update(index_elements=["tenant_id", "subject"], set_=values)
     )
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from proctor.evaluators.interfaces import Samples, Scores
 from proctor.evaluators.statuses import Status
-from proctor.evaluators.values import column_text, read_json
+from proctor.evaluators.values import column_text
 from proctor.kernel.canonical import Json
 from proctor.kernel.extras import data_extra
 
@@ -100,7 +101,7 @@ def _pair(value: Json | Missing) -> tuple[str | None, bool]:
 def _value(text: str | None, is_json: bool) -> Json | Missing:
     if text is None:
         return MISSING
-    return read_json(text) if is_json else text
+    return json.loads(text) if is_json else text
 
 
 def _texts(texts: list[str | None]) -> object:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import secrets
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
@@ -17,9 +17,8 @@ from pathlib import Path
 from proctor.evaluators.code.answers import LONGEST_LINE, LONGEST_TEXT, read_answers
 from proctor.evaluators.code.programs import FOLDER, Program
 from proctor.evaluators.interfaces import Samples, Scores
-from proctor.evaluators.samples import Missing, Sample, Score, scores_of, values_of
+from proctor.evaluators.samples import Score, scores_of
 from proctor.evaluators.statuses import Status
-from proctor.kernel.canonical import Json
 from proctor.kernel.errors import ProctorError
 from proctor.sandboxes.interfaces import (
     ExecRequest,
@@ -57,8 +56,7 @@ class SandboxedCode:
         if not len(samples):
             return scores_of([])
         ids = {secrets.token_hex(16): number for number in range(len(samples))}
-        lines = (_line(identity, sample) for identity, sample in zip(ids, values_of(samples), strict=True))
-        stdin = "".join(lines).encode("utf-8", "replace")
+        stdin = "".join(_lines(samples, ids)).encode()
         try:
             result = await self._run(stdin, len(samples))
         except ProctorError as error:
@@ -99,11 +97,18 @@ async def _put(sandbox: Sandbox, files: Mapping[str, str]) -> None:
         await sandbox.put(folder, FOLDER)
 
 
-def _line(identity: str, sample: Sample) -> str:
-    row: dict[str, Json] = {"id": identity, "input": sample.input, "output": sample.output}
-    if not isinstance(sample.expected, Missing):
-        row["expected"] = sample.expected
-    return json.dumps(row) + "\n"
+def _lines(samples: Samples, ids: Iterable[str]) -> Iterator[str]:
+    """A row for each sample. What is JSON already goes in as it is, however deep it may be."""
+    parts = {"input": samples.input, "expected": samples.expected, "output": samples.output}
+    flags = (samples.input_is_json, samples.expected_is_json, samples.output_is_json)
+    rows = zip(*(column.to_pylist() for column in parts.values()), strict=True)
+    kinds = zip(*(column.to_pylist() for column in flags), strict=True)
+    for identity, row, is_json in zip(ids, rows, kinds, strict=True):
+        said = [f'"id": "{identity}"']
+        for name, text, as_it_is in zip(parts, row, is_json, strict=True):
+            if text is not None:
+                said.append(f'"{name}": {text if as_it_is else json.dumps(text)}')
+        yield f"{{{', '.join(said)}}}\n"
 
 
 def _unanswered(result: ExecResult) -> Score:

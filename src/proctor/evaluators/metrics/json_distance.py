@@ -47,7 +47,10 @@ class JsonDistance:
         from proctor.evaluators.assembling import Row, RowFault, by_rows
 
         def judge(row: Row) -> float:
-            expected = _expected(row.needed(), is_json=row.expected_is_json)
+            try:
+                expected = _expected(row.needed(), is_json=row.expected_is_json)
+            except NotJson as error:
+                raise RowFault(Status.INVALID_EXAMPLE, f"the expected output can't be read: {error}") from error
             fenced = self._fences and not row.output_is_json
             try:
                 return 1 - distance(expected, read_json(without_fence(row.output) if fenced else row.output))
