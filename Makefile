@@ -60,6 +60,10 @@ coverage: $(VENV)/dev ## The same tests, with the lines they reach
 test-models: $(VENV)/dev ## Models: the gateway under misbehaving providers, budgets over processes that are killed
 	$(BIN)/pytest tests/models -n 2 --dist loadfile --no-loadscope-reorder
 
+.PHONY: test-data
+test-data: $(VENV)/dev ## Datasets, evaluators, evaluation jobs, results and statistics
+	$(BIN)/pytest tests/data -n 2 --dist loadfile --no-loadscope-reorder
+
 .PHONY: test-server
 test-server: test-api test-document test-team ## The server, all of it
 
@@ -116,7 +120,7 @@ test-harbor: $(VENV)/dev ## Harbor's agents through the bridge, on a Python 3.12
 
 .PHONY: test-external-postgres
 test-external-postgres: $(VENV)/dev ## The database tests against Debian's PostgreSQL, and through a flaky TLS proxy
-	PROCTOR_TEST_DATABASE=external $(BIN)/pytest tests/integration tests/models -m database
+	PROCTOR_TEST_DATABASE=external $(BIN)/pytest tests/integration tests/models tests/data -m database
 	PROCTOR_TEST_DATABASE=proxy $(BIN)/pytest -m database tests/integration/test_engine_runs.py \
 		tests/integration/test_engine_reconnect.py tests/integration/test_engine_recording.py
 
