@@ -195,6 +195,17 @@ def test_outputs_are_judged_again_by_another_version_and_old_results_stay(desk: 
     assert desk.rows(first)[0]["sample"] == desk.rows(again)[0]["sample"]
 
 
+def test_how_long_an_evaluator_takes_is_measured_by_what_it_did(desk: Desk) -> None:
+    desk.numbers(30)
+    registry, tenant = desk.platform.evaluators, desk.platform.tenant
+    assert registry.find(tenant, "bleu").row.latency_sec is None
+    desk.work(desk.submit("bleu", "exact-match"))
+    row = registry.find(tenant, "bleu").row
+    assert row.evaluations == 30
+    assert row.latency_sec is not None
+    assert row.latency_sec > 0
+
+
 # --- what can't be asked ----------------------------------------------------------------------------------------------
 
 

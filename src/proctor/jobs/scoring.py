@@ -10,7 +10,7 @@ import asyncio
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cache
 from typing import TYPE_CHECKING
@@ -102,8 +102,14 @@ def score(order: Order) -> Batch:
         outputs=outputs,
         present=_present(outputs),
     )
-    tables = [_results(rows, judge, one) for judge, one in zip(order.judges, evaluators, strict=True)]
-    return stored(objects, order.place, pa.concat_tables(tables))
+    spent: dict[str, float] = {}
+    tables = []
+    for judge, evaluator in zip(order.judges, evaluators, strict=True):
+        begun = time.perf_counter()
+        scores = _scores(rows, evaluator)
+        spent[judge.digest] = time.perf_counter() - begun
+        tables.append(_table(rows, judge, scores, spent[judge.digest] / chunk.rows))
+    return replace(stored(objects, order.place, pa.concat_tables(tables)), spent=spent)
 
 
 _EXAMPLE_COLUMNS = ("id", "input", "input_is_json", "expected", "expected_is_json")
@@ -113,14 +119,6 @@ _OUTPUT_COLUMNS = ("output", "output_is_json", "digest", "status", "error", "mod
 def _present(outputs: pa.Table) -> pa.Array | None:
     column = outputs.column("output")
     return None if column.null_count == 0 else column.is_valid().combine_chunks()
-
-
-def _results(rows: _Rows, judge: Judge, evaluator: AnyEvaluator) -> pa.Table:
-    """One evaluator's results, a row for each of the chunk's."""
-    begun = time.perf_counter()
-    scores = _scores(rows, evaluator)
-    seconds = (time.perf_counter() - begun) / len(scores.score)
-    return _table(rows, judge, scores, seconds)
 
 
 def _scores(rows: _Rows, evaluator: AnyEvaluator) -> Scores:

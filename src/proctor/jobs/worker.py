@@ -10,7 +10,7 @@ import json
 import queue as queues
 import threading
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -21,6 +21,7 @@ from sqlalchemy import Connection
 
 from proctor.database.engine import Database
 from proctor.database.queries import run_query
+from proctor.evaluators import measures
 from proctor.jobs.claiming import KIND, Claimer
 from proctor.jobs.scorers import Ended, Scorers
 from proctor.jobs.scoring import Order
@@ -177,6 +178,7 @@ class ChunkWorker:
             ours = sorted(queue.complete(connection, tenant, KIND, claims))
             batches = [batch for claim in ours if (batch := done[claim].batch) is not None]
             results.record(connection, tenant, batches)
+            _note_latencies(connection, tenant, batches)
             return [advance(connection, tenant, job, of_job) for job, of_job in _by_job(batches).items()]
 
         for settled in self._database.as_tenant(tenant, work):
@@ -225,6 +227,18 @@ def advance(connection: Connection, tenant: UUID, job: UUID, batches: Sequence[B
         tell(connection, tenant, job, "job.complete", trace_id=row.trace_id, payload=payload)
     close_gaps(connection, tenant, job)
     return Settled(job=job, rows=sum(batch.rows for batch in batches), chunks=len(batches), state=row.state)
+
+
+def _note_latencies(connection: Connection, tenant: UUID, batches: Sequence[Batch]) -> None:
+    """How long evaluators take: what the next job's chunks are sized by, and what a registry shows."""
+    judged: Counter[str] = Counter()
+    spent: dict[str, float] = defaultdict(float)
+    for batch in batches:
+        for digest, seconds in batch.spent.items():
+            judged[digest] += batch.rows // len(batch.spent)
+            spent[digest] += seconds
+    for digest in sorted(judged):
+        measures.note_latency(connection, tenant, digest, evaluations=judged[digest], seconds=spent[digest])
 
 
 def close_gaps(connection: Connection, tenant: UUID, job: UUID) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, ClassVar
 from uuid import UUID
@@ -57,6 +57,8 @@ class Batch:
     min_time: datetime
     max_time: datetime
     counts: Counts
+    spent: Mapping[str, float] = field(default_factory=dict)
+    """Seconds that each evaluator took for it, by digest; not kept with it."""
     __pydantic_config__: ClassVar[dict[str, str]] = {"ser_json_bytes": "base64", "val_json_bytes": "base64"}
     """Its JSON form, between processes."""
 
