@@ -188,6 +188,7 @@ class Platform:
         from proctor.engine.attempt_models import Models
         from proctor.engine.budgets import EngineBudgets
         from proctor.identity.audit_log import starter_of
+        from proctor.jobs.budgets import JobBudgets
         from proctor.models.opening import Installation
         from proctor.models.spending.reconciling import reconcile
 
@@ -198,7 +199,11 @@ class Platform:
 
         journals = _private(self.settings.home / "journals")
         installed = Installation(
-            database, self.objects, EngineBudgets(), providers=providers_file(self.settings), journals=journals
+            database,
+            self.objects,
+            JobBudgets(EngineBudgets()),
+            providers=providers_file(self.settings),
+            journals=journals,
         )
         return Models(
             installed.gateway,

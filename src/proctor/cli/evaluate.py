@@ -33,12 +33,18 @@ def register(app: typer.Typer) -> None:
 
 def evaluate(
     dataset: Annotated[str, typer.Argument(metavar="DATASET", help="NAME, NAME@VERSION or an id.")],
-    outputs: Annotated[
-        str, typer.Option("--outputs", metavar="FILE|NAME", help="What to judge: a file, or outputs that are kept.")
-    ],
     evaluator: Annotated[
         list[str], typer.Option("--evaluator", "-e", metavar="NAME[@VERSION]", help="By what; may be repeated.")
     ],
+    outputs: Annotated[
+        str | None, typer.Option(metavar="FILE|NAME", help="What to judge: a file, or outputs that are kept.")
+    ] = None,
+    target: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE.toml", help="Or what is to make them: model, prompt, parameters."),
+    ] = None,
+    repeats: Annotated[int, typer.Option(min=1, max=1000, help="Outputs of a target for each example.")] = 1,
+    budget: Annotated[str | None, typer.Option(help="What a target may cost at the most, as in '5 USD'.")] = None,
     model: Annotated[str | None, typer.Option(help="What made the outputs of the file.")] = None,
     name: Annotated[str | None, typer.Option(help="A label for the job.")] = None,
     band: Annotated[str, typer.Option(help="How urgent it is: critical, high, normal, low.")] = "normal",
@@ -50,10 +56,14 @@ def evaluate(
 
     with client(as_json=as_json) as opened:
         evaluations = opened.evaluations
-        samples = _kept(evaluations, dataset, outputs, model, quiet=as_json)
-        request = EvaluationRequest.model_validate(
-            {"dataset": dataset, "samples": samples, "evaluators": evaluator, "name": name, "band": band}
-        )
+        asked: dict[str, object] = {"dataset": dataset, "evaluators": evaluator, "name": name, "band": band}
+        if outputs is not None:
+            asked["samples"] = _kept(evaluations, dataset, outputs, model, quiet=as_json)
+        if target is not None:
+            from proctor.jobs.targets import read_target
+
+            asked["target"] = read_target(target)
+        request = EvaluationRequest.model_validate({**asked, "repeats": repeats, "budget": budget})
         job = evaluations.submit(request)
         if detach:
             _told(evaluations.standing(str(job.id)), as_json=as_json)

@@ -6,6 +6,9 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from proctor.jobs.chunks import REPEATS
+from proctor.jobs.targets import Target
+
 __all__ = ["BandName", "EvaluationRequest"]
 
 BandName = Literal["critical", "high", "normal", "low"]
@@ -23,7 +26,14 @@ class EvaluationRequest(BaseModel):
     )
 
     dataset: _Reference = Field(description="NAME, NAME@VERSION, an id or its beginning.")
-    samples: _Reference = Field(description="The outputs to judge: their name, an id or its beginning.")
+    samples: _Reference | None = Field(
+        default=None, description="Outputs that are kept: their name, an id or its beginning; or else a target."
+    )
+    target: Target | None = Field(default=None, description="What is to make the outputs.")
+    repeats: int = Field(default=1, ge=1, le=REPEATS, description="Outputs that a target makes of each example.")
+    budget: Annotated[str, Field(max_length=50)] | None = Field(
+        default=None, description="What the target may cost at the most, as in '5 USD'."
+    )
     evaluators: list[_Reference] = Field(min_length=1, max_length=50, description="NAME or NAME@VERSION of each.")
     name: Annotated[str, Field(min_length=1, max_length=100)] | None = Field(
         default=None, description="A label; without one that of the outputs."

@@ -10,8 +10,10 @@ from uuid import UUID
 
 from proctor.kernel.ids import derived_id
 
-__all__ = ["MOST", "Chunk", "Cut", "chunk_id", "chunk_rows"]
+__all__ = ["FEWEST", "MOST", "REPEATS", "Chunk", "Cut", "chunk_id", "chunk_rows"]
 
+REPEATS: int = 1000
+"""Of one example: pass^k over more than a few dozen says nothing new, and a typing error would make a million rows."""
 AIM_SEC: float = 2.0
 """Work of one chunk: what a worker's death repeats, and long against the milliseconds that a claim takes."""
 FEWEST: int = 100

@@ -17,6 +17,7 @@ from proctor.database.queries import run_query
 from proctor.datasets import registry
 from proctor.jobs.chunks import Cut
 from proctor.jobs.scoring import Judge, Order
+from proctor.jobs.targets import Target
 from proctor.jobs.values import sample_set_of
 from proctor.objects.parquet import Part
 from proctor.objects.store import ObjectStore
@@ -42,6 +43,8 @@ class _Job:
     examples: tuple[Part, ...]
     outputs: tuple[Part, ...]
     judges: tuple[Judge, ...]
+    target: Target | None
+    creator: str
     model: str | None
     trace_id: str
 
@@ -106,7 +109,10 @@ class Claimer:
             examples=job.examples,
             outputs=job.outputs,
             judges=job.judges,
-            target=None,
+            target=None if job.target is None else job.target.model_dump(mode="json", exclude_defaults=True),
+            target_digest=None if job.target is None else job.target.digest,
+            made=None,
+            creator=job.creator,
             model=job.model,
             trace_id=job.trace_id,
         )
@@ -120,14 +126,17 @@ def _place(claim: Claim) -> Place:
 
 
 def _known(connection: Connection, tenant: UUID, row: Row[Any]) -> _Job:
-    outputs = sample_set_of(_run(connection, "samples_of", tenant=tenant, ids=[row.sample_set]).one())
+    kept = row.sample_set and sample_set_of(_run(connection, "samples_of", tenant=tenant, ids=[row.sample_set]).one())
+    target = row.spec.get("target")
     return _Job(
         cut=Cut(rows=row.rows, repeats=row.repeats, size=row.chunk_rows),
         version=row.dataset_version,
         examples=registry.find(connection, tenant, str(row.dataset_version)).parts,
-        outputs=outputs.parts,
+        outputs=kept.parts if kept else (),
         judges=tuple(Judge(**one) for one in row.spec["evaluators"]),
-        model=outputs.model,
+        target=None if target is None else Target.model_validate(target),
+        creator=str(row.creator or ""),
+        model=kept.model if kept else None,
         trace_id=row.trace_id,
     )
 

@@ -6,14 +6,15 @@ ProctorError
 │   ├── JobEnded          it can't be paused, resumed or cancelled any more
 │   ├── JobInvalid        what was asked for can't be done
 │   ├── SamplesUnknown    there are no such outputs
-│   └── SamplesInvalid    outputs can't be read, or are of no example
+│   ├── SamplesInvalid    outputs can't be read, or are of no example
+│   └── TargetInvalid     what is to make the outputs can't be asked
 """
 
 from __future__ import annotations
 
 from proctor.kernel.errors import UsageError
 
-__all__ = ["JobEnded", "JobInvalid", "JobUnknown", "SamplesInvalid", "SamplesUnknown"]
+__all__ = ["JobEnded", "JobInvalid", "JobUnknown", "SamplesInvalid", "SamplesUnknown", "TargetInvalid"]
 
 
 class JobUnknown(UsageError):
@@ -49,3 +50,10 @@ class SamplesInvalid(UsageError):
 
     code = "samples-invalid"
     remedy = "Each row names an example of the dataset version by its id, and holds its output."
+
+
+class TargetInvalid(UsageError):
+    """The target can't be asked so."""
+
+    code = "target-invalid"
+    remedy = "Correct the field that is named; docs/how-to/judge-outputs.md has an example."

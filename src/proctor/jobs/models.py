@@ -7,8 +7,10 @@ from sqlalchemy import (
     CheckConstraint,
     Column,
     DateTime,
+    Float,
     Index,
     Integer,
+    LargeBinary,
     Table,
     Text,
     Uuid,
@@ -19,7 +21,7 @@ from sqlalchemy.dialects.postgresql import JSONB
 
 from proctor.database.schema import metadata
 
-__all__ = ["evaluation_job", "sample_set"]
+__all__ = ["evaluation_job", "sample_set", "target_output"]
 
 sample_set = Table(
     "sample_set",
@@ -58,6 +60,7 @@ evaluation_job = Table(
     Column("chunks", Integer, nullable=False),
     Column("chunks_done", Integer, nullable=False, server_default="0"),
     Column("counts", JSONB, nullable=False, server_default=text("'{}'"), comment="results by evaluator and status"),
+    Column("budget_nano", BigInteger, comment="what its target may cost at the most; NULL: no limit of its own"),
     Column("creator", Uuid),
     Column("trace_id", Text, nullable=False),
     Column("created_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
@@ -72,4 +75,23 @@ evaluation_job = Table(
     CheckConstraint("chunks_done BETWEEN 0 AND chunks", name="done"),
     Index(None, "tenant_id", "created_at"),
     Index(None, "tenant_id", "id", postgresql_where=text("state IN ('queued', 'running', 'paused')")),
+)
+
+target_output = Table(
+    "target_output",
+    metadata,
+    Column("tenant_id", Uuid, primary_key=True),
+    Column("target", Text, primary_key=True, comment="digest of the model, the prompt and the parameters"),
+    Column("example", LargeBinary, primary_key=True, comment="the digest of the example"),
+    Column("repeat", Integer, primary_key=True),
+    Column("output", Text),
+    Column("status", Text, comment="why there is no output"),
+    Column("error", Text),
+    Column("model", Text, nullable=False, comment="that answered, as its provider named it"),
+    Column("seconds", Float, nullable=False),
+    Column("cost_nano", BigInteger, comment="NULL: not known"),
+    Column("call_id", Uuid, nullable=False),
+    Column("job_id", Uuid, nullable=False, comment="which job asked, and paid"),
+    Column("created_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
+    CheckConstraint("(output IS NULL) = (status IS NOT NULL)", name="output"),
 )

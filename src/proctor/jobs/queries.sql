@@ -1,8 +1,9 @@
 -- name: insert_job
 INSERT INTO proctor.evaluation_job
-    (tenant_id, id, name, spec, dataset_version, sample_set, band, rows, repeats, chunk_rows, chunks, creator, trace_id)
+    (tenant_id, id, name, spec, dataset_version, sample_set, band, rows, repeats, chunk_rows, chunks, budget_nano,
+     creator, trace_id)
 VALUES (:tenant, :id, :name, CAST(:spec AS jsonb), :dataset_version, :sample_set, :band, :rows, :repeats, :chunk_rows,
-        :chunks, :creator, :trace_id);
+        :chunks, :budget_nano, :creator, :trace_id);
 
 -- name: find_jobs
 -- A job by its id, the beginning of one, or its name: of those with the name the newest first.
@@ -31,7 +32,7 @@ WHERE tenant_id = :tenant AND id = ANY(CAST(:ids AS uuid[])) AND state = 'queued
 
 -- name: jobs_of
 -- What workers have to know of jobs to do their chunks.
-SELECT id, state, spec, dataset_version, sample_set, rows, repeats, chunk_rows, trace_id
+SELECT id, state, spec, dataset_version, sample_set, rows, repeats, chunk_rows, creator, trace_id
 FROM proctor.evaluation_job WHERE tenant_id = :tenant AND id = ANY(CAST(:ids AS uuid[]));
 
 -- name: advance
@@ -94,3 +95,22 @@ ON CONFLICT (tenant_id, id) DO NOTHING;
 -- Which of these objects are parts of outputs that are kept.
 SELECT part ->> 'key' AS key FROM proctor.sample_set, jsonb_array_elements(parts) AS part
 WHERE tenant_id = :tenant AND part ->> 'key' = ANY(CAST(:keys AS text[]));
+
+-- name: budget_of
+SELECT budget_nano FROM proctor.evaluation_job WHERE tenant_id = :tenant AND id = :id;
+
+-- name: replies_of
+-- What a target answered already, of these examples in one repeat.
+SELECT example, output, status, error, model, seconds, cost_nano FROM proctor.target_output
+WHERE tenant_id = :tenant AND target = :target AND repeat = :repeat AND example = ANY(CAST(:examples AS bytea[]));
+
+-- name: keep_replies
+-- Replies as they arrive. The first one of an example and repeat is the one that is judged.
+INSERT INTO proctor.target_output
+    (tenant_id, target, example, repeat, output, status, error, model, seconds, cost_nano, call_id, job_id)
+SELECT :tenant, r.target, decode(r.example, 'hex'), r.repeat, r.output, r.status, r.error, r.model, r.seconds,
+       r.cost_nano, r.call_id, r.job_id
+FROM jsonb_to_recordset(CAST(:rows AS jsonb)) AS r (target text, example text, repeat int, output text, status text,
+    error text, model text, seconds float, cost_nano bigint, call_id uuid, job_id uuid)
+ORDER BY r.target, r.example, r.repeat
+ON CONFLICT (tenant_id, target, example, repeat) DO NOTHING;

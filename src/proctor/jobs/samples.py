@@ -17,6 +17,7 @@ from uuid import UUID
 
 from proctor.datasets.versions import DatasetVersion
 from proctor.evaluators.statuses import Status
+from proctor.jobs.chunks import REPEATS
 from proctor.jobs.errors import SamplesInvalid
 from proctor.jobs.samples_schema import sample_digest, sample_schema
 from proctor.jobs.values import SampleSet
@@ -30,8 +31,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Arrived", "SampleKeeper", "Told"]
 
-REPEATS: int = 1000
-"""Of one example: pass^k over more than a few dozen says nothing new, and a typing error would make a million rows."""
 MEMORY: str = "1GB"
 """That DuckDB may use for sorting; what is beyond goes to its temporary folder."""
 _NAMED: int = 20

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cache
@@ -21,6 +21,8 @@ from proctor.evaluators.configuration import Definition
 from proctor.evaluators.interfaces import Samples, Scores
 from proctor.evaluators.statuses import Status
 from proctor.jobs.chunks import MOST, Chunk
+from proctor.jobs.replies import Made
+from proctor.jobs.samples_schema import sample_digest, sample_schema
 from proctor.kernel.canonical import Json
 from proctor.objects.parquet import Part, read_rows
 from proctor.objects.store import ObjectStore
@@ -71,8 +73,14 @@ class Order:
     version: UUID
     examples: tuple[Part, ...]
     outputs: tuple[Part, ...]
+    """Empty where a target makes them."""
     judges: tuple[Judge, ...]
-    target: str | None
+    target: Mapping[str, Json] | None
+    target_digest: str | None
+    made: tuple[Made, ...] | None
+    """What the target made, an output for each row; ``None``: it did not yet, or there is none."""
+    creator: str
+    """Whose budget pays for a target; empty: nobody's."""
     model: str | None
     """What made the outputs, where they do not say so themselves."""
     trace_id: str
@@ -94,11 +102,15 @@ def score(order: Order) -> Batch:
 
     objects, chunk = _objects(order.store), order.chunk
     offset = chunk.repeat * order.rows
-    outputs = read_rows(objects, order.outputs, offset + chunk.start, offset + chunk.stop, _OUTPUT_COLUMNS)
+    examples = read_rows(objects, order.examples, chunk.start, chunk.stop, _EXAMPLE_COLUMNS)
+    if order.made is None:
+        outputs = read_rows(objects, order.outputs, offset + chunk.start, offset + chunk.stop, _OUTPUT_COLUMNS)
+    else:
+        outputs = _made(order.made, examples.column("digest").to_pylist())
     evaluators = [_built(one) for one in order.judges]
     rows = _Rows(
         order=order,
-        examples=read_rows(objects, order.examples, chunk.start, chunk.stop, _EXAMPLE_COLUMNS),
+        examples=examples,
         outputs=outputs,
         present=_present(outputs),
     )
@@ -112,8 +124,29 @@ def score(order: Order) -> Batch:
     return replace(stored(objects, order.place, pa.concat_tables(tables)), spent=spent)
 
 
-_EXAMPLE_COLUMNS = ("id", "input", "input_is_json", "expected", "expected_is_json")
+_EXAMPLE_COLUMNS = ("id", "digest", "input", "input_is_json", "expected", "expected_is_json")
 _OUTPUT_COLUMNS = ("output", "output_is_json", "digest", "status", "error", "model")
+
+
+def _made(made: Sequence[Made], examples: Sequence[bytes]) -> pa.Table:
+    """What a target made, as outputs that are kept look."""
+    import pyarrow as pa
+
+    schema = sample_schema()
+    columns = {
+        "output": [one.output for one in made],
+        "output_is_json": [False] * len(made),
+        "digest": [
+            None if one.output is None else sample_digest(example, one.output, is_json=False)
+            for one, example in zip(made, examples, strict=True)
+        ],
+        "status": [one.status for one in made],
+        "error": [one.error for one in made],
+        "model": [one.model or None for one in made],
+        "seconds": [one.seconds for one in made],
+        "cost_nano": [one.cost_nano for one in made],
+    }
+    return pa.table([pa.array(columns[field.name], field.type) for field in schema], schema=schema)
 
 
 def _present(outputs: pa.Table) -> pa.Array | None:
@@ -133,7 +166,7 @@ def _judged(evaluator: AnyEvaluator, samples: Samples) -> Scores:
 
 
 def _samples(examples: pa.Table, outputs: pa.Table) -> Samples:
-    known = {name: _whole(examples.column(name)) for name in _EXAMPLE_COLUMNS[1:]}
+    known = {name: _whole(examples.column(name)) for name in _EXAMPLE_COLUMNS[2:]}
     return Samples(
         output=_whole(outputs.column("output")), output_is_json=_whole(outputs.column("output_is_json")), **known
     )
@@ -184,7 +217,7 @@ def _table(rows: _Rows, judge: Judge, scores: Scores, seconds: float) -> pa.Tabl
         "row": _counted_from(order.chunk.start, count),
         "example": rows.examples.column("id"),
         "sample": rows.outputs.column("digest"),
-        "target": word(order.target),
+        "target": word(order.target_digest),
         "model": word(order.model) if model.null_count == count else model,
         "evaluator": word(judge.name),
         "evaluator_version": word(judge.digest),

@@ -13,6 +13,7 @@ from sqlalchemy import Row
 
 from proctor.jobs.chunks import Cut
 from proctor.jobs.scoring import Judge
+from proctor.jobs.targets import Target
 from proctor.kernel.canonical import Json
 from proctor.objects.parquet import Part
 from proctor.results.batches import Counts
@@ -61,7 +62,11 @@ class NewJob:
     name: str
     dataset: str
     version: UUID
-    samples: SampleSet
+    samples: SampleSet | None
+    """Outputs that are kept, or"""
+    target: Target | None
+    """what is to make them."""
+    budget_nano: int | None
     judges: tuple[Judge, ...]
     cut: Cut
     band: int
@@ -80,7 +85,12 @@ class NewJob:
             }
             for one in self.judges
         ]
-        return {"dataset": self.dataset, "samples": self.samples.name, "evaluators": judges}
+        document: dict[str, Json] = {"dataset": self.dataset, "evaluators": judges}
+        if self.samples is not None:
+            document["samples"] = self.samples.name
+        if self.target is not None:
+            document["target"] = self.target.model_dump(mode="json", exclude_defaults=True)
+        return document
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,7 +102,10 @@ class Job:
     state: JobState
     dataset: str
     dataset_version: UUID
-    samples: str
+    samples: str | None
+    target: Mapping[str, Json] | None
+    """What makes the outputs; ``None``: they are kept ones."""
+    budget_nano: int | None
     sample_set: UUID | None
     judges: tuple[Judge, ...]
     band: int
@@ -125,7 +138,9 @@ def job_of(row: Row[Any]) -> Job:
         state=JobState(row.state),
         dataset=spec["dataset"],
         dataset_version=row.dataset_version,
-        samples=spec["samples"],
+        samples=spec.get("samples"),
+        target=spec.get("target"),
+        budget_nano=row.budget_nano,
         sample_set=row.sample_set,
         judges=tuple(Judge(**one) for one in spec["evaluators"]),
         band=row.band,

@@ -23,6 +23,7 @@ from proctor.database.engine import Database
 from proctor.database.queries import run_query
 from proctor.evaluators import measures
 from proctor.jobs.claiming import KIND, Claimer
+from proctor.jobs.generating import Asking, Generator
 from proctor.jobs.scorers import Ended, Scorers
 from proctor.jobs.scoring import Order
 from proctor.jobs.service import tell
@@ -81,15 +82,18 @@ class ChunkWorker:
         settings: ChunkWorkerSettings,
         *,
         recover: Callable[[Database, Sequence[UUID]], int],
+        asking: Callable[[], Asking] | None = None,
         on_settled: Callable[[Settled], None] = lambda _: None,
     ) -> None:
-        """``recover`` ends the leases of dead workers, given those of this machine that are gone."""
+        """``recover`` ends the leases of dead workers, given those of this machine that are gone; ``asking``: how
+        models are asked, opened for the first chunk of a job with a target; ``None``: none is."""
         self._database, self._settings = database, settings
         self._recover, self._on_settled = recover, on_settled
         self._identity = workers.WorkerIdentity.of_this_process()
         self._claimer = Claimer(database, objects, self._identity.id, settings.scope, lease_sec=settings.lease_sec)
         self._ended: queues.SimpleQueue[Ended | None] = queues.SimpleQueue()
         self._scorers = Scorers(settings.processes, self._ended.put)
+        self._generator = Generator(database, objects, asking, tries=TRIES)
         self._held: dict[int, Order] = {}
         self._stopping, self._over = threading.Event(), threading.Event()
         self._idle, self._worked_at = 0, time.monotonic()
@@ -118,6 +122,7 @@ class ChunkWorker:
         finally:
             self._over.set()
             self._scorers.close()
+            self._generator.close()
             heart.join()
             self._database.as_scheduler(lambda c: workers.forget(c, [self._identity.id]))
 
@@ -143,7 +148,18 @@ class ChunkWorker:
             self._idle, self._worked_at = 0, time.monotonic()
             alone = not self._held and len(orders) == 1
             self._held.update({order.place.token: order for order in orders})
-            self._scorers.submit(orders, alone=alone)
+            for order in orders:
+                if order.target is not None:
+                    self._generator.submit(order, self._made)
+            if ready := [order for order in orders if order.target is None]:
+                self._scorers.submit(ready, alone=alone)
+
+    def _made(self, order: Order, error: BaseException | None) -> None:
+        """From the generator's thread: its outputs are there, or can't be had now."""
+        if error is None:
+            self._scorers.submit([order], alone=False)
+        else:
+            self._ended.put(Ended(order=order, batch=None, error=str(error) or type(error).__name__))
 
     def _gathered(self, timeout: float | None) -> list[Ended]:
         """What has ended, waiting for the first of it."""
@@ -187,7 +203,8 @@ class ChunkWorker:
     def _fail(self, tenant: UUID, failed: Sequence[Ended]) -> None:
         for one in failed:
             place = one.order.place
-            _log.warning("chunk.failed", job=str(place.job), chunk=place.chunk, error=one.error)
+            tell = _log.warning if one.order.tries + 1 >= TRIES else _log.info
+            tell("chunk.failed", job=str(place.job), chunk=place.chunk, error=one.error)
         backs = [_back(one) for one in failed]
 
         def work(connection: Connection) -> None:

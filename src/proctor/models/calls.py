@@ -19,6 +19,8 @@ class Purpose(StrEnum):
     AGENT = "agent"
     JUDGE = "judge"
     EMBEDDING = "embedding"
+    TARGET = "target"
+    """An output that an evaluation job is to judge."""
 
 
 class End(StrEnum):
@@ -55,6 +57,8 @@ class Payer:
     user: str = ""
     """The id of the user who asked for it; empty: this machine's own, who has no account."""
     attempt: UUID | None = None
+    job: UUID | None = None
+    """An evaluation job, which may have a budget of its own."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -34,6 +34,7 @@ class ScopeKind(StrEnum):
     USER = "user"
     RUN_SET = "run_set"
     PROFILE = "profile"
+    JOB = "job"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,7 +43,7 @@ class Scope:
 
     kind: ScopeKind
     key: str
-    """The id of the tenant, user or run set; of a profile its run set's id, a slash and its name."""
+    """The id of the tenant, user, run set or evaluation job; of a profile its run set's id, a slash and its name."""
     period: str
     limit_nano: int | None
     """``None``: it has no limit; it is counted all the same."""

@@ -28,7 +28,7 @@ def job_lines(standing: JobStanding) -> list[RenderableType]:
     job = standing.job
     lines: list[RenderableType] = [
         f"{job.name} ({str(job.id)[:8]}): {job.state.value}",
-        f"  {job.dataset} · {job.samples} · {counted(job.cut.rows, 'example')}, {counted(job.cut.repeats, 'repeat')}",
+        f"  {job.dataset} · {_source(job)} · {counted(job.cut.rows, 'example')}, {counted(job.cut.repeats, 'repeat')}",
         f"  {standing.done:,} of {standing.expected:,} evaluations{_rate(standing)}",
         _numbers(standing.evaluators),
     ]
@@ -40,6 +40,11 @@ def job_lines(standing: JobStanding) -> list[RenderableType]:
     if len(standing.gaps) > _GAPS_SHOWN:
         lines.append(f"  and {len(standing.gaps) - _GAPS_SHOWN:,} more such chunks")
     return lines
+
+
+def _source(job: Job) -> str:
+    """Whose outputs are judged."""
+    return str(job.samples if job.target is None else job.target["model"])
 
 
 def _rate(standing: JobStanding) -> str:

@@ -11,21 +11,24 @@ from typing import TYPE_CHECKING
 from uuid import UUID
 
 from proctor.app import Platform, data_folder
-from proctor.jobs.chunks import Cut, chunk_rows
+from proctor.jobs.chunks import FEWEST, Cut, chunk_rows
 from proctor.jobs.errors import JobInvalid
 from proctor.jobs.service import JobService
 from proctor.jobs.summaries import JobStanding, summarised
 from proctor.jobs.values import Job, JobState, NewJob, SampleSet
+from proctor.kernel.money import parse_usd
 from proctor.queue.service import Band
 from proctor.results.reading import ResultReader
 from proctor.results.views import Which
 from proctor.telemetry.context import trace_id_of_here
 
 if TYPE_CHECKING:
+    from proctor.datasets.versions import DatasetVersion
     from proctor.evaluators.service import EvaluatorDetail
     from proctor.jobs.asking import EvaluationRequest
     from proctor.jobs.outputs_files import OutputFields
     from proctor.jobs.scoring import Judge
+    from proctor.jobs.targets import Target
     from proctor.jobs.worker import Settled
     from proctor.results.sql import Answer
 
@@ -91,23 +94,48 @@ class Evaluations:
     def _resolved(self, request: EvaluationRequest, creator: UUID | None) -> NewJob:
         platform = self._platform
         version = platform.datasets.find(platform.tenant, request.dataset)
-        samples = self._service.samples(request.samples)
-        if samples.dataset_version != version.id:
-            raise JobInvalid(
-                f"{samples.name} holds outputs of another dataset version than {version.reference}.", where="samples"
-            )
+        samples, target = self._source(request, version)
         judges, seconds = self._judges(request.evaluators)
+        repeats = request.repeats if samples is None else samples.repeats
         return NewJob(
-            name=request.name or samples.name,
+            name=request.name or (samples.name if samples is not None else f"{version.dataset} by {_model(target)}"),
             dataset=version.reference,
             version=version.id,
             samples=samples,
+            target=target,
+            budget_nano=None if request.budget is None else _budget(request.budget),
             judges=judges,
-            cut=Cut(rows=version.rows, repeats=samples.repeats, size=chunk_rows(seconds)),
+            cut=Cut(rows=version.rows, repeats=repeats, size=chunk_rows(seconds) if target is None else FEWEST),
             band=Band[request.band.upper()],
             creator=creator,
             trace_id=trace_id_of_here(),
         )
+
+    def _source(self, request: EvaluationRequest, version: DatasetVersion) -> tuple[SampleSet | None, Target | None]:
+        """The outputs to judge, or what is to make them. Raises ``JobInvalid``, ``TargetInvalid``, ``PriceUnknown``."""
+        if (request.samples is None) == (request.target is None):
+            raise JobInvalid("Name outputs that are kept, or a target that makes them.", where="samples")
+        if request.target is not None:
+            self._check_target(request.target, has_budget=request.budget is not None)
+            return None, request.target
+        if request.repeats != 1 or request.budget is not None:
+            raise JobInvalid("Outputs that are kept are neither repeated nor paid for.", where="repeats")
+        samples = self._service.samples(request.samples or "")
+        if samples.dataset_version != version.id:
+            raise JobInvalid(
+                f"{samples.name} holds outputs of another dataset version than {version.reference}.", where="samples"
+            )
+        return samples, None
+
+    def _check_target(self, target: Target, *, has_budget: bool) -> None:
+        from proctor.models.errors import PriceUnknown
+
+        target.check()
+        known = self._platform.known_models
+        for model in (target.model, *target.fallbacks):
+            known.catalogue.of(model)
+            if has_budget and known.prices.of(model) is None:
+                raise PriceUnknown(f"{model} has no known price.", where="target.model")
 
     def _judges(self, references: list[str]) -> tuple[tuple[Judge, ...], float]:
         """The evaluators, and how long all of them together take for one example, as far as it was measured."""
@@ -203,6 +231,7 @@ class JobSession:
     def __init__(self, platform: Platform, job: Job) -> None:
         from proctor.engine.worker import recover
         from proctor.jobs.worker import ChunkWorker, ChunkWorkerSettings
+        from proctor.sdk.judging import asking_of, environment_keys
 
         self.job = job
         self.done = job.done
@@ -211,8 +240,9 @@ class JobSession:
         settings = ChunkWorkerSettings(
             processes=platform.settings.evaluation_processes, scope=job.id, lease_sec=platform.settings.lease_sec
         )
+        asking = asking_of(platform, lambda _tenant: environment_keys)
         self._worker = ChunkWorker(
-            platform.database, platform.objects, settings, recover=recover, on_settled=self._settled
+            platform.database, platform.objects, settings, recover=recover, asking=asking, on_settled=self._settled
         )
         self._thread = threading.Thread(target=self._run, name="evaluator", daemon=True)
         self._failure: BaseException | None = None
@@ -240,6 +270,19 @@ class JobSession:
 
     def _settled(self, settled: Settled) -> None:
         self.done += settled.rows
+
+
+def _model(target: Target | None) -> str:
+    assert target is not None  # there is one where there are no outputs
+    return target.model
+
+
+def _budget(text: str) -> int:
+    """Raises ``JobInvalid``."""
+    try:
+        return parse_usd(text)
+    except ValueError as error:
+        raise JobInvalid(f"{text!r} is no amount such as '5 USD'.", where="budget") from error
 
 
 def _judge(found: EvaluatorDetail) -> Judge:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
 from typing import TYPE_CHECKING
+from uuid import UUID
 
 from proctor.app import Platform
 from proctor.evaluators.catalogue import Means, Rooms
@@ -18,8 +19,9 @@ from proctor.settings import secret_values
 if TYPE_CHECKING:
     from proctor.engine.attempt_models import Models
     from proctor.evaluators.interfaces import Embedder
+    from proctor.jobs.generating import Asking
 
-__all__ = ["Keys", "environment_keys", "means_of"]
+__all__ = ["Keys", "asking_of", "environment_keys", "means_of"]
 
 Keys = Callable[[Sequence[str]], Mapping[str, str]]
 """Values of providers' keys by name; those that are not set may be missing."""
@@ -50,6 +52,21 @@ def means_of(platform: Platform, keys: Keys, *, user: str = "") -> Iterator[Mean
     finally:
         for models in opened:
             models.gateway.close()
+
+
+def asking_of(platform: Platform, keys: Callable[[UUID], Keys]) -> Callable[[], Asking]:
+    """How jobs ask models in this process, with the keys of each job's own tenant."""
+
+    def opened() -> Asking:
+        from proctor.jobs.generating import Asking
+
+        catalogue = platform.known_models.catalogue
+        return Asking(
+            gateway=platform.open_models().gateway,
+            keys=lambda tenant, model: keys(tenant)(catalogue.of(model)[0].keys),
+        )
+
+    return opened
 
 
 def _rooms(platform: Platform) -> Rooms:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import threading
 import time
+from functools import partial
 from pathlib import Path
+from uuid import UUID
 
 import structlog
 
@@ -14,11 +16,16 @@ from proctor.identity.service import tenants
 from proctor.jobs.worker import ChunkWorker, ChunkWorkerSettings
 from proctor.kernel.errors import ProctorError
 from proctor.results.merging import Merger
+from proctor.sdk.judging import asking_of
+from proctor.sdk.secrets import kept_secrets
 
 __all__ = ["ServerEvaluator"]
 
 MERGE_SEC: float = 30.0
 """Between looks for batches that are worth merging: a job's come to rest a minute after its last."""
+
+_NOBODY = UUID(int=0)
+"""What an evaluator shares is of no tenant; each job names its own."""
 
 _log = structlog.get_logger(__name__)
 
@@ -31,7 +38,8 @@ class ServerEvaluator:
         settings = ChunkWorkerSettings(
             processes=server.settings.evaluation_processes, lease_sec=server.settings.lease_sec
         )
-        self._worker = ChunkWorker(server.database, server.objects, settings, recover=recover)
+        asking = asking_of(server.platform(_NOBODY), lambda tenant: partial(kept_secrets, server.platform(tenant)))
+        self._worker = ChunkWorker(server.database, server.objects, settings, recover=recover, asking=asking)
         self._stopping = threading.Event()
 
     def stop(self) -> None:

@@ -41,6 +41,8 @@ _JOB = {
     "dataset": "support@1.1.0",
     "dataset_version": _VERSION,
     "samples": "answers-june",
+    "target": None,
+    "budget_nano": None,
     "sample_set": _SAMPLES_ID,
     "judges": [
         {"name": "exact-match", "digest": _DIGEST, "type": "exact-match", "implementation": 1, "configuration": {}}

@@ -39,7 +39,7 @@ budget_account = Table(
     Column("spent_nano", BigInteger, nullable=False, comment="the sum of the ledger"),
     Column("held_nano", BigInteger, nullable=False, server_default="0", comment="the sum of the slices"),
     _when("opened_at"),
-    CheckConstraint("kind IN ('tenant', 'user', 'run_set', 'profile')", name="kind"),
+    CheckConstraint("kind IN ('tenant', 'user', 'run_set', 'profile', 'job')", name="kind"),
     CheckConstraint("spent_nano >= 0", name="spent"),
     CheckConstraint("held_nano >= 0", name="held"),
 )

@@ -79,7 +79,7 @@ class Till:
     def __init__(self, tenant: UUID, desk: Desk) -> None:
         self._tenant = tenant
         self._desk = desk
-        self._pools: dict[tuple[UUID | None, str, str], Pool] = {}
+        self._pools: dict[tuple[UUID | None, UUID | None, str, str], Pool] = {}
         self._open: dict[int, Open] = {}
         self._unwritten: list[Unwritten] = []
         self._gone = 0
@@ -96,7 +96,7 @@ class Till:
 
     async def reserve(self, payer: Payer, worst: int | None, *, wait_sec: float, model: str) -> Reservation:
         """As ``Spending.reserve``."""
-        pool = self._pools.get(key := (payer.run_set, payer.profile, payer.user))
+        pool = self._pools.get(key := (payer.run_set, payer.job, payer.profile, payer.user))
         if pool is None:
             pool = self._pools[key] = Pool()
         loop = asyncio.get_running_loop()
