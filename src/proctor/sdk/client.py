@@ -37,7 +37,6 @@ from proctor.sandboxes.interfaces import Snapshot
 from proctor.sdk.agents import AgentLine
 from proctor.sdk.answers import Leaderboard, NotBlocked, Prepared, StateMissing
 from proctor.sdk.datasets import Datasets
-from proctor.sdk.evaluations import Evaluations
 from proctor.sdk.evaluators import Evaluators
 from proctor.sdk.installed import Installed
 from proctor.sdk.naming import at_once, list_of, placed, position_of
@@ -54,6 +53,7 @@ if TYPE_CHECKING:
     from proctor.engine.pairs import Comparison, Side
     from proctor.engine.regrading.grader import Regraded
     from proctor.sdk.audits import AuditReport, AuditRequest
+    from proctor.sdk.evaluations import Evaluations
     from proctor.sdk.exports import ExportReport
     from proctor.sdk.imports import ImportReport
     from proctor.sdk.logs import LogPage, LogsWanted
@@ -78,7 +78,6 @@ class Client(SuiteCalls):
         super().__init__(platform)
         self.usage = Usages(platform)
         self.datasets = Datasets(platform)
-        self.evaluations = Evaluations(platform)
         self.evaluators = Evaluators(platform)
 
     @classmethod
@@ -89,6 +88,13 @@ class Client(SuiteCalls):
         begin_logs(settings, level="warning")
         with open_platform(settings) as platform, telling(settings, platform.objects, tenant=str(platform.tenant)):
             yield cls(platform)
+
+    @property
+    def evaluations(self) -> Evaluations:
+        """Evaluation jobs; what they take is imported for them alone."""
+        from proctor.sdk.evaluations import Evaluations
+
+        return Evaluations(self._platform)
 
     def _read(self, work: Callable[[Connection], T]) -> T:
         return self._platform.engine.read(work)

@@ -50,7 +50,10 @@ class Evaluations:
 
     def __init__(self, platform: Platform) -> None:
         self._platform = platform
-        self._service = JobService(platform.database, platform.tenant)
+
+    @property
+    def _service(self) -> JobService:
+        return JobService(self._platform.database, self._platform.tenant)
 
     # --- outputs ------------------------------------------------------------------------------------------------------
 

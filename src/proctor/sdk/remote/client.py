@@ -37,7 +37,6 @@ from proctor.sdk.remote.answers import NEWEST, part, read, run_set_path
 from proctor.sdk.remote.checks import RemoteCheck
 from proctor.sdk.remote.datasets import RemoteDatasets
 from proctor.sdk.remote.errors import NotOnServer, ServerRefused
-from proctor.sdk.remote.evaluations import RemoteEvaluations
 from proctor.sdk.remote.events import EventsLost, LiveEvent, follow
 from proctor.sdk.remote.runs import (
     MalformedTask,
@@ -63,6 +62,7 @@ if TYPE_CHECKING:
     from proctor.sdk.imports import ImportReport
     from proctor.sdk.reclassifications import Reclassification
     from proctor.sdk.regrades import RegradeReport
+    from proctor.sdk.remote.evaluations import RemoteEvaluations
     from proctor.sdk.remote.evaluators import RemoteEvaluators
     from proctor.suites.datasets import ResolvedDataset
 
@@ -77,7 +77,6 @@ class RemoteClient:
         self.work = RemoteWork(transport)
         self.usage = RemoteUsages(transport)
         self.datasets = RemoteDatasets(transport, self.work)
-        self.evaluations = RemoteEvaluations(transport, self.work)
 
     @property
     def evaluators(self) -> RemoteEvaluators:
@@ -95,6 +94,13 @@ class RemoteClient:
             yield cls(transport)
         finally:
             transport.close()
+
+    @property
+    def evaluations(self) -> RemoteEvaluations:
+        """Evaluation jobs; what they take is imported for them alone."""
+        from proctor.sdk.remote.evaluations import RemoteEvaluations
+
+        return RemoteEvaluations(self.transport, self.work)
 
     # --- reading ------------------------------------------------------------------------------------------------------
 
