@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 from uuid import UUID
@@ -102,7 +103,7 @@ class RemoteEvaluations:
         while True:
             size = min(_LARGEST_PAGE, limit - len(found))
             page = self._transport.get(f"jobs/{part(reference)}/results", **asked, limit=size, cursor=cursor)
-            found += page["items"]
+            found += [{**row, "time": datetime.fromisoformat(row["time"])} for row in page["items"]]
             cursor = page["next"]
             if cursor is None or len(found) >= limit:
                 return found
