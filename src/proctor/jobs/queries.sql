@@ -94,3 +94,8 @@ ON CONFLICT (tenant_id, id) DO NOTHING;
 -- Which of these objects are parts of outputs that are kept.
 SELECT part ->> 'key' AS key FROM proctor.sample_set, jsonb_array_elements(parts) AS part
 WHERE tenant_id = :tenant AND part ->> 'key' = ANY(CAST(:keys AS text[]));
+
+-- name: jobs_named
+-- All jobs of a name, the newest first.
+SELECT * FROM proctor.evaluation_job WHERE tenant_id = :tenant AND name = :name
+ORDER BY created_at DESC, id DESC LIMIT :limit;

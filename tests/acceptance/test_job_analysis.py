@@ -1,0 +1,99 @@
+"""What the results of jobs say, as a user asks: compared, parted, told why they failed; mistakes are told by name."""
+
+from __future__ import annotations
+
+import json
+
+from tests.acceptance.conftest import Cli
+
+
+def judged(cli: Cli, name: str, right: int, *evaluators: str) -> None:
+    """A job over twelve examples of two repeats, of which so many are right."""
+    lines = [
+        {"id": f"e{n}", "repeat": repeat, "output": "yes" if n < right else "yet"}
+        for n in range(11)
+        for repeat in (0, 1)
+    ]
+    lines.append({"id": "e11", "repeat": 0, "status": "refused"})
+    cli.write(f"{name}.jsonl", "".join(json.dumps(line) + "\n" for line in lines))
+    by = [word for one in evaluators or ("exact-match",) for word in ("-e", one)]
+    cli("evaluate", "answers", "--outputs", f"{name}.jsonl", "--name", name, *by)
+
+
+def test_two_jobs_are_compared_and_a_regression_is_an_exit_code(cli: Cli) -> None:
+    examples = [
+        {"id": f"e{n}", "input": "?", "expected": "yes", "tags": ["even" if n % 2 == 0 else "[bold]odd"]}
+        for n in range(12)
+    ]
+    cli.write("answers.jsonl", "".join(json.dumps(one) + "\n" for one in examples))
+    cli("dataset", "import", "answers.jsonl", "--name", "answers")
+    judged(cli, "base", 10, "exact-match", "edit-distance")
+    judged(cli, "new", 2, "exact-match", "edit-distance")
+    _comparing(cli)
+    _looking(cli)
+    _mistakes(cli)
+
+
+def _comparing(cli: Cli) -> None:
+    told = cli.json("job", "compare", "new", "base", "--margin", "0.05", code=1)["comparison"]
+    assert told["regression"] is True
+    assert [one["evaluator"] for one in told["evaluators"]] == ["exact-match", "edit-distance"]
+    exact = told["evaluators"][0]
+    assert (exact["examples"], exact["left_out"]["neither"], exact["difference"]["worse"]) == (11, 1, 8)
+    words = ("job", "compare", "new", "base", "-e", "exact-match", "--moved", "3", "--after", "1")
+    assert [one["example"] for one in cli.json(*words)["moved"]] == ["e3", "e4", "e5"]
+    shown = cli(*words).stdout
+    assert "better on 0, worse on 8; detectable at 80 % power: 0." in shown
+    assert "left out: 1 scored in neither" in shown
+    assert "regression" not in shown
+
+
+def _looking(cli: Cli) -> None:
+    assert "[bold]odd" in cli("job", "segments", "new", "--by", "tag").stdout
+    found = cli.json("job", "segments", "new", "-e", "exact-match")["segments"][0]
+    assert [(part["label"], part["average"]["items"]) for part in found["parts"]] == [("[bold]odd", 10), ("even", 12)]
+    failed = cli.json("job", "failures", "new")
+    assert [(one["label"], one["count"], one["examples"]) for one in failed["by_status"]] == [
+        ("invalid_example", 2, ["e11"]),
+        ("refused", 2, ["e11"]),
+    ]
+    spread = cli.json("job", "distribution", "new")["distributions"]
+    assert [sum(one["counts"]) for one in spread] == [22, 22]
+    assert "22 scores from 0.0000 to 1.0000" in cli("job", "distribution", "new").stdout
+    repeats = cli.json("job", "repeats", "new", "--k", "1, 2")["repeats"]
+    assert [round(one["all"]["mean"], 4) for one in repeats[0]["chances"]] == [round(2 / 11, 4)] * 2
+    assert "neither 0 nor 1" in cli("job", "repeats", "new").stdout
+    assert cli.json("job", "agreement", "new", "--evaluators", "exact-match,edit-distance")["level"] == "interval"
+    assert "Krippendorff's alpha" in cli("job", "agreement", "new").stdout
+    series = cli.json("job", "history", "new", "base")["series"]
+    assert [moment["job"]["name"] for moment in series[0]["moments"]] == ["base", "new"]
+    assert "coverage" in cli("job", "history", "new", "base").stdout
+
+
+def _mistakes(cli: Cli) -> None:
+    for words, code, where in (
+        (("compare", "new", "new"), "job-invalid", "against"),
+        (("compare", "new", "base", "--moved", "1"), "job-invalid", "evaluator"),
+        (("segments", "new", "--by", "mood"), "usage", "--by"),
+        (("segments", "new", "-e", "bleu"), "job-invalid", "evaluator"),
+        (("repeats", "new", "--k", "3"), "statistic-undefined", "trials"),
+        (("history", "base", "gone"), "job-unknown", "gone"),
+    ):
+        error = cli.json("job", *words, code=2)["error"]
+        assert (error["code"], error["where"]) == (code, where), words
+
+
+def test_power_asks_nobody_and_refuses_what_can_not_be(cli: Cli) -> None:
+    assert cli.json("power", "--difference", "0.03")["needed"] == 969
+    shown = cli("power", "--difference", "0.03", "--items", "969", PROCTOR_SERVER="http://127.0.0.1:1").stdout
+    assert "969 examples show a difference of 0.03 with 80% power" in shown
+    assert not cli.home.exists()
+    for words, where in (
+        ((), "difference"),
+        (("--difference", "1e-200"), "difference"),
+        (("--difference", "nan"), "difference"),
+        (("--items", "0"), "items"),
+        (("--items", "9" * 400), "items"),
+        (("--items", "9", "--between", "-1"), "design"),
+    ):
+        assert cli.json("power", *words, code=2)["error"]["where"] == where, words
