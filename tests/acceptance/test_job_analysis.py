@@ -31,6 +31,21 @@ def test_two_jobs_are_compared_and_a_regression_is_an_exit_code(cli: Cli) -> Non
     judged(cli, "new", 2, "exact-match", "edit-distance")
     _comparing(cli)
     _looking(cli)
+
+
+def test_a_report_is_written_once_and_mistakes_are_told_by_name(cli: Cli) -> None:
+    examples = [{"id": f"e{n}", "input": "?", "expected": "yes"} for n in range(12)]
+    cli.write("answers.jsonl", "".join(json.dumps(one) + "\n" for one in examples))
+    cli("dataset", "import", "answers.jsonl", "--name", "answers")
+    judged(cli, "base", 10, "exact-match", "edit-distance")
+    judged(cli, "new", 2, "exact-match", "edit-distance")
+    assert "written: report.html" in cli("job", "report", "new", "base", "--to", "report.html").stdout
+    page = (cli.folder / "report.html").read_text()
+    assert "Comparison" in page
+    assert "<details><summary>SQL</summary>" in page
+    assert cli.json("job", "report", "new", "--to", "report.html", code=2)["error"]["code"] == "file-taken"
+    assert cli.json("job", "report", "new", "--to", "report.doc", code=2)["error"]["where"] == "--to"
+    assert (cli.folder / "report.html").read_text() == page
     _mistakes(cli)
 
 

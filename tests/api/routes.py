@@ -112,6 +112,7 @@ PROBES: dict[str, Probe] = {
     "GET /api/v1/jobs/{job}/distribution": Probe(_JOB),
     "GET /api/v1/jobs/{job}/repeats": Probe(_JOB),
     "GET /api/v1/jobs/{job}/agreement": Probe(_JOB),
+    "GET /api/v1/jobs/{job}/report": Probe(_JOB, query="against={other_job}"),
     "GET /api/v1/job-history": Probe(query="job={job}"),
     "GET /api/v1/power": Probe(query="difference=0.03"),
     "POST /api/v1/jobs/{job}/pause": Probe(_JOB),

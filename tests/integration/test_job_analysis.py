@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import csv
+import json
+import re
 from collections.abc import Sequence
+from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +19,16 @@ from proctor.analysis.findings import Finding
 from proctor.analysis.power import Design
 from proctor.datasets.reading import local_parts
 from proctor.datasets.versions import DatasetVersion
+from proctor.jobs.analyses.figures import JobReport, SectionKind
+from proctor.jobs.analyses.telling import literal
 from proctor.jobs.analyses.values import By
 from proctor.jobs.errors import JobInvalid, JobUnknown
 from proctor.jobs.values import Job
+from proctor.kernel.paths import FileTaken
 from proctor.objects.store import ObjectStore
+from proctor.reports.job_report import SUFFIXES, write_report
 from proctor.sdk.analyses import JobAnalyses
+from proctor.sdk.documents import document
 from tests.integration.test_jobs import Desk, desk, small_chunks
 
 __all__ = ["desk", "small_chunks"]
@@ -362,3 +371,108 @@ def test_a_label_belongs_to_its_row_whatever_part_it_is_kept_in(
     (found,) = analyses.segments("new job")
     assert [(part.label, part.average.mean, part.average.items) for part in found.parts] == [("late", 1.0, 10)]
     assert found.unlabelled == 40
+
+
+# --- reports ----------------------------------------------------------------------------------------------------------
+
+HOSTILE = "'; DROP VIEW results; -- <script>alert(1)</script> ```|"
+
+
+def told_report(desk: Desk, analyses: JobAnalyses) -> JobReport:
+    """Of a job whose tags are an attack, compared with one of another version."""
+    examples = [
+        {**one, "tags": [HOSTILE] if n % 3 else ["t"], "difficulty": "hard" if n < 4 else "easy"}
+        for n, one in enumerate(yes(12))
+    ]
+    desk.dataset(examples)
+    judged(desk, "base", [n < 8 for n in range(12)], "exact-match", "edit-distance")
+    desk.dataset([*examples, {"id": "lacks", "input": "x"}])
+    desk.outputs(
+        [{"id": f"e{n}", "repeat": r, "output": "yes" if n + r < 6 else "y" * n} for n in range(11) for r in (0, 1)]
+        + [{"id": "lacks", "output": "yes"}, {"id": "e11", "status": "refused"}],
+        name="new",
+    )
+    desk.work(desk.submit("exact-match", "edit-distance", samples="new", name=HOSTILE))
+    return analyses.report(HOSTILE, "base job")
+
+
+def test_every_figure_of_a_report_is_what_its_query_says(desk: Desk, analyses: JobAnalyses) -> None:
+    report = told_report(desk, analyses)
+    assert {section.kind for section in report.sections} == set(SectionKind)
+    queries = [one.query for section in report.sections for one in section.figures]
+    assert None not in queries
+    # One SELECT of all of them: each is a process of its own.
+    whole = ", ".join(f"({query})" for query in queries)
+    with desk.evaluations.sql(f"SELECT {whole}") as answer:
+        (row,) = [list(record.values()) for batch in answer.batches for record in batch.to_pylist()]
+    figures = [one for section in report.sections for one in section.figures]
+    assert len(figures) == len(row) > 30
+    for figure, value in zip(figures, row, strict=True):
+        assert figure.value == pytest.approx(value), figure
+
+
+def test_a_query_of_an_unprintable_message_is_that_message(desk: Desk, analyses: JobAnalyses) -> None:
+    said = "it's\n```\n\x1b[31m\u202e\x00 'x'"
+    query = f"SELECT {literal(said)} AS value"
+    assert query.isprintable()
+    with desk.evaluations.sql(query) as answer:
+        (row,) = [record for batch in answer.batches for record in batch.to_pylist()]
+    assert row["value"] == said
+    assert literal("") == "''"
+
+
+def test_a_report_is_the_same_in_every_format_and_nothing_in_it_is_markup(
+    desk: Desk, analyses: JobAnalyses, tmp_path: Path
+) -> None:
+    report = told_report(desk, analyses)
+    whole = document(report)
+    assert isinstance(whole, dict)
+    for suffix in SUFFIXES:
+        write_report(report, whole, tmp_path / f"report{suffix}")
+    figures = [one for section in report.sections for one in section.figures]
+    rows = parquet.read_table(tmp_path / "report.parquet").to_pylist()
+    assert [(row["figure"], row["value"], row["query"]) for row in rows] == [
+        (one.name, one.value, one.query) for one in figures
+    ]
+    with (tmp_path / "report.csv").open(newline="") as file:
+        assert [float(row["value"]) for row in csv.DictReader(file)] == [one.value for one in figures]
+    assert json.loads((tmp_path / "report.json").read_text()) == whole
+    page, marked = (tmp_path / "report.html").read_text(), (tmp_path / "report.md").read_text()
+    assert "<script" not in page
+    assert page.count("<details>") == len(figures)
+    assert page.count('<svg class="bars"') == 2
+    assert "http" not in page.replace("http-equiv", "").replace("http://www.w3.org/2000/svg", "")
+    parsed = parse(page)
+    assert {query for query in parsed if query.startswith(("SELECT", "WITH"))} == {one.query for one in figures}
+    assert HOSTILE in parsed
+    outside = re.sub(r"```sql\n.*?\n```\n", "", marked, flags=re.DOTALL)
+    assert "<script" not in outside
+    assert "```" not in outside
+    with pytest.raises(FileTaken):
+        write_report(report, whole, tmp_path / "report.md")
+
+
+def parse(page: str) -> list[str]:
+    """The texts of a page, as a browser has them."""
+    found: list[str] = []
+    parser = HTMLParser(convert_charrefs=True)
+    parser.handle_data = found.append  # type: ignore[method-assign]
+    parser.feed(page)
+    parser.close()
+    return found
+
+
+def test_a_report_of_a_job_that_has_not_begun_says_so(desk: Desk, analyses: JobAnalyses) -> None:
+    desk.numbers(4)
+    job = desk.submit()
+    report = analyses.report(str(job.id))
+    assert (report.state, report.done, report.expected, report.against) == ("queued", 0, 4, None)
+    numbers = next(one for one in report.sections if one.kind is SectionKind.NUMBERS)
+    assert {one.name: one.value for one in numbers.figures} == {
+        "mean": None,
+        "scored": 0,
+        "coverage": 0,
+        "lower bound": 0,
+        "upper bound": 1,
+    }
+    assert report.sections[-1].notes == ("4 expected results are not there.",)

@@ -1,7 +1,8 @@
-"""``proctor job compare|segments|failures|distribution|repeats|agreement|history``: what the results of jobs say."""
+"""``proctor job compare``, ``segments``, ``failures`` and the others: what the results of jobs say."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -18,7 +19,7 @@ _Evaluators = Annotated[
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
-    for command in (compare, segments, failures, distribution, repeats, agreement, history):
+    for command in (compare, segments, failures, distribution, repeats, agreement, history, report):
         app.command()(command)
 
 
@@ -162,3 +163,26 @@ def history(
         from proctor.reports.analyses import history_parts
 
         show(*history_parts(told))
+
+
+def report(
+    job: _Job,
+    to: Annotated[Path, typer.Option("--to", metavar="FILE", help="A new file: .md, .html, .csv, .parquet, .json.")],
+    against: Annotated[str | None, typer.Argument(metavar="[AGAINST]", help="A job to compare it with.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write a report of a job: numbers, comparison, distributions, segments, failures, each figure with its SQL."""
+    from proctor.reports.job_report import SUFFIXES, write_report
+    from proctor.sdk.documents import document
+
+    with client(as_json=as_json) as opened:
+        if to.suffix not in SUFFIXES:
+            raise typer.BadParameter(f"a name that ends in {', '.join(SUFFIXES)}", param_hint="--to")
+        told = opened.analyses.report(job, against)
+        whole = document(told)
+        assert isinstance(whole, dict)
+        write_report(told, whole, to)
+        if as_json:
+            print_json({"file": to, "sections": len(told.sections)})
+        else:
+            show(f"written: {to}")

@@ -13,8 +13,10 @@ from proctor.jobs.analyses.comparing import Sides, compared, moved
 from proctor.jobs.analyses.describing import agreed, repeated, spread
 from proctor.jobs.analyses.differences import JobComparison, MovedExample
 from proctor.jobs.analyses.failing import failed
+from proctor.jobs.analyses.figures import JobReport
 from proctor.jobs.analyses.following import MOST_JOBS, followed
 from proctor.jobs.analyses.planning import Plan, planned
+from proctor.jobs.analyses.reporting import reported
 from proctor.jobs.analyses.segmenting import parted
 from proctor.jobs.analyses.values import (
     Agreement,
@@ -95,6 +97,11 @@ class JobAnalyses:
         """Means over time, and where the level changed. A name stands for all jobs that have it."""
         found = [one for reference in jobs for one in self._all(reference)]
         return followed(self._shelf, found, evaluators, alpha=alpha)
+
+    def report(self, job: str, against: str | None = None) -> JobReport:
+        """Numbers, comparison, distributions, segments and failures of a job, each figure with its SQL."""
+        other = None if against is None else self._service.job(against)
+        return reported(self._shelf, self._service.job(job), other)
 
     @staticmethod
     def power(design: Design, *, difference: float | None, items: int | None, power: float = 0.8) -> Plan:

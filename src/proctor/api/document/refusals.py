@@ -70,7 +70,7 @@ _OWN: Mapping[str, tuple[str, ...]] = {
     "GET /jobs/{job}/results": _DATA,
     **{
         f"GET /jobs/{{job}}/{what}": _COMPUTES
-        for what in ("comparison", "moved", "segments", "failures", "distribution", "repeats", "agreement")
+        for what in ("comparison", "moved", "segments", "failures", "distribution", "repeats", "agreement", "report")
     },
     "GET /job-history": ("job-unknown", *_COMPUTES),
     "GET /power": ("scores-invalid", "statistic-undefined"),

@@ -16,6 +16,7 @@ from proctor.api.threads import slowly
 from proctor.identity.permissions import Permission
 from proctor.jobs.analyses.describing import KS, LARGEST_K, RATERS
 from proctor.jobs.analyses.differences import JobComparison, MovedExample
+from proctor.jobs.analyses.figures import JobReport
 from proctor.jobs.analyses.planning import BETWEEN, Plan
 from proctor.jobs.analyses.values import Agreement, By, History, JobFailures, Repeats, Segments, Spread
 
@@ -118,6 +119,19 @@ def show_agreement(
 ) -> Response:
     """Krippendorff's alpha over evaluators as raters, and Cohen's kappa of each two."""
     return answered(asked.client.analyses.agreement(job, evaluators=evaluator, level=level, decimals=decimals))
+
+
+@router.get("/jobs/{job}/report", response_model=JobReport)
+@slowly
+def show_job_report(
+    asked: _Reads,
+    job: JobReference,
+    against: Annotated[
+        str | None, Query(min_length=1, max_length=100, description="The job that it is compared with.")
+    ] = None,
+) -> Response:
+    """All that is told of a job: sections of figures, each with the SQL over `results` that gives it."""
+    return answered(asked.client.analyses.report(job, against))
 
 
 @router.get("/job-history", response_model=History)

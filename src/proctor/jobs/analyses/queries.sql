@@ -102,3 +102,9 @@ SELECT count(*) FROM results WHERE job = $job AND evaluator = $evaluator AND sta
 -- Where a score stands among all results of an evaluator: repeat after repeat, row after row.
 SELECT repeat * $rows + row AS place, score FROM results
 WHERE job = $job AND evaluator = $evaluator AND status = 'scored';
+
+-- name: label_ranges
+-- The rows of each label as ranges, of labels that take few of them.
+SELECT label, min(row) AS first, max(row) AS last
+FROM (SELECT label, row, row - row_number() OVER (PARTITION BY label ORDER BY row) AS island FROM labels)
+GROUP BY label, island QUALIFY count(*) OVER (PARTITION BY label) <= $most ORDER BY label, first;

@@ -237,6 +237,7 @@ class AsyncAnalyses:
         self.agreement = soon(analyses.agreement)
         self.history = soon(analyses.history)
         self.power = soon(analyses.power)
+        self.report = soon(analyses.report)
 
 
 class AsyncDatasets:

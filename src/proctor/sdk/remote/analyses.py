@@ -7,6 +7,7 @@ from dataclasses import asdict
 
 from proctor.analysis.power import Design
 from proctor.jobs.analyses.differences import JobComparison, MovedExample
+from proctor.jobs.analyses.figures import JobReport
 from proctor.jobs.analyses.planning import Plan
 from proctor.jobs.analyses.values import Agreement, By, History, JobFailures, Repeats, Segments, Spread
 from proctor.sdk.cursors import Listing
@@ -84,6 +85,10 @@ class RemoteAnalyses:
         """Means over time, and where the level changed. A name stands for all jobs that have it."""
         asked = {"job": list(jobs), "evaluator": list(evaluators), "alpha": alpha}
         return read(History, self._transport.get("job-history", **asked))
+
+    def report(self, job: str, against: str | None = None) -> JobReport:
+        """Numbers, comparison, distributions, segments and failures of a job, each figure with its SQL."""
+        return read(JobReport, self._transport.get(f"jobs/{part(job)}/report", against=against))
 
     def power(self, design: Design, *, difference: float | None, items: int | None, power: float = 0.8) -> Plan:
         """What a comparison of that design takes, or shows."""
