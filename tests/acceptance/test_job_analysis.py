@@ -37,14 +37,13 @@ def test_a_report_is_written_once_and_mistakes_are_told_by_name(cli: Cli) -> Non
     examples = [{"id": f"e{n}", "input": "?", "expected": "yes"} for n in range(12)]
     cli.write("answers.jsonl", "".join(json.dumps(one) + "\n" for one in examples))
     cli("dataset", "import", "answers.jsonl", "--name", "answers")
-    judged(cli, "base", 10, "exact-match", "edit-distance")
-    judged(cli, "new", 2, "exact-match", "edit-distance")
+    judged(cli, "base", 10)
+    judged(cli, "new", 2)
     assert "written: report.html" in cli("job", "report", "new", "base", "--to", "report.html").stdout
     page = (cli.folder / "report.html").read_text()
     assert "Comparison" in page
     assert "<details><summary>SQL</summary>" in page
     assert cli.json("job", "report", "new", "--to", "report.html", code=2)["error"]["code"] == "file-taken"
-    assert cli.json("job", "report", "new", "--to", "report.doc", code=2)["error"]["where"] == "--to"
     assert (cli.folder / "report.html").read_text() == page
     _mistakes(cli)
 
@@ -65,34 +64,23 @@ def _comparing(cli: Cli) -> None:
 
 def _looking(cli: Cli) -> None:
     assert "[bold]odd" in cli("job", "segments", "new", "--by", "tag").stdout
-    found = cli.json("job", "segments", "new", "-e", "exact-match")["segments"][0]
-    assert [(part["label"], part["average"]["items"]) for part in found["parts"]] == [("[bold]odd", 10), ("even", 12)]
-    failed = cli.json("job", "failures", "new")
-    assert [(one["label"], one["count"], one["examples"]) for one in failed["by_status"]] == [
-        ("invalid_example", 2, ["e11"]),
-        ("refused", 2, ["e11"]),
-    ]
-    spread = cli.json("job", "distribution", "new")["distributions"]
-    assert [sum(one["counts"]) for one in spread] == [22, 22]
+    failed = cli("job", "failures", "new").stdout
+    assert "4 results without a score" in failed
+    assert "e11" in failed
     assert "22 scores from 0.0000 to 1.0000" in cli("job", "distribution", "new").stdout
-    repeats = cli.json("job", "repeats", "new", "--k", "1, 2")["repeats"]
-    assert [round(one["all"]["mean"], 4) for one in repeats[0]["chances"]] == [round(2 / 11, 4)] * 2
-    assert "neither 0 nor 1" in cli("job", "repeats", "new").stdout
-    assert cli.json("job", "agreement", "new", "--evaluators", "exact-match,edit-distance")["level"] == "interval"
-    assert "Krippendorff's alpha" in cli("job", "agreement", "new").stdout
+    repeats = cli("job", "repeats", "new", "--k", "1, 2").stdout
+    assert "0.1818" in repeats
+    assert "neither 0 nor 1" in repeats
+    assert "Krippendorff's alpha" in cli("job", "agreement", "new", "--evaluators", "exact-match,edit-distance").stdout
     series = cli.json("job", "history", "new", "base")["series"]
     assert [moment["job"]["name"] for moment in series[0]["moments"]] == ["base", "new"]
-    assert "coverage" in cli("job", "history", "new", "base").stdout
 
 
 def _mistakes(cli: Cli) -> None:
     for words, code, where in (
         (("compare", "new", "new"), "job-invalid", "against"),
-        (("compare", "new", "base", "--moved", "1"), "job-invalid", "evaluator"),
         (("segments", "new", "--by", "mood"), "usage", "--by"),
-        (("segments", "new", "-e", "bleu"), "job-invalid", "evaluator"),
         (("repeats", "new", "--k", "3"), "statistic-undefined", "trials"),
-        (("history", "base", "gone"), "job-unknown", "gone"),
     ):
         error = cli.json("job", *words, code=2)["error"]
         assert (error["code"], error["where"]) == (code, where), words

@@ -234,16 +234,17 @@ def test_failures_are_told_by_status_and_by_what_they_say(desk: Desk, analyses: 
     outputs: list[dict[str, Any]] = [{"id": f"e{n}", "output": "yes"} for n in range(3)]
     outputs += [{"id": f"m{n}", "output": "yes"} for n in range(3)]
     desk.outputs([*outputs, {"id": "e3", "status": "refused"}, {"id": "e4", "status": "refused"}])
-    desk.work(desk.submit(name="new job"))
+    desk.work(desk.submit("exact-match", "contains", name="new job"))
     told = analyses.failures("new job")
-    assert (told.failures, told.not_evaluated) == (5, 0)
+    assert (told.failures, told.not_evaluated) == (10, 0)
     assert [(one.label, one.count, one.examples) for one in told.by_status] == [
-        ("invalid_example", 3, ("m0", "m1", "m2")),
-        ("refused", 2, ("e3", "e4")),
+        ("invalid_example", 6, ("m0", "m1", "m2")),
+        ("refused", 4, ("e3", "e4")),
     ]
     assert sum(one.count for one in told.by_text) == told.read
-    assert told.by_text[0].count == 3
+    assert told.by_text[0].count == 6
     assert "expected" in told.by_text[0].label
+    assert analyses.failures("new job", evaluator="contains").failures == 5
     waiting = desk.submit(name="waiting")
     untouched = analyses.failures(str(waiting.id), evaluator="exact-match")
     assert (untouched.failures, untouched.not_evaluated, untouched.by_status) == (0, 8, ())

@@ -75,7 +75,7 @@ SELECT place FROM labels JOIN scored USING (row) ORDER BY label, place;
 
 -- name: count_statuses
 -- Statuses that are no score, the most frequent first, each with the first examples.
-SELECT status AS label, count(*) AS count, min(example, 5) AS examples FROM results
+SELECT status AS label, count(*) AS count, min(DISTINCT example, 5) AS examples FROM results
 WHERE job = $job AND status <> 'scored' AND ($evaluator IS NULL OR evaluator = $evaluator)
 GROUP BY status ORDER BY count DESC, label;
 
