@@ -58,11 +58,6 @@ class Book:
         """Execute one of the blocks of ``queries.sql``."""
         return self._connection.execute(query_text("proctor.jobs.analyses", name), words or None)
 
-    def rows(self, name: str, **words: Word) -> list[dict[str, object]]:
-        """The few rows of a block."""
-        found: list[dict[str, object]] = self.run(name, **words).to_arrow_table().to_pylist()
-        return found
-
     def number(self, name: str, **words: Word) -> int:
         """The one count of a block."""
         (row,) = self.run(name, **words).fetchall()

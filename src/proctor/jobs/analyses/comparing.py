@@ -86,7 +86,8 @@ def moved(shelf: Shelf, sides: Sides, *, after: int = -1, limit: int = 100) -> l
     (name,) = _only(sides.common)
     with _opened(shelf, sides) as book:
         _pair(book, sides, name)
-        return [MovedExample(**row) for row in book.rows("moved", start=after + 1, limit=limit)]  # type: ignore[arg-type]
+        found = book.run("moved", start=after + 1, limit=limit).fetchall()
+    return [MovedExample(example=example, row_a=row_a, row_b=row_b, a=a, b=b) for example, row_a, row_b, a, b in found]
 
 
 def _only(names: Sequence[str]) -> Sequence[str]:
@@ -118,8 +119,7 @@ def _by_evaluator(book: Book, sides: Sides, evaluator: str) -> EvaluatorComparis
     from proctor.analysis.errors import StatisticUndefined
 
     _pair(book, sides, evaluator)
-    (counts,) = book.rows("count_pairs", repeats_a=sides.a.cut.repeats, repeats_b=sides.b.cut.repeats)
-    paired, left_out = _left_out(book, sides, {name: int(str(number)) for name, number in counts.items()})
+    paired, left_out = _left_out(book, sides)
     columns = book.run("paired_scores").fetchnumpy()
     difference, undefined = None, None
     try:
@@ -140,14 +140,24 @@ def _digest(job: Job, evaluator: str) -> str:
     return next(judge.digest for judge in job.judges if judge.name == evaluator)
 
 
-def _left_out(book: Book, sides: Sides, counts: dict[str, int]) -> tuple[int, LeftOut]:
+def _left_out(book: Book, sides: Sides) -> tuple[int, LeftOut]:
     """How many examples are paired, and what is left out."""
-    paired = counts.pop("paired")
+    repeats = {"repeats_a": sides.a.cut.repeats, "repeats_b": sides.b.cut.repeats}
+    ((paired, only_a, only_b, repeats_a, repeats_b),) = book.run("count_pairs", **repeats).fetchall()
     if sides.same_version:
-        neither = sides.a.cut.rows - paired - counts["only_a"] - counts["only_b"]
-        return paired, LeftOut(**counts, neither=neither, absent_a=0, absent_b=0)
-    (versions,) = book.rows("count_versions")
-    return paired, LeftOut(**counts, **{name: int(str(number)) for name, number in versions.items()})
+        neither, absent_a, absent_b = sides.a.cut.rows - paired - only_a - only_b, 0, 0
+    else:
+        ((neither, absent_a, absent_b),) = book.run("count_versions").fetchall()
+    left = LeftOut(
+        only_a=only_a,
+        only_b=only_b,
+        neither=neither,
+        absent_a=absent_a,
+        absent_b=absent_b,
+        repeats_a=int(repeats_a),
+        repeats_b=int(repeats_b),
+    )
+    return paired, left
 
 
 def _difference(a: Vector, b: Vector) -> Difference:

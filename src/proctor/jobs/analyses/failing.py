@@ -30,9 +30,11 @@ def failed(shelf: Shelf, job: Job, evaluator: str | None = None) -> JobFailures:
     names = chosen(job, [] if evaluator is None else [evaluator])
     words = {"job": str(job.id), "evaluator": evaluator}
     with shelf.opened(job) as book:
-        (counts,) = book.rows("count_results", **words)
-        results, failures = int(str(counts["results"])), int(str(counts["failures"]))
-        statuses = [_of_status(row, failures) for row in book.rows("count_statuses", **words)]
+        ((results, failures),) = book.run("count_results", **words).fetchall()
+        statuses = [
+            Kind(label=status, count=count, share=count / failures, examples=tuple(examples))
+            for status, count, examples in book.run("count_statuses", **words).fetchall()
+        ]
         texts, read = _by_text(book, words)
     return JobFailures(
         job=reference_of(job),
@@ -44,20 +46,13 @@ def failed(shelf: Shelf, job: Job, evaluator: str | None = None) -> JobFailures:
     )
 
 
-def _of_status(row: dict[str, object], failures: int) -> Kind:
-    count, examples = int(str(row["count"])), row["examples"]
-    assert isinstance(examples, list)
-    return Kind(label=str(row["label"]), count=count, share=count / failures, examples=tuple(map(str, examples)))
-
-
 def _by_text(book: Book, words: dict[str, str | None]) -> tuple[list[Kind], int]:
     """Kinds of messages, and how many failures said them."""
     from proctor.analysis.failures import by_text
 
-    said = book.rows("count_errors", **words, characters=CHARACTERS, limit=MESSAGES)
-    counts = [int(str(row["count"])) for row in said]
-    examples = [str(row["example"]) for row in said]
-    found = by_text([str(row["error"]) for row in said], counts=counts)
+    said = book.run("count_errors", **words, characters=CHARACTERS, limit=MESSAGES).fetchall()
+    counts, examples = [count for _, count, _ in said], [example for _, _, example in said]
+    found = by_text([error for error, _, _ in said], counts=counts)
     return [_of_text(one, examples) for one in found], sum(counts)
 
 

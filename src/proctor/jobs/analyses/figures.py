@@ -25,11 +25,11 @@ class Figure:
     """One number. ``query``: one SELECT over ``results`` whose ``value`` it is, ``None`` where it would be too long.
 
     ``low``, ``high``: the ends of its 95 % interval, ``error``: its standard error, ``p``: adjusted where several were
-    tested, ``items``: over how many results or examples it is; ``None``: it has none.
+    tested, ``items``: over how many results or examples it is; ``None``: it has none. A count is an ``int``.
     """
 
     name: str
-    value: float | None
+    value: int | float | None
     query: str | None
     low: float | None = None
     high: float | None = None

@@ -240,15 +240,16 @@ def _failures(shelf: Shelf, job: Job) -> Iterator[Section]:
         title = "Failures by status"
         yield Section(kind=SectionKind.FAILURES, title=title, evaluator=None, figures=tuple(statuses), notes=notes)
     with shelf.opened(job) as book:
-        said = book.rows("count_errors", job=str(job.id), evaluator=None, characters=CHARACTERS, limit=MESSAGES)
+        words = {"job": str(job.id), "evaluator": None}
+        said = book.run("count_errors", **words, characters=CHARACTERS, limit=MESSAGES).fetchall()
     messages = [
         Figure(
-            name=str(row["error"]),
-            value=int(str(row["count"])),
-            query=of_failures(job.id, f"left(error, {CHARACTERS}) = {literal(str(row['error']))}"),
+            name=error,
+            value=count,
+            query=of_failures(job.id, f"left(error, {CHARACTERS}) = {literal(error)}"),
             items=told.failures,
         )
-        for row in said
+        for error, count, _ in said
     ]
     if messages:
         title = "Failures by message, the most frequent"

@@ -50,16 +50,17 @@ def _members(book: Book, results: int) -> Mapping[str, Mask]:
     from proctor.analysis.arrays import np
     from proctor.analysis.segments import SEGMENTS
 
-    labels = book.rows("label_names", limit=SEGMENTS + 1)
+    labels = book.run("label_names", limit=SEGMENTS + 1).fetchall()
     if len(labels) > SEGMENTS or len(labels) * results > LARGEST:
         raise JobInvalid(f"There are too many labels to look at together: {len(labels):,}.", where="by")
-    ends = np.cumsum([int(str(one["results"])) for one in labels])
+    if not labels:
+        return {}
+    ends = np.cumsum([count for _, count in labels], dtype=np.int64)
     places = np.split(book.column("place", "members"), ends[:-1])
-    members = {}
-    for label, inside in zip(labels, places, strict=bool(labels)):
-        mask = np.zeros(results, dtype=np.bool_)
-        mask[inside] = True
-        members[str(label["label"])] = mask
+    members: dict[str, Mask] = {}
+    for (label, _), inside in zip(labels, places, strict=True):
+        members[label] = np.zeros(results, dtype=np.bool_)
+        members[label][inside] = True
     return members
 
 

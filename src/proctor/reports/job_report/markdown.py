@@ -11,11 +11,11 @@ from proctor.reports.markdown import escaped
 __all__ = ["number", "report_markdown"]
 
 
-def number(value: float | None) -> str:
-    """``0.8122``, ``1,198``; what is not known is an em dash."""
+def number(value: int | float | None) -> str:
+    """``0.8122``, and ``1,198`` for a count; what is not known is an em dash."""
     if value is None:
         return UNKNOWN
-    return f"{value:,.0f}" if float(value).is_integer() and abs(value) > 1 else f"{value:.4f}"
+    return f"{value:,}" if isinstance(value, int) else f"{value:.4f}"
 
 
 def report_markdown(report: JobReport) -> str:
