@@ -70,3 +70,11 @@ def test_a_plan_is_of_so_many_examples_as_there_can_be() -> None:
 )
 def test_numbers_are_written_as_they_are_read(value: float | None, shown: str) -> None:
     assert number(value) == shown
+
+
+@pytest.mark.parametrize("beyond", [0.0, 1e-308, 1 - 1e-16, 1.0, float("nan")])
+def test_a_probability_next_to_0_or_1_is_refused(beyond: float) -> None:
+    with pytest.raises(ScoresInvalid, match="between 0 and 1"):
+        planned(Design(between=1.0, alpha=beyond), difference=0.1, items=None)
+    with pytest.raises(ScoresInvalid, match="between 0 and 1"):
+        planned(Design(between=1.0), difference=0.1, items=9, power=beyond)
