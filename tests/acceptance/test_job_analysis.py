@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from tests.acceptance.conftest import Cli
 
 
@@ -20,6 +22,8 @@ def judged(cli: Cli, name: str, right: int, *evaluators: str) -> None:
     cli("evaluate", "answers", "--outputs", f"{name}.jsonl", "--name", name, *by)
 
 
+@pytest.mark.journey
+@pytest.mark.timeout(300)  # a score of commands, each a process
 def test_two_jobs_are_compared_and_a_regression_is_an_exit_code(cli: Cli) -> None:
     examples = [
         {"id": f"e{n}", "input": "?", "expected": "yes", "tags": ["even" if n % 2 == 0 else "[bold]odd"]}
@@ -33,6 +37,8 @@ def test_two_jobs_are_compared_and_a_regression_is_an_exit_code(cli: Cli) -> Non
     _looking(cli)
 
 
+@pytest.mark.journey
+@pytest.mark.timeout(300)  # a score of commands, each a process
 def test_a_report_is_written_once_and_mistakes_are_told_by_name(cli: Cli) -> None:
     examples = [{"id": f"e{n}", "input": "?", "expected": "yes"} for n in range(12)]
     cli.write("answers.jsonl", "".join(json.dumps(one) + "\n" for one in examples))
