@@ -105,6 +105,14 @@ READING: dict[str, list[tuple[str, ...]]] = {
     "job show": [("judged",), ("gone",)],
     "job results": [("judged",), ("judged", "--status", "scored"), ("gone",)],
     "sql": [("SELECT example, status, time FROM results ORDER BY row",), ("SELECT gone FROM results",)],
+    "job compare": [("gone", "other")],
+    "job segments": [("gone",), ("gone", "--by", "mood")],
+    "job failures": [("gone",)],
+    "job distribution": [("gone",)],
+    "job repeats": [("gone", "--k", "1,2")],
+    "job agreement": [("gone",)],
+    "job history": [("gone",)],
+    "job report": [("gone", "--to", "report.md"), ("gone", "--to", "report.txt")],
     "usage": [
         ("--since", "2026-01-01", "--until", "2126-01-01"),
         ("--since", "2026-01-01", "--until", "2126-01-01", "--by", "user"),
@@ -494,6 +502,7 @@ LOCAL: dict[str, tuple[str, ...]] = {
     "task try": ("tasks/kept", "--solution", "noop"),
     "database status": (),
     "database bootstrap-sql": (),
+    "power": ("--items", "100"),
 }
 """Works here, whatever server is named."""
 OF_SERVERS: frozenset[str] = frozenset(

@@ -6,6 +6,7 @@ itself and the request's own. Every route is asked; a new one without a probe fa
 
 from __future__ import annotations
 
+import json
 import re
 from typing import Any
 from uuid import UUID
@@ -58,26 +59,26 @@ def planted(  # type: ignore[no-untyped-def]
     acme.owner.post("evaluators", wanted)
     operation = acme.owner.post(f"run-sets/{row.id}/exports", {}, 202)["id"]
     assert work_until_done(server, acme.owner, operation)["state"] == "done"
-    lines = b'{"id": "planted-example", "input": "planted-input"}\n'
+    examples = [{"id": "planted-example", "input": "planted-input"}]
+    examples += [{"id": "planted-too", "input": "x", "expected": "planted-output"}]
+    lines = "".join(json.dumps(one) + "\n" for one in examples).encode()
     importing = send(acme.owner, "datasets/imports?name=planted-data&format=jsonl&file=planted.jsonl", lines)
     assert work_until_done(server, acme.owner, importing.json()["id"])["state"] == "done"
+    outputs = [{"id": one["id"], "output": "planted-output"} for one in examples]
     asked = "samples?dataset=planted-data&name=planted-samples&file=planted.jsonl"
-    importing = send(acme.owner, asked, b'{"id": "planted-example", "output": "planted-output"}\n')
+    importing = send(acme.owner, asked, "".join(json.dumps(one) + "\n" for one in outputs).encode())
     assert work_until_done(server, acme.owner, importing.json()["id"])["state"] == "done"
-    judged = {
-        "dataset": "planted-data",
-        "samples": "planted-samples",
-        "evaluators": ["contains"],
-        "name": "planted-job",
-    }
-    job = UUID(acme.owner.post("jobs", {**judged, "name": "planted-job"})["id"])
-    settings = ChunkWorkerSettings(processes=1, scope=job)
-    worker = ChunkWorker(database, objects, settings, recover=recover)
-    worker.run(lambda: acme.owner.get(f"jobs/{job}")["job"]["state"] == "queued")
+    judged = {"dataset": "planted-data", "samples": "planted-samples"}
+    jobs = {"planted-job": ["contains", "exact-match"], "other-planted": ["contains"]}
+    for name, by in jobs.items():
+        job = UUID(acme.owner.post("jobs", {**judged, "evaluators": by, "name": name})["id"])
+        worker = ChunkWorker(database, objects, ChunkWorkerSettings(processes=1, scope=job), recover=recover)
+        worker.run(lambda job=job: acme.owner.get(f"jobs/{job}")["job"]["state"] in ("queued", "running"))
     return {
         "dataset": "planted-data",
         "samples": "planted-samples",
         "job": "planted-job",
+        "other_job": "other-planted",
         "operation": operation,
         "digest": "1" * 64,
         "secret": "PLANTED_SECRET",

@@ -31,6 +31,7 @@ NOWHERE = {
     "dataset": "no-such-dataset",
     "samples": "no-such-samples",
     "job": "no-such-job",
+    "other_job": "no-other-job",
 }
 """Ids of things that there are not."""
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -69,3 +71,19 @@ def test_more_forms_than_are_compared_stand_alone() -> None:
 def test_what_is_no_share_is_refused(alike: float) -> None:
     with pytest.raises(ScoresInvalid):
         by_text(["a"], alike=alike)
+
+
+@settings(deadline=None)
+@given(st.lists(st.sampled_from(["lost 1", "lost 22", "Lost 3", "no such file", "it is full"]), min_size=1))
+def test_messages_with_counts_are_the_kinds_that_they_are_one_by_one(texts: list[str]) -> None:
+    counted = Counter(texts)
+    given_once = by_text(list(counted), counts=list(counted.values()))
+    assert sorted((one.count, one.share) for one in given_once) == sorted(
+        (one.count, one.share) for one in by_text(texts)
+    )
+
+
+@pytest.mark.parametrize("counts", [[1], [1, 0], [1, 1, 1]])
+def test_a_count_for_each_message_is_needed(counts: list[int]) -> None:
+    with pytest.raises(ScoresInvalid, match="once or more"):
+        by_text(["a", "b"], counts=counts)

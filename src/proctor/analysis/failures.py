@@ -38,24 +38,29 @@ class Failures:
 
 def by_status(statuses: Sequence[str]) -> tuple[Failures, ...]:
     """Failures by their status, the most frequent first."""
-    return _kinds({status: status for status in statuses}, statuses)
+    return _kinds({status: status for status in statuses}, statuses, [1] * len(statuses))
 
 
-def by_text(texts: Sequence[str], *, alike: float = ALIKE) -> tuple[Failures, ...]:
-    """Failures by what they say, the most frequent first.
+def by_text(texts: Sequence[str], *, counts: Sequence[int] | None = None, alike: float = ALIKE) -> tuple[Failures, ...]:
+    """Failures by what they say, the most frequent first. ``counts``: how often each was said, where it is given once.
 
     Messages that differ in numbers, addresses and case only are one form. The most frequent form takes in all that
     share at least ``alike`` of their words with it (Jaccard 1912: words in both over words in either), then the most
     frequent of the rest, and so on; forms beyond the 2,000 most frequent stand alone. Raises ``ScoresInvalid`` for an
-    ``alike`` that is not above 0 and at most 1.
+    ``alike`` that is not above 0 and at most 1, and unless there is a count of 1 or more for each text.
     """
     if not 0 < alike <= 1:
         raise ScoresInvalid("A share is above 0 and at most 1.", where="alike", remedy="Give, say, 0.6.")
+    times = [1] * len(texts) if counts is None else counts
+    if len(times) != len(texts) or min(times, default=1) < 1:
+        raise ScoresInvalid("Each text was said once or more.", where="counts", remedy="Give a count for each text.")
     forms = {text: _form(text) for text in dict.fromkeys(texts)}
-    seen = Counter(forms[text] for text in texts)
+    seen: Counter[str] = Counter()
+    for text, number in zip(texts, times, strict=True):
+        seen[forms[text]] += number
     frequent = [form for form, _ in seen.most_common(FORMS)]
     leaders = dict(zip(frequent, _leaders(frequent, alike), strict=True))
-    return _kinds({text: leaders.get(form, form) for text, form in forms.items()}, texts)
+    return _kinds({text: leaders.get(form, form) for text, form in forms.items()}, texts, times)
 
 
 def _form(text: str) -> str:
@@ -89,12 +94,19 @@ def _similarities(forms: Sequence[str]) -> npt.NDArray[np.float64]:
     return similar
 
 
-def _kinds(kind_of: dict[str, str], texts: Sequence[str]) -> tuple[Failures, ...]:
+def _kinds(kind_of: dict[str, str], texts: Sequence[str], times: Sequence[int]) -> tuple[Failures, ...]:
     """``kind_of``: for each different text the kind it belongs to; a kind is called after its first text."""
     places: dict[str, list[int]] = {}
     for place, text in enumerate(texts):
         places.setdefault(kind_of[text], []).append(place)
-    return tuple(
-        Failures(label=texts[one[0]], count=len(one), share=len(one) / len(texts), examples=tuple(one[:EXAMPLES]))
-        for one in sorted(places.values(), key=len, reverse=True)
-    )
+    whole = sum(times)
+    found = [
+        Failures(
+            label=texts[one[0]],
+            count=(number := sum(times[place] for place in one)),
+            share=number / whole,
+            examples=tuple(one[:EXAMPLES]),
+        )
+        for one in places.values()
+    ]
+    return tuple(sorted(found, key=lambda one: one.count, reverse=True))

@@ -15,6 +15,8 @@ from proctor.analysis.errors import ScoresInvalid, StatisticUndefined
 
 __all__ = ["Design", "items_needed", "minimum_detectable_effect", "power"]
 
+SMALLEST: float = 1e-12
+"""Of a probability, and of what is left to 1: nearer, its quantile is lost in rounding."""
 _NORMAL = NormalDist()
 
 
@@ -81,8 +83,10 @@ def _quantiles(design: Design, power: float) -> float:
 
 
 def _probability(value: float, where: str) -> None:
-    if not 0 < value < 1:
-        raise ScoresInvalid("A probability lies between 0 and 1.", where=where, remedy="Write, say, 0.05 or 0.8.")
+    if not SMALLEST <= value <= 1 - SMALLEST:
+        raise ScoresInvalid(
+            "A probability lies between 0 and 1, and not next to them.", where=where, remedy="Write, say, 0.05 or 0.8."
+        )
 
 
 def _counted(items: int) -> int:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from enum import StrEnum
 
 from proctor.analysis.arrays import Label, Mask, Places, Vector, column, labelled, listed, mask, np, npt, same_length
-from proctor.analysis.errors import ScoresInvalid
+from proctor.analysis.findings import Finding, Rule
 from proctor.analysis.multiple import holm
 from proctor.analysis.paired import PairedDifference, compare, in_common
 
@@ -15,16 +14,6 @@ __all__ = ["Change", "Finding", "ItemChange", "Regression", "Scored", "against_b
 
 NAMED: int = 100
 """Items that are named, the largest drops first: more than anybody looks through."""
-
-
-class Finding(StrEnum):
-    """What follows from a difference."""
-
-    WORSE = "worse"
-    BETTER = "better"
-    NO_WORSE = "no worse by the margin"
-    """Not better for sure, and surely not worse by more than the margin."""
-    OPEN = "not distinguishable"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,23 +79,9 @@ class _Common:
         return compare(self.after[inside], self.before[inside], clusters=clusters) if units >= 2 else None
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Rule:
-    """From how small a p a difference is one, and how much worse is still no regression."""
-
-    margin: float
-    alpha: float
-
-    def change(self, segment: str | None, difference: PairedDifference, p: float) -> Change:
-        """A difference with what follows from it."""
-        return Change(segment=segment, difference=difference, p_adjusted=p, finding=self._finding(difference, p))
-
-    def _finding(self, difference: PairedDifference, p: float) -> Finding:
-        if p < self.alpha and difference.mean > 0:
-            return Finding.BETTER
-        if self.margin and difference.interval.low > -self.margin:
-            return Finding.NO_WORSE
-        return Finding.WORSE if p < self.alpha and difference.mean < 0 else Finding.OPEN
+def _change(rule: Rule, segment: str | None, difference: PairedDifference, p: float) -> Change:
+    finding = rule.finding(difference.mean, difference.interval, p)
+    return Change(segment=segment, difference=difference, p_adjusted=p, finding=finding)
 
 
 def against_base(base: Scored, new: Scored, *, margin: float = 0.0, alpha: float = 0.05) -> Regression:
@@ -115,9 +90,7 @@ def against_base(base: Scored, new: Scored, *, margin: float = 0.0, alpha: float
     ``margin``: in the scores' unit, how much worse is still no regression; 0 for none. Raises ``ScoresInvalid``, and
     ``StatisticUndefined`` where there is no common item or only one cluster of them.
     """
-    if not margin >= 0 or not 0 < alpha < 1:
-        raise ScoresInvalid("A margin is 0 or above, alpha between 0 and 1.", where="margin", remedy="Correct them.")
-    rule = _Rule(margin=margin, alpha=alpha)
+    rule = Rule(margin=margin, alpha=alpha)
     ours, theirs = _columns(base, "base"), _columns(new, "new")
     first, second = in_common(ours[0], theirs[0])
     common = _Common(
@@ -130,7 +103,7 @@ def against_base(base: Scored, new: Scored, *, margin: float = 0.0, alpha: float
     overall = compare(common.after, common.before, clusters=common.clusters)
     worse, better = _moved(common)
     return Regression(
-        overall=rule.change(None, overall, overall.test.p),
+        overall=_change(rule, None, overall, overall.test.p),
         segments=_segments(base.members, common, rule),
         worse=worse,
         better=better,
@@ -145,13 +118,13 @@ def _columns(arm: Scored, where: str) -> tuple[list[Label], Vector]:
     return items, scores
 
 
-def _segments(members: Mapping[str, npt.ArrayLike], common: _Common, rule: _Rule) -> tuple[Change, ...]:
+def _segments(members: Mapping[str, npt.ArrayLike], common: _Common, rule: Rule) -> tuple[Change, ...]:
     items = len(common.items)
     masks = {label: mask(inside, items, f"members[{label}]")[common.places] for label, inside in members.items()}
     differences = {label: common.difference(inside) for label, inside in masks.items()}
     found = {label: one for label, one in differences.items() if one is not None}
     adjusted = holm([one.test.p for one in found.values()])
-    return tuple(rule.change(label, one, p) for (label, one), p in zip(found.items(), adjusted, strict=True))
+    return tuple(_change(rule, label, one, p) for (label, one), p in zip(found.items(), adjusted, strict=True))
 
 
 def _moved(common: _Common) -> tuple[tuple[ItemChange, ...], tuple[ItemChange, ...]]:

@@ -18,6 +18,7 @@ from proctor.api.live import Live
 from proctor.api.metrics import Metrics
 from proctor.api.middleware import Exempt, Limits, RequestGuard
 from proctor.api.routes import (
+    analyses,
     attempts,
     audit_log,
     datasets,
@@ -60,6 +61,7 @@ ROUTERS: tuple[tuple[str, APIRouter], ...] = (
             datasets,
             evaluators,
             jobs,
+            analyses,
             sql,
             run_sets,
             attempts,

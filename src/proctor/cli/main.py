@@ -28,11 +28,13 @@ from proctor.cli import (
     gate,
     identity,
     job,
+    job_analysis,
     leaderboard,
     ledger,
     logs,
     operate,
     operation,
+    power,
     profile,
     provider,
     push,
@@ -92,6 +94,7 @@ sql.register(app)
 control.register(app)
 leaderboard.register(app)
 compare.register(app)
+power.register(app)
 gate.register(app)
 cells.register(app)
 events.register(app)
@@ -114,6 +117,7 @@ app.add_typer(attempt.app, name="attempt")
 app.add_typer(suite.app, name="suite")
 app.add_typer(dataset.app, name="dataset")
 app.add_typer(job.samples_app, name="samples")
+job_analysis.register(job.app)
 app.add_typer(job.app, name="job")
 app.add_typer(evaluators.app, name="evaluators")
 app.add_typer(task.app, name="task")

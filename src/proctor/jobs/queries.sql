@@ -114,3 +114,8 @@ FROM jsonb_to_recordset(CAST(:rows AS jsonb)) AS r (target text, example text, r
     error text, model text, seconds float, cost_nano bigint, call_id uuid, job_id uuid)
 ORDER BY r.target, r.example, r.repeat
 ON CONFLICT (tenant_id, target, example, repeat) DO NOTHING;
+
+-- name: jobs_named
+-- All jobs of a name, the newest first.
+SELECT * FROM proctor.evaluation_job WHERE tenant_id = :tenant AND name = :name
+ORDER BY created_at DESC, id DESC LIMIT :limit;

@@ -86,6 +86,13 @@ class JobService:
         wanted = {"tenant": self._tenant, "state": state, "before": before, "limit": limit}
         return self._database.as_tenant(self._tenant, lambda c: [job_of(row) for row in _run(c, "list_jobs", **wanted)])
 
+    def named(self, name: str, *, limit: int) -> list[Job]:
+        """The newest jobs of that name."""
+        wanted = {"tenant": self._tenant, "name": name, "limit": limit}
+        return self._database.as_tenant(
+            self._tenant, lambda c: [job_of(row) for row in _run(c, "jobs_named", **wanted)]
+        )
+
     def pace(self, job: Job) -> Pace:
         """How fast its results come now."""
         return self._database.as_tenant(self._tenant, lambda c: results.pace(c, self._tenant, job.id, within=PACE_SEC))

@@ -35,6 +35,7 @@ from proctor.kernel.paths import writing
 from proctor.objects.store import StoredObject
 from proctor.sandboxes.interfaces import Snapshot
 from proctor.sdk.agents import AgentLine
+from proctor.sdk.analyses import JobAnalyses
 from proctor.sdk.answers import Leaderboard, NotBlocked, Prepared, StateMissing
 from proctor.sdk.datasets import Datasets
 from proctor.sdk.evaluators import Evaluators
@@ -79,6 +80,7 @@ class Client(SuiteCalls):
         self.usage = Usages(platform)
         self.datasets = Datasets(platform)
         self.evaluators = Evaluators(platform)
+        self.analyses = JobAnalyses(platform)
 
     @classmethod
     @contextmanager

@@ -26,6 +26,8 @@ class Examples:
         """Of a parameter of a path, a query or a header."""
         name, schema = parameter["name"], parameter["schema"]
         value = PARAMETERS.get(name)
+        if isinstance(value, str) and schema.get("type") == "array":
+            return [value]
         is_other = isinstance(value, str) and schema.get("type") == "integer"
         return self.of(schema, name) if value is None or is_other else value
 

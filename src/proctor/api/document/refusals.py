@@ -37,6 +37,7 @@ _JUDGES = (
     *("provider-unknown", "providers-invalid", "secret-missing"),
 )
 _LABELS = ("label-unknown",)
+_COMPUTES = ("job-invalid", "scores-invalid", "statistic-undefined", "stats-extra", "data-extra")
 _DATA = ("data-extra",)
 _OWN: Mapping[str, tuple[str, ...]] = {
     "POST /setup": ("setup-done", "link", "name-taken", "tenant-name", "user-name"),
@@ -68,6 +69,12 @@ _OWN: Mapping[str, tuple[str, ...]] = {
     "GET /jobs/{job}": _DATA,
     "POST /sql": (*_DATA, "query-refused", "query-failed", "query-too-long", "job-unknown"),
     "GET /jobs/{job}/results": _DATA,
+    **{
+        f"GET /jobs/{{job}}/{what}": _COMPUTES
+        for what in ("comparison", "moved", "segments", "failures", "distribution", "repeats", "agreement", "report")
+    },
+    "GET /job-history": ("job-unknown", *_COMPUTES),
+    "GET /power": ("scores-invalid", "statistic-undefined"),
     "POST /jobs/{job}/pause": ("job-ended",),
     "POST /jobs/{job}/resume": ("job-ended",),
     "POST /jobs/{job}/cancel": ("job-ended",),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from proctor.api.document.written_analyses import ANALYSES
 from proctor.api.document.written_datasets import DATASETS
 from proctor.api.document.written_evaluators import EVALUATORS
 from proctor.api.document.written_jobs import JOBS
@@ -226,6 +227,7 @@ WRITTEN: Mapping[str, Any] = {
     **EVALUATORS,
     **DATASETS,
     **JOBS,
+    **ANALYSES,
     "Me": {
         "tenant": TENANT,
         "tenant_name": "acme",

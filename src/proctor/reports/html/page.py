@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 from collections.abc import Mapping, Sequence
-from functools import cache
-from importlib.resources import files
 from string import Template
 
 from proctor.engine.numbers import TaskTally, rates
@@ -20,6 +16,7 @@ from proctor.reports.html.matrix import matrix
 from proctor.reports.html.outcomes import outcomes
 from proctor.reports.html.palette import palette_css
 from proctor.reports.html.scatter import cost_section
+from proctor.reports.html.sheets import hash_of, resource
 from proctor.reports.html.tasks import tasks_table
 from proctor.reports.html.view import View, view_of
 from proctor.reports.summary import Board, spend_words
@@ -33,11 +30,11 @@ MATRIX_CELLS: int = 24_000
 def render_html(board: Board, cells: Sequence[CellRow], profiles: Mapping[int, str], tasks: Mapping[str, str]) -> str:
     """The whole report. ``profiles``: names by position; ``tasks``: names by content digest."""
     view = view_of(board, cells, profiles, tasks)
-    style = "\n".join((palette_css(), _resource("report.css"), filter_css(view.tasks)))
+    style = "\n".join((palette_css(), resource("report.css"), filter_css(view.tasks)))
     row = board.run_set
-    return Template(_resource("report.html")).substitute(
+    return Template(resource("report.html")).substitute(
         title=f"{text(row.name)} · {text(row.suite_id[:12])} · Proctor",
-        style_hash=_hash(style),
+        style_hash=hash_of(style),
         style=style,
         many="many" if view.drawn > ALL_SHOWN else "few",
         definitions=DEFINITIONS,
@@ -54,16 +51,6 @@ def render_html(board: Board, cells: Sequence[CellRow], profiles: Mapping[int, s
         tasks=tasks_table(view),
         cells=cells_section(view),
     )
-
-
-@cache
-def _resource(name: str) -> str:
-    return files("proctor.reports.html").joinpath(name).read_text(encoding="utf-8")
-
-
-def _hash(style: str) -> str:
-    """What the page's policy allows as its only style sheet."""
-    return base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
 
 
 def _state(view: View) -> str:

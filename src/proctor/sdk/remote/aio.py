@@ -34,6 +34,7 @@ from proctor.sdk.remote.usage import RemoteUsages
 if TYPE_CHECKING:
     from httpx2 import AsyncClient as Http
 
+    from proctor.sdk.remote.analyses import RemoteAnalyses
     from proctor.sdk.remote.evaluators import RemoteEvaluators
 
 __all__ = ["AsyncClient"]
@@ -101,6 +102,7 @@ class AsyncClient:
         self.datasets = AsyncDatasets(client.datasets, self)
         self.evaluations = AsyncEvaluations(client.evaluations, self)
         self.evaluators = AsyncEvaluators(client.evaluators, self)
+        self.analyses = AsyncAnalyses(client.analyses, self)
 
     @classmethod
     @asynccontextmanager
@@ -219,6 +221,23 @@ class AsyncEvaluations:
         self.pause = soon(evaluations.pause)
         self.resume = soon(evaluations.resume)
         self.cancel = soon(evaluations.cancel)
+
+
+class AsyncAnalyses:
+    """``RemoteAnalyses``, awaited."""
+
+    def __init__(self, analyses: RemoteAnalyses, client: AsyncClient) -> None:
+        soon = client._soon
+        self.compare = soon(analyses.compare)
+        self.moved = soon(analyses.moved)
+        self.segments = soon(analyses.segments)
+        self.failures = soon(analyses.failures)
+        self.distribution = soon(analyses.distribution)
+        self.repeats = soon(analyses.repeats)
+        self.agreement = soon(analyses.agreement)
+        self.history = soon(analyses.history)
+        self.power = soon(analyses.power)
+        self.report = soon(analyses.report)
 
 
 class AsyncDatasets:

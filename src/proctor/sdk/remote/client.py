@@ -62,6 +62,7 @@ if TYPE_CHECKING:
     from proctor.sdk.imports import ImportReport
     from proctor.sdk.reclassifications import Reclassification
     from proctor.sdk.regrades import RegradeReport
+    from proctor.sdk.remote.analyses import RemoteAnalyses
     from proctor.sdk.remote.evaluations import RemoteEvaluations
     from proctor.sdk.remote.evaluators import RemoteEvaluators
     from proctor.suites.datasets import ResolvedDataset
@@ -84,6 +85,13 @@ class RemoteClient:
         from proctor.sdk.remote.evaluators import RemoteEvaluators
 
         return RemoteEvaluators(self.transport)
+
+    @property
+    def analyses(self) -> RemoteAnalyses:
+        """What is computed of evaluation jobs."""
+        from proctor.sdk.remote.analyses import RemoteAnalyses
+
+        return RemoteAnalyses(self.transport)
 
     @classmethod
     @contextmanager

@@ -1,0 +1,1 @@
+"""Numbers of evaluation jobs: DuckDB selects columns, ``proctor.analysis`` computes, plain values come out."""
