@@ -50,6 +50,7 @@ def octets(_: object, value: object) -> bytes:
     return value if isinstance(value, bytes) else str(value).encode()
 
 
+@pytest.mark.timeout(400)  # every operation is asked some dozen times
 @pytest.mark.parametrize("who", WHO)
 def test_the_api_is_what_it_says(app: FastAPI, acme: Tenant, who: str) -> None:
     key = None if who == "nobody" else acme.as_role(Role(who)).key
