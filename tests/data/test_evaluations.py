@@ -19,7 +19,7 @@ HOW_TO = ROOT / "docs" / "how-to" / "judge-outputs.md"
 
 @pytest.fixture
 def outputs(cli: Cli) -> Cli:
-    for name in ("capitals.jsonl", "answers.jsonl"):
+    for name in ("capitals.jsonl", "answers.jsonl", "target.toml", "replies.toml", "providers.toml"):
         shutil.copy(ROOT / "examples" / "outputs" / name, cli.folder / name)
     return cli
 
@@ -29,12 +29,13 @@ def test_every_command_of_the_how_to_does_what_it_says(outputs: Cli) -> None:
     blocks = re.findall(r"^```\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
     commands = [line for block in blocks for line in block.splitlines() if line.startswith("proctor ")]
     assert len(commands) > 6
-    told = [outputs(*shlex.split(command)[1:]).stdout for command in commands]
+    there = {"PROCTOR_PROVIDERS_FILE": str(outputs.folder / "providers.toml")}
+    told = [outputs(*shlex.split(command)[1:], **there).stdout for command in commands]
     shown = next(block for block in blocks if block.startswith("answers ("))
     numbers = re.compile(r"(exact-match|token-f1) +([0-9.]+) +(\[[^]]+\]) +([0-9.]+) +(\S+) +(\S+) +(\[[^]]+\])")
     assert numbers.findall(told[1]) == numbers.findall(shown)
     assert len(numbers.findall(shown)) == 2
-    assert pq.read_table(outputs.folder / "results.parquet").num_rows == 72
+    assert pq.read_table(outputs.folder / "results.parquet").num_rows == 96
 
 
 def test_json_says_the_same_and_is_the_same_on_every_command(outputs: Cli) -> None:
@@ -60,7 +61,7 @@ def test_mistakes_are_told_by_field_and_leave_nothing(outputs: Cli) -> None:
     assert refused(*evaluate, "nothing", "-e", "exact-match") == "samples-unknown"
     assert refused(*evaluate, "answers.jsonl", "-e", "exact-mach") == "evaluator-unknown"
     assert refused("evaluate", "capitols", "--outputs", "answers.jsonl", "-e", "bleu") == "dataset-unknown"
-    assert refused(*evaluate, "answers.jsonl", "-e", "regex") == "evaluator-configuration"
+    assert refused(*evaluate, "answers.jsonl", "-e", "checks") == "evaluator-configuration"
     assert refused("job", "show", "nothing") == "job-unknown"
     assert refused("sql", "DELETE FROM results") == "query-refused"
     assert refused("sql", "SELECT scoer FROM results") == "query-failed"
