@@ -8,98 +8,25 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-from uuid import UUID
 
 import pytest
 from sqlalchemy import text
 
-from proctor.app import Platform
-from proctor.datasets.derivations import NewVersion
-from proctor.datasets.service import ImportAsked
-from proctor.engine.worker import recover
 from proctor.evaluators.service import Registration
 from proctor.identity.service import ensure_tenant
 from proctor.jobs import scorers
-from proctor.jobs.asking import EvaluationRequest
 from proctor.jobs.errors import JobEnded, JobInvalid, JobUnknown, SamplesInvalid, SamplesUnknown
-from proctor.jobs.service import JobService
-from proctor.jobs.summaries import JobStanding
-from proctor.jobs.values import Job, JobState
-from proctor.jobs.worker import ChunkWorker, ChunkWorkerSettings
+from proctor.jobs.values import JobState
 from proctor.kernel.ids import new_id
 from proctor.queue import service as queue
-from proctor.sdk.datasets import Datasets
-from proctor.sdk.evaluations import Evaluations, OutputsTold
-from proctor.settings import Settings
+from proctor.sdk.evaluations import OutputsTold
 from tests.conftest import Urls
+from tests.data.desk import Desk
 
 pytestmark = [pytest.mark.database, pytest.mark.usefixtures("clean_queue")]
-
-LEASE_SEC = 2.0
-
-
-class Desk:
-    """A tenant with a dataset, and what it may ask."""
-
-    def __init__(self, platform: Platform, folder: Path) -> None:
-        self.platform, self.folder = platform, folder
-        self.evaluations = Evaluations(platform)
-        self.service = JobService(platform.database, platform.tenant)
-
-    def dataset(self, examples: Sequence[dict[str, Any]], name: str = "capitals") -> None:
-        file = self.folder / f"{name}.jsonl"
-        file.write_text("".join(json.dumps(example) + "\n" for example in examples))
-        Datasets(self.platform).import_file(file, ImportAsked(), NewVersion(dataset=name))
-
-    def outputs(self, rows: Sequence[dict[str, Any]], name: str = "outputs", dataset: str = "capitals") -> None:
-        file = self.folder / f"{name}.jsonl"
-        file.write_text("".join(json.dumps(row) + "\n" for row in rows))
-        self.evaluations.add_outputs(file, OutputsTold(dataset=dataset, name=name))
-
-    def numbers(self, count: int, *, right: Callable[[int], bool] = lambda n: n % 2 == 0) -> None:
-        """So many examples, with outputs that are right where ``right`` says so."""
-        self.dataset([{"id": f"e{n}", "input": f"{n}?", "expected": str(n)} for n in range(count)])
-        self.outputs([{"id": f"e{n}", "output": str(n) if right(n) else "?"} for n in range(count)])
-
-    def submit(self, *evaluators: str, samples: str = "outputs", dataset: str = "capitals", **more: Any) -> Job:
-        asked = {"dataset": dataset, "samples": samples, "evaluators": list(evaluators or ("exact-match",))}
-        return self.evaluations.submit(EvaluationRequest.model_validate({**asked, **more}))
-
-    def worker(self, job: Job, *, processes: int = 2) -> ChunkWorker:
-        settings = ChunkWorkerSettings(processes=processes, scope=job.id, lease_sec=LEASE_SEC)
-        return ChunkWorker(self.platform.database, self.platform.objects, settings, recover=recover)
-
-    def work(self, job: Job, *, processes: int = 2) -> JobStanding:
-        self.worker(job, processes=processes).run(lambda: not self.service.job(str(job.id)).state.has_ended)
-        return self.evaluations.standing(str(job.id))
-
-    def rows(self, job: Job, **wanted: Any) -> list[dict[str, Any]]:
-        return self.evaluations.results(str(job.id), limit=100_000, **wanted)
-
-    def events(self, job: Job) -> list[str]:
-        with self.platform.database.tenant(self.platform.tenant) as connection:
-            query = text("SELECT name FROM proctor.event WHERE subject = :job ORDER BY name")
-            return list(connection.execute(query, {"job": job.id}).scalars())
-
-
-@pytest.fixture
-def desk(database: Any, tenant: UUID, objects: Any, tmp_path: Path) -> Desk:
-    from proctor.app import _of_tenant
-
-    home = tmp_path / "home"
-    home.mkdir()
-    settings = Settings(home=home, lease_sec=LEASE_SEC)
-    return Desk(_of_tenant(settings, database, objects, tenant), tmp_path)
-
-
-@pytest.fixture
-def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ten rows to a chunk, so that a small dataset has many."""
-    monkeypatch.setattr("proctor.sdk.evaluations.chunk_rows", lambda _seconds: 10)
-
 
 # --- what comes of a job ----------------------------------------------------------------------------------------------
 

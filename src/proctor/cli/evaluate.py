@@ -42,6 +42,9 @@ def evaluate(
     model: Annotated[str | None, typer.Option(help="What made the outputs of the file.")] = None,
     name: Annotated[str | None, typer.Option(help="A label for the job.")] = None,
     band: Annotated[str, typer.Option(help="How urgent it is: critical, high, normal, low.")] = "normal",
+    keep: Annotated[
+        bool, typer.Option("--keep/--no-keep", help="For good, or as long as the tenant keeps passing results.")
+    ] = True,
     detach: Annotated[bool, typer.Option("--detach", help="Submit it and leave; a worker does it.")] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -52,7 +55,7 @@ def evaluate(
         evaluations = opened.evaluations
         samples = _kept(evaluations, dataset, outputs, model, quiet=as_json)
         request = EvaluationRequest.model_validate(
-            {"dataset": dataset, "samples": samples, "evaluators": evaluator, "name": name, "band": band}
+            {"dataset": dataset, "samples": samples, "evaluators": evaluator, "name": name, "band": band, "keep": keep}
         )
         job = evaluations.submit(request)
         if detach:

@@ -4,16 +4,28 @@ ProctorError
 ├── UsageError
 │   ├── JobUnknown        there is no such job
 │   ├── JobEnded          it can't be paused, resumed or cancelled any more
+│   ├── JobRunning        it can't be deleted yet
+│   ├── JobHeld           a legal hold keeps it
 │   ├── JobInvalid        what was asked for can't be done
 │   ├── SamplesUnknown    there are no such outputs
-│   └── SamplesInvalid    outputs can't be read, or are of no example
+│   ├── SamplesInvalid    outputs can't be read, or are of no example
+│   └── SamplesUsed       jobs refer to the outputs
 """
 
 from __future__ import annotations
 
 from proctor.kernel.errors import UsageError
 
-__all__ = ["JobEnded", "JobInvalid", "JobUnknown", "SamplesInvalid", "SamplesUnknown"]
+__all__ = [
+    "JobEnded",
+    "JobHeld",
+    "JobInvalid",
+    "JobRunning",
+    "JobUnknown",
+    "SamplesInvalid",
+    "SamplesUnknown",
+    "SamplesUsed",
+]
 
 
 class JobUnknown(UsageError):
@@ -28,6 +40,20 @@ class JobEnded(UsageError):
 
     code = "job-ended"
     remedy = "`proctor job show JOB` says how; submit it again for other results."
+
+
+class JobRunning(UsageError):
+    """The job has not ended."""
+
+    code = "job-running"
+    remedy = "`proctor job cancel JOB` ends it; its last chunks take a moment more."
+
+
+class JobHeld(UsageError):
+    """A legal hold keeps the job."""
+
+    code = "job-held"
+    remedy = "An owner may release it: `proctor job release JOB`."
 
 
 class JobInvalid(UsageError):
@@ -49,3 +75,10 @@ class SamplesInvalid(UsageError):
 
     code = "samples-invalid"
     remedy = "Each row names an example of the dataset version by its id, and holds its output."
+
+
+class SamplesUsed(UsageError):
+    """A job refers to the outputs."""
+
+    code = "samples-used"
+    remedy = "Delete the job first: `proctor job delete JOB`."

@@ -52,6 +52,8 @@ class JobService:
         identity, tenant = new_id(), self._tenant
 
         def work(connection: Connection) -> Job:
+            if _run(connection, "keep_samples", tenant=tenant, id=new.samples.id).one_or_none() is None:
+                raise SamplesUnknown("They were deleted just now.", where=new.samples.name)
             _run(
                 connection,
                 "insert_job",
@@ -68,6 +70,7 @@ class JobService:
                 chunks=new.cut.chunks,
                 creator=new.creator,
                 trace_id=new.trace_id,
+                kept=new.kept,
             )
             job = find(connection, tenant, str(identity))
             _enqueue(connection, tenant, job, range(job.cut.chunks))
@@ -139,7 +142,7 @@ class JobService:
             found = find(connection, self._tenant, reference)
             queue.hold_claims(connection, KIND)
             job = job_of(_run(connection, "lock_job", tenant=self._tenant, id=found.id).one())
-            if job.state is JobState.COMPLETE or (job.state.has_ended and not ended):
+            if job.state in (JobState.COMPLETE, JobState.DELETED) or (job.state.has_ended and not ended):
                 raise JobEnded(f"It is {job.state}.", where=job.name)
             work(connection, job)
             return find(connection, self._tenant, str(job.id))

@@ -491,6 +491,16 @@ WHERE q.tenant_id = :tenant AND q.kind = :kind AND q.holders ? CAST(:holder AS t
 DELETE FROM proctor.queue_item
 WHERE tenant_id = :tenant AND kind = :kind AND state = 'paused' AND holders = '{}';
 
+-- name: drop_rows
+-- Of these rows those that nobody runs, dead letters among them.
+DELETE FROM proctor.queue_item
+WHERE tenant_id = :tenant AND kind = :kind AND id = ANY(CAST(:ids AS uuid[])) AND state <> 'claimed';
+
+-- name: claimed_of
+-- How many of these rows somebody runs.
+SELECT count(*) FROM proctor.queue_item
+WHERE tenant_id = :tenant AND kind = :kind AND id = ANY(CAST(:ids AS uuid[])) AND state = 'claimed';
+
 -- name: counts
 -- How many rows of a holder are in each state; paused for it is what it does not want now, whoever else does.
 SELECT CASE WHEN holders ->> CAST(:holder AS text) IS NULL AND state <> 'dead' THEN 'paused' ELSE state END AS state,

@@ -47,15 +47,15 @@ WHERE tenant_id = :tenant AND job_id = :job AND held = :held AND state = 'live' 
 ORDER BY chunk, min_time, id LIMIT :limit;
 
 -- name: supersede
--- Of these those that still count stop counting; how many they are.
+-- Of these those that still count, and are in that legal-hold state, stop counting.
 UPDATE proctor.result_batch SET state = 'superseded', ended_at = now(), staged = NULL
-WHERE tenant_id = :tenant AND id = ANY(CAST(:ids AS uuid[])) AND state = 'live'
+WHERE tenant_id = :tenant AND id = ANY(CAST(:ids AS uuid[])) AND state = 'live' AND held = :held
 RETURNING id;
 
 -- name: outlived
--- Batches that were superseded long ago: no query that knew of them can still be reading.
+-- Batches that were superseded long ago: no query that knew of them can still be reading. A legal hold keeps them.
 SELECT id, path FROM proctor.result_batch
-WHERE tenant_id = :tenant AND state = 'superseded' AND ended_at < now() - make_interval(secs => :after) LIMIT :limit;
+WHERE tenant_id = :tenant AND state = 'superseded' AND NOT held AND ended_at < now() - make_interval(secs => :after) LIMIT :limit;
 
 -- name: delete
 -- Their objects are gone.
@@ -65,12 +65,17 @@ WHERE tenant_id = :tenant AND id = ANY(CAST(:ids AS uuid[])) AND NOT held;
 -- name: hold
 -- Put a job's results under a legal hold, or take it away.
 UPDATE proctor.result_batch SET held = :held
-WHERE tenant_id = :tenant AND job_id = :job AND held <> :held AND state <> 'deleted' RETURNING id;
+WHERE tenant_id = :tenant AND job_id = :job AND held <> :held AND state <> 'deleted';
 
--- name: deletable
--- All of a job's batches that are there, with whether a legal hold keeps them.
-SELECT id, path, held FROM proctor.result_batch
-WHERE tenant_id = :tenant AND job_id = :job AND state <> 'deleted' FOR UPDATE;
+-- name: end_job
+-- All of a job's batches stop counting, but for those under a legal hold.
+UPDATE proctor.result_batch SET state = 'superseded', ended_at = now(), staged = NULL
+WHERE tenant_id = :tenant AND job_id = :job AND state = 'live' AND NOT held;
+
+-- name: ended_of
+-- A job's batches that count no more and whose objects may still be there.
+SELECT id, path FROM proctor.result_batch
+WHERE tenant_id = :tenant AND job_id = :job AND state = 'superseded' AND NOT held LIMIT :limit;
 
 -- name: known_paths
 -- Which of these objects a row refers to.

@@ -49,7 +49,7 @@ class ResultReader:
 
         batches = self.batches(which)
         with duckdb.connect(":memory:", config={"memory_limit": MEMORY}) as connection:
-            attach(connection, self.files(batches), staged(batches), which)
+            attach(connection, self.files(batches), staged(batches), _beyond(which, batches))
             yield connection
 
     def files(self, batches: Iterable[Batch]) -> list[Path]:
@@ -70,6 +70,15 @@ class ResultReader:
             self._objects.fetch(StoredObject(key=batch.path, sha256=batch.sha256, size=batch.bytes), fresh)
             fresh.rename(copy)
         return copy
+
+
+def _beyond(which: Which, batches: Iterable[Batch]) -> Which | None:
+    """What rows have to be asked for: nothing where every batch lies within, so that their times are not read."""
+    since, until = which.since, which.until
+    inside = all(
+        (since is None or since <= batch.min_time) and (until is None or batch.max_time < until) for batch in batches
+    )
+    return None if inside else which
 
 
 def staged(batches: Iterable[Batch]) -> pa.Table:

@@ -37,8 +37,10 @@ def attach(
     for file in files:
         file.stat()
     names = ", ".join(COLUMNS)
-    connection.register("staged_results", rows)
-    sources = [f"SELECT {names} FROM staged_results"]  # noqa: S608  names of our own
+    sources = []
+    if rows.num_rows or not files:
+        connection.register("staged_results", rows)
+        sources.append(f"SELECT {names} FROM staged_results")  # noqa: S608  names of our own
     if files:
         listed = ", ".join("'" + str(file).replace("'", "''") + "'" for file in files)
         sources.append(f"SELECT {names} FROM read_parquet([{listed}])")  # noqa: S608  paths of our own

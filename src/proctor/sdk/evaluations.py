@@ -12,6 +12,7 @@ from uuid import UUID
 
 from proctor.app import Platform, data_folder
 from proctor.jobs.chunks import Cut, chunk_rows
+from proctor.jobs.deleting import JobKeeper
 from proctor.jobs.errors import JobInvalid
 from proctor.jobs.service import JobService
 from proctor.jobs.summaries import JobStanding, summarised
@@ -107,6 +108,7 @@ class Evaluations:
             band=Band[request.band.upper()],
             creator=creator,
             trace_id=trace_id_of_here(),
+            kept=request.keep,
         )
 
     def _judges(self, references: list[str]) -> tuple[tuple[Judge, ...], float]:
@@ -191,6 +193,31 @@ class Evaluations:
     def cancel(self, reference: str) -> Job:
         """End it; what is there stays. Raises ``JobUnknown``, ``JobEnded``."""
         return self._service.cancel(reference)
+
+    # --- what is kept -------------------------------------------------------------------------------------------------
+
+    def delete(self, reference: str, *, by: UUID | None = None) -> Job:
+        """Delete a job's results for good; what it was stays on record. Safe to repeat, then by its id.
+
+        Raises ``JobUnknown``, ``JobRunning``, ``JobHeld``."""
+        return self._keeper.delete(reference, by=by)
+
+    def delete_samples(self, reference: str) -> SampleSet:
+        """Delete outputs for good. Raises ``SamplesUnknown``, and ``SamplesUsed`` where a job judged them."""
+        return self._keeper.delete_samples(reference)
+
+    def hold(self, reference: str, reason: str, *, by: UUID | None = None) -> Job:
+        """Put a job under a legal hold. Raises ``JobUnknown``, ``JobInvalid``."""
+        return self._keeper.hold(reference, reason, by=by)
+
+    def release(self, reference: str) -> Job:
+        """End a job's legal hold; nothing is removed by that. Raises ``JobUnknown``."""
+        return self._keeper.release(reference)
+
+    @property
+    def _keeper(self) -> JobKeeper:
+        platform = self._platform
+        return JobKeeper(platform.database, platform.objects, platform.tenant)
 
     def session(self, job: Job) -> JobSession:
         """A worker in this process for one job, not started."""

@@ -21,7 +21,7 @@ from proctor.api.threads import slowly
 from proctor.api.uploads import receive
 from proctor.identity.audit_log import Action
 from proctor.identity.permissions import Permission
-from proctor.jobs.asking import EvaluationRequest
+from proctor.jobs.asking import EvaluationRequest, HoldRequest
 from proctor.jobs.summaries import JobStanding
 from proctor.jobs.values import Job, JobState, SampleSet
 from proctor.kernel.ids import new_id
@@ -41,6 +41,7 @@ SamplesReference = Annotated[
 ]
 _Reads = Annotated[Asked, needs(Permission.EVALUATORS_READ)]
 _Runs = Annotated[Asked, needs(Permission.RUNS_WRITE)]
+_Owns = Annotated[Asked, needs(Permission.TENANT_WRITE)]
 _Writes = Annotated[Asked, needs(Permission.DATASETS_WRITE)]
 
 
@@ -80,6 +81,14 @@ def list_samples(asked: _Reads, paging: Paging) -> Response:
 def show_samples(asked: _Reads, samples: SamplesReference) -> Response:
     """Outputs that are kept: of which dataset version, how many, and where."""
     return answered(asked.client.evaluations.samples(samples))
+
+
+@router.delete("/samples/{samples}", response_model=SampleSet)
+@slowly
+def delete_samples(asked: _Writes, samples: SamplesReference) -> Response:
+    """Delete outputs for good, at once; refused while a job that judged them is there."""
+    gone = asked.client.evaluations.delete_samples(samples)
+    return asked.noted(answered(gone), Action.SAMPLES_DELETED, str(gone.id), name=gone.name)
 
 
 @router.post(
@@ -196,6 +205,28 @@ def resume_job(asked: _Runs, job: JobReference) -> Response:
 def cancel_job(asked: _Runs, job: JobReference) -> Response:
     """No new chunks, ever; the results that are there stay."""
     return _controlled(asked, asked.client.evaluations.cancel(job), "cancel")
+
+
+@router.delete("/jobs/{job}", response_model=Job)
+@slowly
+def delete_job(asked: _Runs, job: JobReference) -> Response:
+    """Delete its results for good, at once. What it was stays on record, with who deleted it and when."""
+    gone = asked.client.evaluations.delete(job, by=asked.principal.user)
+    return asked.noted(answered(gone), Action.JOB_DELETED, str(gone.id), name=gone.name)
+
+
+@router.put("/jobs/{job}/hold", response_model=Job)
+def hold_job(asked: _Owns, job: JobReference, body: HoldRequest) -> Response:
+    """Put it under a legal hold: nothing removes it or its results until an owner releases it."""
+    held = asked.client.evaluations.hold(job, body.reason, by=asked.principal.user)
+    return asked.noted(answered(held), Action.JOB_HELD, str(held.id), name=held.name, reason=body.reason)
+
+
+@router.delete("/jobs/{job}/hold", response_model=Job)
+def release_job(asked: _Owns, job: JobReference) -> Response:
+    """End its legal hold. Nothing is removed by that."""
+    released = asked.client.evaluations.release(job)
+    return asked.noted(answered(released), Action.JOB_RELEASED, str(released.id), name=released.name)
 
 
 def _controlled(asked: Asked, job: Job, how: str) -> Response:

@@ -219,6 +219,10 @@ class AsyncEvaluations:
         self.pause = soon(evaluations.pause)
         self.resume = soon(evaluations.resume)
         self.cancel = soon(evaluations.cancel)
+        self.delete = soon(evaluations.delete)
+        self.delete_samples = soon(evaluations.delete_samples)
+        self.hold = soon(evaluations.hold)
+        self.release = soon(evaluations.release)
 
 
 class AsyncDatasets:

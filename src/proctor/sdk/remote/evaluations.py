@@ -131,6 +131,22 @@ class RemoteEvaluations:
         """End it; what is there stays."""
         return read(Job, self._transport.post(f"jobs/{part(reference)}/cancel"))
 
+    def delete(self, reference: str) -> Job:
+        """Delete a job's results for good; what it was stays on record."""
+        return read(Job, self._transport.delete(f"jobs/{part(reference)}"))
+
+    def delete_samples(self, reference: str) -> SampleSet:
+        """Delete outputs for good."""
+        return read(SampleSet, self._transport.delete(f"samples/{part(reference)}"))
+
+    def hold(self, reference: str, reason: str) -> Job:
+        """Put a job under a legal hold."""
+        return read(Job, self._transport.put(f"jobs/{part(reference)}/hold", {"reason": reason}))
+
+    def release(self, reference: str) -> Job:
+        """End a job's legal hold; nothing is removed by that."""
+        return read(Job, self._transport.delete(f"jobs/{part(reference)}/hold"))
+
     def session(self, job: Job) -> RemoteJobSession:
         """A look at a job that the server's evaluators work on."""
         return RemoteJobSession(self, job)
