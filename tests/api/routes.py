@@ -111,6 +111,8 @@ PROBES: dict[str, Probe] = {
     "POST /api/v1/jobs/{job}/cancel": Probe(_JOB),
     "DELETE /api/v1/jobs/{job}": Probe(_JOB),
     "PUT /api/v1/jobs/{job}/hold": Probe(_JOB, {"reason": "x"}),
+    "GET /api/v1/retention": Probe(),
+    "PUT /api/v1/retention": Probe(body={"result_days": 30, "rollup_days": 365}),
     "DELETE /api/v1/jobs/{job}/hold": Probe(_JOB),
     "DELETE /api/v1/samples/{samples}": Probe({"samples": "samples"}),
     "POST /api/v1/sql": Probe(body={"sql": "SELECT 1 AS one"}),

@@ -1,7 +1,8 @@
-"""``proctor job list|show|results|pause|resume|cancel|delete|hold|release``, ``proctor samples list|add|delete``."""
+"""``proctor job`` and ``proctor samples``: evaluation jobs, and the outputs that they judge."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -120,6 +121,24 @@ def release_job(job: _Job, as_json: AsJson = False) -> None:
     """End a job's legal hold; nothing is removed by that. For owners."""
     with client(as_json=as_json) as opened:
         _state(opened.evaluations.release(job), as_json=as_json)
+
+
+@app.command("retention")
+def retention(
+    results: Annotated[int | None, typer.Option(help="Days for which single results stay.")] = None,
+    rollups: Annotated[int | None, typer.Option(help="Days for which their daily sums stay.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show or set, as an owner, how long results of jobs stay that were submitted with --no-keep."""
+    with client(as_json=as_json) as opened:
+        told = opened.evaluations.retention()
+        changed = {
+            name: days for name, days in (("result_days", results), ("rollup_days", rollups)) if days is not None
+        }
+        if changed:
+            told = opened.evaluations.set_retention(replace(told, **changed))
+        words = f"results: {told.result_days:,} days · their daily sums: {told.rollup_days:,} days"
+        print_json(told) if as_json else show(words)
 
 
 def _state(job: object, *, as_json: bool) -> None:

@@ -40,6 +40,7 @@ class Action(StrEnum):
     JOB_DELETED = "job.deleted"
     JOB_HELD = "job.held"
     JOB_RELEASED = "job.released"
+    RETENTION_SET = "retention.set"
     SAMPLES_KEPT = "samples.kept"
     SAMPLES_DELETED = "samples.deleted"
     EVALUATOR_REGISTERED = "evaluator.registered"

@@ -25,7 +25,7 @@ from proctor.objects.store import ObjectStore
 from proctor.queue import service as queue
 from proctor.results import service as results
 
-__all__ = ["JobKeeper"]
+__all__ = ["JobKeeper", "erase"]
 
 _run = partial(run_query, "proctor.jobs")
 _DROPPED: int = 10_000
@@ -99,7 +99,7 @@ class JobKeeper:
         def work(connection: Connection) -> SampleSet:
             found = find_samples(connection, self._tenant, reference)
             key = {"tenant": self._tenant, "id": found.id}
-            _run(connection, "lock_samples", **key)
+            _run(connection, "lock_samples", tenant=str(self._tenant), id=str(found.id))
             if (job := _run(connection, "jobs_on_samples", **key).scalar_one_or_none()) is not None:
                 raise SamplesUsed(f"The job {job} judged them.", where=found.name)
             _run(connection, "delete_samples", **key)
@@ -115,6 +115,15 @@ class JobKeeper:
         found = find(connection, self._tenant, reference)
         queue.hold_claims(connection, KIND)
         return job_of(_run(connection, "lock_job", tenant=self._tenant, id=found.id).one())
+
+
+def erase(connection: Connection, tenant: UUID) -> None:
+    """Forget every job and all outputs of a tenant; the owner role alone may. Raises ``JobHeld``."""
+    queue.hold_claims(connection, KIND)
+    if (held := _run(connection, "held_jobs", tenant=tenant).scalar_one_or_none()) is not None:
+        raise JobHeld(where=held)
+    queue.erase(connection, tenant, KIND)
+    _run(connection, "erase", tenant=tenant)
 
 
 def _chunk_ids(job: Job) -> Iterator[list[UUID]]:

@@ -78,12 +78,18 @@ WHERE tenant_id = :tenant AND id = :id;
 UPDATE proctor.evaluation_job SET state = 'deleted', deleted_at = now(), deleted_by = :by
 WHERE tenant_id = :tenant AND id = :id AND state <> 'deleted';
 
+-- name: unkept_jobs
+-- Jobs whose results go when they are old enough; a deleted one has none.
+SELECT id FROM proctor.evaluation_job
+WHERE tenant_id = :tenant AND NOT kept AND held_at IS NULL AND state <> 'deleted' ORDER BY id;
+
 -- name: lock_samples
-SELECT id FROM proctor.sample_set WHERE tenant_id = :tenant AND id = :id FOR UPDATE;
+-- Nobody submits a job that judges them before this transaction ends.
+SELECT pg_advisory_xact_lock(hashtextextended('proctor.samples ' || :tenant || ' ' || :id, 0));
 
 -- name: keep_samples
 -- Nobody deletes them before this transaction ends.
-SELECT id FROM proctor.sample_set WHERE tenant_id = :tenant AND id = :id FOR SHARE;
+SELECT pg_advisory_xact_lock_shared(hashtextextended('proctor.samples ' || :tenant || ' ' || :id, 0));
 
 -- name: jobs_on_samples
 -- Jobs that judge these outputs.
@@ -125,3 +131,11 @@ ON CONFLICT (tenant_id, id) DO NOTHING;
 -- Which of these objects are parts of outputs that are kept.
 SELECT part ->> 'key' AS key FROM proctor.sample_set, jsonb_array_elements(parts) AS part
 WHERE tenant_id = :tenant AND part ->> 'key' = ANY(CAST(:keys AS text[]));
+
+-- name: held_jobs
+SELECT name FROM proctor.evaluation_job WHERE tenant_id = :tenant AND held_at IS NOT NULL ORDER BY name LIMIT 1;
+
+-- name: erase
+-- Everything of a tenant.
+WITH jobs AS (DELETE FROM proctor.evaluation_job WHERE tenant_id = :tenant)
+DELETE FROM proctor.sample_set WHERE tenant_id = :tenant;

@@ -22,7 +22,7 @@ from proctor.queue import service as queue
 from proctor.results import service as results
 from proctor.results.service import Pace
 
-__all__ = ["Gap", "JobService", "known_parts", "tell"]
+__all__ = ["Gap", "JobService", "known_parts", "tell", "unkept"]
 
 _run = partial(run_query, "proctor.jobs")
 
@@ -52,7 +52,8 @@ class JobService:
         identity, tenant = new_id(), self._tenant
 
         def work(connection: Connection) -> Job:
-            if _run(connection, "keep_samples", tenant=tenant, id=new.samples.id).one_or_none() is None:
+            _run(connection, "keep_samples", tenant=str(tenant), id=str(new.samples.id))
+            if _run(connection, "samples_of", tenant=tenant, ids=[new.samples.id]).one_or_none() is None:
                 raise SamplesUnknown("They were deleted just now.", where=new.samples.name)
             _run(
                 connection,
@@ -184,6 +185,11 @@ def find_samples(connection: Connection, tenant: UUID, reference: str) -> Sample
     """Outputs. Raises ``SamplesUnknown``."""
     rows = _run(connection, "find_samples", tenant=tenant, **_referred(reference)).all()
     return sample_set_of(_one(rows, reference, SamplesUnknown))
+
+
+def unkept(connection: Connection, tenant: UUID) -> list[UUID]:
+    """Jobs whose results go when they are as old as the tenant says."""
+    return list(_run(connection, "unkept_jobs", tenant=tenant).scalars())
 
 
 def known_parts(connection: Connection, tenant: UUID, keys: Sequence[str]) -> set[str]:

@@ -704,3 +704,7 @@ WITH many AS (
 SELECT q.kind, coalesce(m.provider, '(others)') AS provider, q.band, q.state, count(*) AS rows,
        greatest(0, extract(epoch FROM now() - min(q.ready_at)))::float AS oldest_sec
 FROM proctor.queue_item q LEFT JOIN many m ON m.provider = q.provider GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4;
+
+-- name: erase
+-- A tenant's rows of a kind, whoever runs them.
+DELETE FROM proctor.queue_item WHERE tenant_id = :tenant AND kind = :kind;

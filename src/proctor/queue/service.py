@@ -427,6 +427,11 @@ def drop(connection: Connection, tenant_id: UUID, kind: str, ids: Sequence[UUID]
     return int(_run(connection, "claimed_of", tenant=tenant_id, kind=kind, ids=list(ids)).scalar_one())
 
 
+def erase(connection: Connection, tenant_id: UUID, kind: str) -> None:
+    """Remove all rows of a tenant, whoever runs them: what comes of those counts for nothing."""
+    _run(connection, "erase", tenant=tenant_id, kind=kind)
+
+
 def count_states(connection: Connection, tenant_id: UUID, kind: str, holder: UUID) -> dict[str, int]:
     """Rows of a holder by state; those it does not want now are paused, whoever else does."""
     rows = _run(connection, "counts", tenant=tenant_id, kind=kind, holder=str(holder))

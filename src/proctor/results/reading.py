@@ -13,6 +13,7 @@ from proctor.database.engine import Database
 from proctor.kernel.extras import need_data_extra
 from proctor.objects.store import ObjectMissing, ObjectStore, StoredObject
 from proctor.results.batches import Batch
+from proctor.results.rollups import rollups
 from proctor.results.schema import result_schema
 from proctor.results.service import live
 from proctor.results.views import Which, attach
@@ -40,6 +41,11 @@ class ResultReader:
             self._tenant,
             lambda c: live(c, self._tenant, jobs=which.jobs, since=which.since, until=which.until),
         )
+
+    def rollups(self) -> pa.Table:
+        """What is left of results that were not kept. Raises ``DataExtraMissing``."""
+        need_data_extra()
+        return self._database.as_tenant(self._tenant, lambda c: rollups(c, self._tenant))
 
     @contextmanager
     def opened(self, which: Which) -> Iterator[duckdb.DuckDBPyConnection]:

@@ -24,6 +24,7 @@ __all__ = [
     "batch_of",
     "chunks_done",
     "end_job",
+    "erase",
     "hold",
     "known_paths",
     "live",
@@ -110,6 +111,11 @@ def remove(database: Database, objects: ObjectStore, tenant: UUID, rows: Sequenc
             objects.delete(row.path)
     ids = [row.id for row in rows]
     database.as_tenant(tenant, lambda c: _run(c, "delete", tenant=tenant, ids=ids))
+
+
+def erase(connection: Connection, tenant: UUID) -> None:
+    """Forget every batch and rollup of a tenant, and for how long it keeps them; the owner role alone may."""
+    _run(connection, "erase", tenant=tenant)
 
 
 def pace(connection: Connection, tenant: UUID, job: UUID, *, within: float) -> Pace:

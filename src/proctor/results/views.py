@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import duckdb
     import pyarrow as pa
 
-__all__ = ["Which", "attach"]
+__all__ = ["Which", "attach", "attach_rollups"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,6 +46,12 @@ def attach(
         sources.append(f"SELECT {names} FROM read_parquet([{listed}])")  # noqa: S608  paths of our own
     within = _within(which)
     connection.execute(f"CREATE VIEW results AS SELECT * FROM ({' UNION ALL '.join(sources)}){within}")  # noqa: S608
+
+
+def attach_rollups(connection: duckdb.DuckDBPyConnection, file: Path) -> None:
+    """Make ``rollups`` a view of a file."""
+    listed = str(file).replace("'", "''")
+    connection.execute(f"CREATE VIEW rollups AS SELECT * FROM read_parquet('{listed}')")  # noqa: S608  of our own
 
 
 def _within(which: Which | None) -> str:

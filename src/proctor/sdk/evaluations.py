@@ -19,6 +19,7 @@ from proctor.jobs.summaries import JobStanding, summarised
 from proctor.jobs.values import Job, JobState, NewJob, SampleSet
 from proctor.queue.service import Band
 from proctor.results.reading import ResultReader
+from proctor.results.retention import Retention, retention, set_retention
 from proctor.results.views import Which
 from proctor.telemetry.context import trace_id_of_here
 
@@ -213,6 +214,17 @@ class Evaluations:
     def release(self, reference: str) -> Job:
         """End a job's legal hold; nothing is removed by that. Raises ``JobUnknown``."""
         return self._keeper.release(reference)
+
+    def retention(self) -> Retention:
+        """For how many days results of jobs that are not kept stay, and their rollups."""
+        platform = self._platform
+        return platform.database.as_tenant(platform.tenant, lambda c: retention(c, platform.tenant))
+
+    def set_retention(self, wanted: Retention) -> Retention:
+        """Set it for the tenant."""
+        platform = self._platform
+        platform.database.as_tenant(platform.tenant, lambda c: set_retention(c, platform.tenant, wanted))
+        return wanted
 
     @property
     def _keeper(self) -> JobKeeper:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path as FilePath
 from typing import IO, Annotated
@@ -10,7 +11,7 @@ from uuid import UUID
 
 import anyio.to_thread
 from fastapi import APIRouter, Path, Query, Request, Response
-from pydantic import BaseModel
+from pydantic import BaseModel, ConfigDict, Field
 
 from proctor.api.answers import answered
 from proctor.api.asking import Asked, needs
@@ -26,6 +27,7 @@ from proctor.jobs.summaries import JobStanding
 from proctor.jobs.values import Job, JobState, SampleSet
 from proctor.kernel.ids import new_id
 from proctor.operations.service import Operation
+from proctor.results.retention import LONGEST_DAYS, Retention
 from proctor.sdk.jobs import Upload
 from proctor.sdk.sample_work import SamplesImportWork
 from proctor.sdk.work import WorkKind
@@ -67,6 +69,15 @@ class ListedResult(BaseModel):
     probability: float
     trace_id: str
     time: datetime
+
+
+class RetentionChange(BaseModel):
+    """For how many days a tenant keeps results of jobs that are not kept, and their daily sums."""
+
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"result_days": 30, "rollup_days": 365}]})
+
+    result_days: int = Field(ge=1, le=LONGEST_DAYS, strict=True)
+    rollup_days: int = Field(ge=1, le=LONGEST_DAYS, strict=True, description="No fewer than of results.")
 
 
 @router.get("/samples", response_model=Page[SampleSet])
@@ -227,6 +238,20 @@ def release_job(asked: _Owns, job: JobReference) -> Response:
     """End its legal hold. Nothing is removed by that."""
     released = asked.client.evaluations.release(job)
     return asked.noted(answered(released), Action.JOB_RELEASED, str(released.id), name=released.name)
+
+
+@router.get("/retention", response_model=Retention)
+def show_retention(asked: _Reads) -> Response:
+    """For how many days results of jobs that are not kept stay, and their daily sums."""
+    return answered(asked.client.evaluations.retention())
+
+
+@router.put("/retention", response_model=Retention)
+def change_retention(asked: _Owns, body: RetentionChange) -> Response:
+    """Set it for the tenant. What is older goes within a minute."""
+    wanted = Retention(result_days=body.result_days, rollup_days=body.rollup_days)
+    made = asked.client.evaluations.set_retention(wanted)
+    return asked.noted(answered(made), Action.RETENTION_SET, "retention", **asdict(made))
 
 
 def _controlled(asked: Asked, job: Job, how: str) -> Response:

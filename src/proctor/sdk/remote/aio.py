@@ -223,6 +223,8 @@ class AsyncEvaluations:
         self.delete_samples = soon(evaluations.delete_samples)
         self.hold = soon(evaluations.hold)
         self.release = soon(evaluations.release)
+        self.retention = soon(evaluations.retention)
+        self.set_retention = soon(evaluations.set_retention)
 
 
 class AsyncDatasets:

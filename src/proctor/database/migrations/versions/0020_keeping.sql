@@ -72,5 +72,4 @@ CREATE POLICY tenant ON proctor.result_rollup
     USING (tenant_id = nullif(current_setting('proctor.tenant', true), '')::uuid)
     WITH CHECK (tenant_id = nullif(current_setting('proctor.tenant', true), '')::uuid);
 GRANT SELECT, INSERT, UPDATE, DELETE ON proctor.result_retention, proctor.result_rollup TO proctor_app;
--- Outputs are locked while a job that is to judge them is submitted, which takes the right to change something of them.
-GRANT DELETE, UPDATE (name) ON proctor.sample_set TO proctor_app;
+GRANT DELETE ON proctor.sample_set TO proctor_app;
