@@ -22,7 +22,7 @@ pytestmark = [pytest.mark.database, pytest.mark.usefixtures("clean_queue")]
 
 ERASED = {
     *("dataset", "dataset_version", "sample_set", "evaluation_job"),
-    *("result_batch", "result_rollup", "result_retention", "queue_item_chunk"),
+    *("result_batch", "result_rollup", "result_retention", "queue_item"),
 }
 
 
@@ -34,7 +34,8 @@ def tables_of(urls: Urls, tenant: UUID) -> set[str]:
         names = connection.execute(
             text(
                 "SELECT c.relname FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid"
-                " WHERE c.relnamespace = 'proctor'::regnamespace AND c.relkind = 'r' AND a.attname = 'tenant_id'"
+                " WHERE c.relnamespace = 'proctor'::regnamespace AND c.relkind IN ('r', 'p')"
+                " AND NOT c.relispartition AND a.attname = 'tenant_id'"
             )
         ).scalars()
         found = {
