@@ -29,6 +29,7 @@ COMMANDS: Mapping[str, Sequence[Sequence[str]]] = {
     "gateway": [["--json"]],
     "metrics": [["--json"]],
     "startup": [["--json"]],
+    "result_store": [["--rows", "10000000", "--json"]],
     "telling": [["--json"]],
 }
 """What each benchmark is run with; the last line of its output is its report."""

@@ -144,6 +144,19 @@ def _telling(report: Report) -> Iterator[Figure]:
             )
 
 
+def _result_store(report: Report) -> Iterator[Figure]:
+    for name in ("one_key_mean", "three_keys", "percentiles_by_model", "one_day"):
+        found, what = report[name], name.replace("_", " ")
+        for way, ratio in (("warm", found["ratio"]), ("cold", found["cold_ratio"])):
+            took = found["warm_ms"]["median"] if way == "warm" else found["cold_ms"]
+            yield Figure(what=f"{what}, {way}", value=f"{took:,.0f} ms", ratio=ratio, of="DuckDB over the same files")
+    for found in report["appends"]:
+        what = f"append of {found['rows_each']:,} rows, 12 processes, p99"
+        yield Figure(
+            what=what, value=f"{found['p99_ms']:,.0f} ms", ratio=found["p99_ms"] / 100, of="the target, 100 ms"
+        )
+
+
 def _metrics(report: Report) -> Iterator[Figure]:
     found = report["rows_per_sec"]
     for name, spread in found.items():
@@ -167,5 +180,6 @@ _BY_NAME: Mapping[str, Callable[[Report], Iterator[Figure]]] = {
     "metrics": _metrics,
     "startup": _startup,
     "stored": _stored,
+    "result_store": _result_store,
     "telling": _telling,
 }

@@ -442,6 +442,20 @@ def jobs(place: Place) -> None:
     assert place.there("job", "resume", "again")[1]["error"]["code"] == "job-ended"
     assert place.there("job", "cancel", "again")[1]["error"]["code"] == "job-ended"
     assert place.there("job", "pause", "gone")[1]["error"]["code"] == "job-unknown"
+    code, held = place.there("job", "hold", "again", "--reason", "case 7")
+    assert (code, held["job"]["hold"]["reason"]) == (0, "case 7")
+    assert place.here("job", "show", "again")[1]["job"] == held["job"]
+    assert place.there("job", "delete", "again")[1]["error"]["code"] == "job-held"
+    assert place.there("samples", "delete", "more")[1]["error"]["code"] == "samples-used"
+    assert place.there("job", "release", "again") == (0, {"job": done["job"]})
+    days = {"result_days": 7, "rollup_days": 90}
+    assert place.there("job", "retention", "--results", "7", "--rollups", "90") == (0, days)
+    assert place.here("job", "retention") == (0, days)
+    assert place.there("job", "retention", "--results", "91")[1]["error"]["code"] == "retention-invalid"
+    code, gone = place.there("job", "delete", "again")
+    assert (code, gone["job"]["state"]) == (0, "deleted")
+    assert place.here("job", "show", gone["job"]["id"])[1]["job"] == gone["job"]
+    assert place.there("samples", "delete", "more")[1]["samples"] == kept["samples"]
 
 
 CHANGING: dict[str, Callable[[Place], None]] = {
@@ -475,7 +489,8 @@ ALSO: frozenset[str] = frozenset(
         "attempt logs",
         *(f"dataset {name}" for name in ("merge", "relabel", "dedupe", "sample", "split", "export")),
         "evaluators try",
-        *("samples add", "job pause", "job resume", "job cancel"),
+        *("samples add", "samples delete"),
+        *(f"job {name}" for name in ("pause", "resume", "cancel", "delete", "hold", "release", "retention")),
         "quota",
         "tenant quota",
         "tenant list",

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from tests.foreign.environments import (
+    CHDB,
     COMPOSE,
     HARBOR,
     HUGGING_FACE,
@@ -45,7 +46,7 @@ def made() -> None:
         with suppress(PythonMissing):  # the test that asks says so
             foreign.interpreter()
 
-    judges = (COMPOSE, HARBOR, HUGGING_FACE, STATSMODELS, JSONSCHEMA, JCS, JUNITPARSER, LITELLM, MODEL_CLIENTS)
+    judges = (CHDB, COMPOSE, HARBOR, HUGGING_FACE, STATSMODELS, JSONSCHEMA, JCS, JUNITPARSER, LITELLM, MODEL_CLIENTS)
     with ThreadPoolExecutor() as pool:
         list(pool.map(make, judges))
 

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 __all__ = [
+    "CHDB",
     "COMPOSE",
     "HARBOR",
     "HUGGING_FACE",
@@ -116,6 +117,8 @@ COMPOSE = Program(
     machine="x86_64",
 )
 """Docker Compose 2.40.3 (Apache-2.0). Its package's build would clone and compile it anew."""
+CHDB = Foreign(name="chdb", version="4.4.0", beside=("pandas==3.1.1", "polars==2.1.0", "pyarrow==26.0.1"))
+"""ClickHouse in a process, and two readers of Parquet beside it."""
 HARBOR = Foreign(name="harbor", version="0.26.0", python=(3, 12))
 HUGGING_FACE = Foreign(name="datasets", version="5.2.0", beside=("polars==2.1.0",))
 """Hugging Face's library, and another reader of Parquet that is no Arrow."""

@@ -32,7 +32,7 @@ FACTS: tuple[str, ...] = (
     *("evidence", "grading", "outcome", "result", "leaderboard_entry", "ledger", "model_call"),
     *("certificate", "flake", "quarantine", "evaluator_version"),
     *("dataset", "dataset_version", "dataset_parent", "dataset_split"),
-    *("sample_set", "target_output"),
+    "target_output",
 )
 IDENTITY: tuple[str, ...] = ("tenant_quota", "tenant_user", "api_key", "idempotent_request", "security_event")
 SECRETS: tuple[str, ...] = ("tenant_secret",)

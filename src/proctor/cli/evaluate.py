@@ -48,6 +48,9 @@ def evaluate(
     model: Annotated[str | None, typer.Option(help="What made the outputs of the file.")] = None,
     name: Annotated[str | None, typer.Option(help="A label for the job.")] = None,
     band: Annotated[str, typer.Option(help="How urgent it is: critical, high, normal, low.")] = "normal",
+    keep: Annotated[
+        bool, typer.Option("--keep/--no-keep", help="For good, or as long as the tenant keeps passing results.")
+    ] = True,
     detach: Annotated[bool, typer.Option("--detach", help="Submit it and leave; a worker does it.")] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -63,7 +66,7 @@ def evaluate(
             from proctor.jobs.targets import read_target
 
             asked["target"] = read_target(target)
-        request = EvaluationRequest.model_validate({**asked, "repeats": repeats, "budget": budget})
+        request = EvaluationRequest.model_validate({**asked, "repeats": repeats, "budget": budget, "keep": keep})
         job = evaluations.submit(request)
         if detach:
             _told(evaluations.standing(str(job.id)), as_json=as_json)

@@ -1,7 +1,8 @@
-"""``proctor job list|show|results|pause|resume|cancel``, ``proctor samples list|add``."""
+"""``proctor job`` and ``proctor samples``: evaluation jobs, and the outputs that they judge."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -12,7 +13,9 @@ from proctor.cli.output import AsJson, client, counting, print_json, show
 
 __all__ = ["app", "samples_app"]
 
-app = typer.Typer(no_args_is_help=True, help="Evaluation jobs: look at them, pause, resume and cancel them.")
+app = typer.Typer(
+    no_args_is_help=True, help="Evaluation jobs: look at them, pause, resume, cancel, delete and hold them."
+)
 samples_app = typer.Typer(no_args_is_help=True, help="Outputs that are kept to be judged.")
 _Job = Annotated[str, typer.Argument(metavar="JOB", help="Its name (the newest), its id, or the id's beginning.")]
 
@@ -95,6 +98,49 @@ def cancel_job(job: _Job, as_json: AsJson = False) -> None:
         _state(opened.evaluations.cancel(job), as_json=as_json)
 
 
+@app.command("delete")
+def delete_job(job: _Job, as_json: AsJson = False) -> None:
+    """Delete a job's results for good. What it was stays on record: `proctor job list --state deleted`."""
+    with client(as_json=as_json) as opened:
+        _state(opened.evaluations.delete(job), as_json=as_json)
+
+
+@app.command("hold")
+def hold_job(
+    job: _Job,
+    reason: Annotated[str, typer.Option(help="Why nothing of it may be removed, such as a case's number.")],
+    as_json: AsJson = False,
+) -> None:
+    """Put a job under a legal hold: nothing removes it or its results until it is released. For owners."""
+    with client(as_json=as_json) as opened:
+        _state(opened.evaluations.hold(job, reason), as_json=as_json)
+
+
+@app.command("release")
+def release_job(job: _Job, as_json: AsJson = False) -> None:
+    """End a job's legal hold; nothing is removed by that. For owners."""
+    with client(as_json=as_json) as opened:
+        _state(opened.evaluations.release(job), as_json=as_json)
+
+
+@app.command("retention")
+def retention(
+    results: Annotated[int | None, typer.Option(help="Days for which single results stay.")] = None,
+    rollups: Annotated[int | None, typer.Option(help="Days for which their daily sums stay.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show or set, as an owner, how long results of jobs stay that were submitted with --no-keep."""
+    with client(as_json=as_json) as opened:
+        told = opened.evaluations.retention()
+        changed = {
+            name: days for name, days in (("result_days", results), ("rollup_days", rollups)) if days is not None
+        }
+        if changed:
+            told = opened.evaluations.set_retention(replace(told, **changed))
+        words = f"results: {told.result_days:,} days · their daily sums: {told.rollup_days:,} days"
+        print_json(told) if as_json else show(words)
+
+
 def _state(job: object, *, as_json: bool) -> None:
     from proctor.jobs.values import Job
 
@@ -102,7 +148,8 @@ def _state(job: object, *, as_json: bool) -> None:
     if as_json:
         print_json({"job": job})
     else:
-        show(f"{job.name} ({str(job.id)[:8]}): {job.state.value}")
+        held = "" if job.hold is None else f", held: {job.hold.reason}"
+        show(f"{job.name} ({str(job.id)[:8]}): {job.state.value}{held}")
 
 
 @samples_app.command("add")
@@ -147,3 +194,14 @@ def list_samples(limit: Annotated[int, typer.Option(min=1, max=1000)] = 50, as_j
         from proctor.reports.jobs import samples_table
 
         show(samples_table(found) if found else "No outputs yet: proctor samples add DATASET FILE")
+
+
+@samples_app.command("delete")
+def delete_samples(
+    samples: Annotated[str, typer.Argument(metavar="SAMPLES", help="Their name (the newest), or id.")],
+    as_json: AsJson = False,
+) -> None:
+    """Delete outputs for good; refused while a job that judged them is there."""
+    with client(as_json=as_json) as opened:
+        gone = opened.evaluations.delete_samples(samples)
+        print_json({"samples": gone}) if as_json else show(f"{gone.name} ({str(gone.id)[:8]}): deleted")

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Connection, Row, Text, cast, func, select
+from sqlalchemy import Connection, Row, Text, cast, delete, func, select
 from sqlalchemy.dialects.postgresql import insert
 
 from proctor.datasets.errors import DatasetUnknown, SplitInvalid, VersionTaken
@@ -24,6 +24,7 @@ __all__ = [
     "add",
     "add_splits",
     "datasets",
+    "erase",
     "find",
     "labels",
     "newest",
@@ -228,6 +229,12 @@ def versions_known(connection: Connection, tenant: UUID, ids: Sequence[UUID]) ->
     """Which of these are versions."""
     query = select(_v.id).where(_v.tenant_id == tenant, _v.id.in_(list(ids)))
     return set(connection.execute(query).scalars())
+
+
+def erase(connection: Connection, tenant: UUID) -> None:
+    """Forget every dataset of a tenant; the owner role alone may."""
+    for table in (dataset_split, dataset_parent, dataset_version, dataset):
+        connection.execute(delete(table).where(table.c.tenant_id == tenant))
 
 
 def _made(connection: Connection, tenant: UUID, rows: Sequence[Row[Any]]) -> list[DatasetVersion]:

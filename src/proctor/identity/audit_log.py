@@ -37,7 +37,12 @@ class Action(StrEnum):
     RUN_SET_CONTROLLED = "run-set.controlled"
     JOB_SUBMITTED = "job.submitted"
     JOB_CONTROLLED = "job.controlled"
+    JOB_DELETED = "job.deleted"
+    JOB_HELD = "job.held"
+    JOB_RELEASED = "job.released"
+    RETENTION_SET = "retention.set"
     SAMPLES_KEPT = "samples.kept"
+    SAMPLES_DELETED = "samples.deleted"
     EVALUATOR_REGISTERED = "evaluator.registered"
     EVALUATOR_RULE_SET = "evaluator-rule.set"
     SECRET_SET = "secret.set"  # noqa: S105  what was done with one

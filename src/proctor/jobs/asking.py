@@ -9,9 +9,11 @@ from pydantic import BaseModel, ConfigDict, Field
 from proctor.jobs.chunks import REPEATS
 from proctor.jobs.targets import Target
 
-__all__ = ["BandName", "EvaluationRequest"]
+__all__ = ["LONGEST_REASON", "BandName", "EvaluationRequest", "HoldRequest"]
 
 BandName = Literal["critical", "high", "normal", "low"]
+LONGEST_REASON: int = 500
+"""Characters of why a job is held: a case number and a sentence."""
 _Reference = Annotated[str, Field(min_length=1, max_length=300)]
 
 
@@ -39,3 +41,14 @@ class EvaluationRequest(BaseModel):
         default=None, description="A label; without one that of the outputs."
     )
     band: BandName = Field(default="normal", description="How urgent it is.")
+    keep: bool = Field(
+        default=True, description="Until it is deleted by name; otherwise as long as the tenant's retention says."
+    )
+
+
+class HoldRequest(BaseModel):
+    """A legal hold."""
+
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"reason": "case 12/2026"}]})
+
+    reason: str = Field(min_length=1, max_length=LONGEST_REASON, description="Why nothing of it may be removed.")

@@ -4,9 +4,12 @@ ProctorError
 ├── UsageError
 │   ├── JobUnknown        there is no such job
 │   ├── JobEnded          it can't be paused, resumed or cancelled any more
+│   ├── JobRunning        it can't be deleted yet
+│   ├── JobHeld           a legal hold keeps it
 │   ├── JobInvalid        what was asked for can't be done
 │   ├── SamplesUnknown    there are no such outputs
 │   ├── SamplesInvalid    outputs can't be read, or are of no example
+│   ├── SamplesUsed       jobs refer to the outputs
 │   └── TargetInvalid     what is to make the outputs can't be asked
 """
 
@@ -14,7 +17,17 @@ from __future__ import annotations
 
 from proctor.kernel.errors import UsageError
 
-__all__ = ["JobEnded", "JobInvalid", "JobUnknown", "SamplesInvalid", "SamplesUnknown", "TargetInvalid"]
+__all__ = [
+    "JobEnded",
+    "JobHeld",
+    "JobInvalid",
+    "JobRunning",
+    "JobUnknown",
+    "SamplesInvalid",
+    "SamplesUnknown",
+    "SamplesUsed",
+    "TargetInvalid",
+]
 
 
 class JobUnknown(UsageError):
@@ -29,6 +42,20 @@ class JobEnded(UsageError):
 
     code = "job-ended"
     remedy = "`proctor job show JOB` says how; submit it again for other results."
+
+
+class JobRunning(UsageError):
+    """The job has not ended."""
+
+    code = "job-running"
+    remedy = "`proctor job cancel JOB` ends it; its last chunks take a moment more."
+
+
+class JobHeld(UsageError):
+    """A legal hold keeps the job."""
+
+    code = "job-held"
+    remedy = "An owner may release it: `proctor job release JOB`."
 
 
 class JobInvalid(UsageError):
@@ -57,3 +84,10 @@ class TargetInvalid(UsageError):
 
     code = "target-invalid"
     remedy = "Correct the field that is named; docs/how-to/judge-outputs.md has an example."
+
+
+class SamplesUsed(UsageError):
+    """A job refers to the outputs."""
+
+    code = "samples-used"
+    remedy = "Delete the job first: `proctor job delete JOB`."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy import (
     BigInteger,
+    Boolean,
     CheckConstraint,
     Column,
     DateTime,
@@ -66,14 +67,31 @@ evaluation_job = Table(
     Column("created_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
     Column("started_at", DateTime(timezone=True)),
     Column("ended_at", DateTime(timezone=True)),
+    Column(
+        "kept",
+        Boolean,
+        nullable=False,
+        server_default=text("true"),
+        comment="false: its results go when they are as old as the tenant says",
+    ),
+    Column("held_at", DateTime(timezone=True), comment="since when a legal hold keeps it; NULL: none does"),
+    Column("held_by", Uuid),
+    Column("held_reason", Text),
+    Column("deleted_at", DateTime(timezone=True), comment="its results are gone, and this row is what is left"),
+    Column("deleted_by", Uuid),
     CheckConstraint(
-        "state IN ('queued', 'running', 'paused', 'complete', 'complete_with_gaps', 'cancelled')", name="state"
+        "state IN ('queued', 'running', 'paused', 'complete', 'complete_with_gaps', 'cancelled', 'deleted')",
+        name="state",
     ),
     CheckConstraint(
-        "(state IN ('complete', 'complete_with_gaps', 'cancelled')) = (ended_at IS NOT NULL)", name="ended"
+        "(state IN ('complete', 'complete_with_gaps', 'cancelled', 'deleted')) = (ended_at IS NOT NULL)", name="ended"
     ),
+    CheckConstraint("(held_at IS NULL) = (held_reason IS NULL)", name="held"),
+    CheckConstraint("(state = 'deleted') = (deleted_at IS NOT NULL)", name="deleted"),
+    CheckConstraint("held_at IS NULL OR deleted_at IS NULL", name="hold_keeps"),
     CheckConstraint("chunks_done BETWEEN 0 AND chunks", name="done"),
     Index(None, "tenant_id", "created_at"),
+    Index(None, "tenant_id", "sample_set", postgresql_where=text("state <> 'deleted'")),
     Index(None, "tenant_id", "id", postgresql_where=text("state IN ('queued', 'running', 'paused')")),
 )
 

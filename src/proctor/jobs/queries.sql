@@ -1,19 +1,20 @@
 -- name: insert_job
 INSERT INTO proctor.evaluation_job
     (tenant_id, id, name, spec, dataset_version, sample_set, band, rows, repeats, chunk_rows, chunks, budget_nano,
-     creator, trace_id)
+     creator, trace_id, kept)
 VALUES (:tenant, :id, :name, CAST(:spec AS jsonb), :dataset_version, :sample_set, :band, :rows, :repeats, :chunk_rows,
-        :chunks, :budget_nano, :creator, :trace_id);
+        :chunks, :budget_nano, :creator, :trace_id, :kept);
 
 -- name: find_jobs
--- A job by its id, the beginning of one, or its name: of those with the name the newest first.
+-- A job by its id, the beginning of one, or its name: of those with the name the newest first. What was deleted has
+-- given its name up.
 SELECT * FROM proctor.evaluation_job
-WHERE tenant_id = :tenant AND (id::text LIKE :beginning OR name = :reference)
+WHERE tenant_id = :tenant AND (id::text LIKE :beginning OR (name = :reference AND state <> 'deleted'))
 ORDER BY (name = :reference) DESC, created_at DESC, id DESC LIMIT 2;
 
 -- name: list_jobs
 SELECT * FROM proctor.evaluation_job
-WHERE tenant_id = :tenant AND (CAST(:state AS text) IS NULL OR state = :state)
+WHERE tenant_id = :tenant AND CASE WHEN CAST(:state AS text) IS NULL THEN state <> 'deleted' ELSE state = :state END
   AND (CAST(:before AS uuid) IS NULL OR id < :before)
 ORDER BY id DESC LIMIT :limit;
 
@@ -55,13 +56,48 @@ SET chunks_done = j.chunks_done + :chunks,
     ended_at = CASE WHEN j.state IN ('queued', 'running', 'paused') AND j.chunks_done + :chunks = j.chunks THEN now()
                     ELSE j.ended_at END
 WHERE j.tenant_id = :tenant AND j.id = :id
-RETURNING j.state, j.trace_id, j.name, j.chunks, j.chunks_done;
+RETURNING j.state, j.trace_id, j.name, j.chunks, j.chunks_done, j.held_at IS NOT NULL AS held;
 
 -- name: close_gaps
 -- A job of which nothing is left but chunks that nobody will try again.
 UPDATE proctor.evaluation_job SET state = 'complete_with_gaps', ended_at = now()
 WHERE tenant_id = :tenant AND id = :id AND state IN ('queued', 'running') AND chunks_done < chunks
 RETURNING trace_id, name;
+
+-- name: hold_job
+-- A first hold stays as it was put.
+UPDATE proctor.evaluation_job SET held_at = now(), held_by = :by, held_reason = :reason
+WHERE tenant_id = :tenant AND id = :id AND held_at IS NULL;
+
+-- name: release_job
+UPDATE proctor.evaluation_job SET held_at = NULL, held_by = NULL, held_reason = NULL
+WHERE tenant_id = :tenant AND id = :id;
+
+-- name: delete_job
+-- What it was stays, with who deleted it and when.
+UPDATE proctor.evaluation_job SET state = 'deleted', deleted_at = now(), deleted_by = :by
+WHERE tenant_id = :tenant AND id = :id AND state <> 'deleted';
+
+-- name: unkept_jobs
+-- Jobs whose results go when they are old enough; a deleted one has none.
+SELECT id FROM proctor.evaluation_job
+WHERE tenant_id = :tenant AND NOT kept AND held_at IS NULL AND state <> 'deleted' ORDER BY id;
+
+-- name: lock_samples
+-- Nobody submits a job that judges them before this transaction ends.
+SELECT pg_advisory_xact_lock(hashtextextended('proctor.samples ' || :tenant || ' ' || :id, 0));
+
+-- name: keep_samples
+-- Nobody deletes them before this transaction ends.
+SELECT pg_advisory_xact_lock_shared(hashtextextended('proctor.samples ' || :tenant || ' ' || :id, 0));
+
+-- name: jobs_on_samples
+-- Jobs that judge these outputs.
+SELECT name FROM proctor.evaluation_job
+WHERE tenant_id = :tenant AND sample_set = :id AND state <> 'deleted' ORDER BY created_at DESC LIMIT 1;
+
+-- name: delete_samples
+DELETE FROM proctor.sample_set WHERE tenant_id = :tenant AND id = :id;
 
 -- name: insert_samples
 INSERT INTO proctor.sample_set
@@ -119,3 +155,12 @@ ON CONFLICT (tenant_id, target, example, repeat) DO NOTHING;
 -- All jobs of a name, the newest first.
 SELECT * FROM proctor.evaluation_job WHERE tenant_id = :tenant AND name = :name
 ORDER BY created_at DESC, id DESC LIMIT :limit;
+
+-- name: held_jobs
+SELECT name FROM proctor.evaluation_job WHERE tenant_id = :tenant AND held_at IS NOT NULL ORDER BY name LIMIT 1;
+
+-- name: erase
+-- Everything of a tenant.
+WITH jobs AS (DELETE FROM proctor.evaluation_job WHERE tenant_id = :tenant),
+     replies AS (DELETE FROM proctor.target_output WHERE tenant_id = :tenant)
+DELETE FROM proctor.sample_set WHERE tenant_id = :tenant;

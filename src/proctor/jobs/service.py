@@ -22,7 +22,7 @@ from proctor.queue import service as queue
 from proctor.results import service as results
 from proctor.results.service import Pace
 
-__all__ = ["Gap", "JobService", "known_parts", "tell"]
+__all__ = ["Gap", "JobService", "known_parts", "tell", "unkept"]
 
 _run = partial(run_query, "proctor.jobs")
 
@@ -52,6 +52,8 @@ class JobService:
         identity, tenant = new_id(), self._tenant
 
         def work(connection: Connection) -> Job:
+            if new.samples is not None:
+                _stay(connection, tenant, new.samples)
             _run(
                 connection,
                 "insert_job",
@@ -69,6 +71,7 @@ class JobService:
                 chunks=new.cut.chunks,
                 creator=new.creator,
                 trace_id=new.trace_id,
+                kept=new.kept,
             )
             job = find(connection, tenant, str(identity))
             _enqueue(connection, tenant, job, range(job.cut.chunks))
@@ -147,7 +150,7 @@ class JobService:
             found = find(connection, self._tenant, reference)
             queue.hold_claims(connection, KIND)
             job = job_of(_run(connection, "lock_job", tenant=self._tenant, id=found.id).one())
-            if job.state is JobState.COMPLETE or (job.state.has_ended and not ended):
+            if job.state in (JobState.COMPLETE, JobState.DELETED) or (job.state.has_ended and not ended):
                 raise JobEnded(f"It is {job.state}.", where=job.name)
             work(connection, job)
             return find(connection, self._tenant, str(job.id))
@@ -179,6 +182,13 @@ class JobService:
         )
 
 
+def _stay(connection: Connection, tenant: UUID, samples: SampleSet) -> None:
+    """Nobody deletes the outputs before this transaction ends. Raises ``SamplesUnknown`` where somebody just did."""
+    _run(connection, "keep_samples", tenant=str(tenant), id=str(samples.id))
+    if _run(connection, "samples_of", tenant=tenant, ids=[samples.id]).one_or_none() is None:
+        raise SamplesUnknown("They were deleted just now.", where=samples.name)
+
+
 def find(connection: Connection, tenant: UUID, reference: str) -> Job:
     """A job. Raises ``JobUnknown``."""
     rows = _run(connection, "find_jobs", tenant=tenant, **_referred(reference)).all()
@@ -189,6 +199,11 @@ def find_samples(connection: Connection, tenant: UUID, reference: str) -> Sample
     """Outputs. Raises ``SamplesUnknown``."""
     rows = _run(connection, "find_samples", tenant=tenant, **_referred(reference)).all()
     return sample_set_of(_one(rows, reference, SamplesUnknown))
+
+
+def unkept(connection: Connection, tenant: UUID) -> list[UUID]:
+    """Jobs whose results go when they are as old as the tenant says."""
+    return list(_run(connection, "unkept_jobs", tenant=tenant).scalars())
 
 
 def known_parts(connection: Connection, tenant: UUID, keys: Sequence[str]) -> set[str]:

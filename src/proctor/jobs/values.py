@@ -18,7 +18,7 @@ from proctor.kernel.canonical import Json
 from proctor.objects.parquet import Part
 from proctor.results.batches import Counts
 
-__all__ = ["Job", "JobState", "NewJob", "SampleSet", "job_of", "sample_set_of"]
+__all__ = ["Deletion", "Hold", "Job", "JobState", "NewJob", "SampleSet", "job_of", "sample_set_of"]
 
 
 class JobState(StrEnum):
@@ -30,11 +30,30 @@ class JobState(StrEnum):
     COMPLETE = "complete"
     COMPLETE_WITH_GAPS = "complete_with_gaps"
     CANCELLED = "cancelled"
+    DELETED = "deleted"
+    """Its results are gone; that it was there is not."""
 
     @property
     def has_ended(self) -> bool:
         """Whether nothing more comes of it by itself."""
-        return self in (JobState.COMPLETE, JobState.COMPLETE_WITH_GAPS, JobState.CANCELLED)
+        return self not in (JobState.QUEUED, JobState.RUNNING, JobState.PAUSED)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Hold:
+    """A legal hold: since when nothing of a job may be removed, by whom and why."""
+
+    at: datetime
+    by: UUID | None
+    reason: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Deletion:
+    """When a job's results were deleted, and by whom."""
+
+    at: datetime
+    by: UUID | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,6 +91,7 @@ class NewJob:
     band: int
     creator: UUID | None
     trace_id: str
+    kept: bool = True
 
     def document(self) -> dict[str, Json]:
         """As it is kept."""
@@ -95,7 +115,10 @@ class NewJob:
 
 @dataclass(frozen=True, kw_only=True)
 class Job:
-    """An evaluation job as it stands. ``counts``: results so far by evaluator and status."""
+    """An evaluation job as it stands. ``counts``: results so far by evaluator and status.
+
+    ``kept``: until it is deleted by name; otherwise its results go when they are as old as the tenant says.
+    """
 
     id: UUID
     name: str
@@ -117,6 +140,9 @@ class Job:
     created_at: datetime
     started_at: datetime | None
     ended_at: datetime | None
+    kept: bool = True
+    hold: Hold | None = None
+    deletion: Deletion | None = None
 
     @property
     def expected(self) -> int:
@@ -152,6 +178,9 @@ def job_of(row: Row[Any]) -> Job:
         created_at=row.created_at,
         started_at=row.started_at,
         ended_at=row.ended_at,
+        kept=row.kept,
+        hold=None if row.held_at is None else Hold(at=row.held_at, by=row.held_by, reason=row.held_reason),
+        deletion=None if row.deleted_at is None else Deletion(at=row.deleted_at, by=row.deleted_by),
     )
 
 

@@ -239,6 +239,8 @@ def advance(connection: Connection, tenant: UUID, job: UUID, batches: Sequence[B
                 counts[evaluator][status] += rows
     values = {"chunks": len(batches), "counts": json.dumps(counts)}
     row = _run(connection, "advance", tenant=tenant, id=job, **values).one()
+    if row.held:
+        results.hold(connection, tenant, job, held=True)
     if row.chunks_done == row.chunks:
         payload = {"name": row.name, "state": row.state}
         tell(connection, tenant, job, "job.complete", trace_id=row.trace_id, payload=payload)

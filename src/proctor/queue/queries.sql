@@ -491,6 +491,16 @@ WHERE q.tenant_id = :tenant AND q.kind = :kind AND q.holders ? CAST(:holder AS t
 DELETE FROM proctor.queue_item
 WHERE tenant_id = :tenant AND kind = :kind AND state = 'paused' AND holders = '{}';
 
+-- name: drop_rows
+-- Of these rows those that nobody runs, dead letters among them.
+DELETE FROM proctor.queue_item
+WHERE tenant_id = :tenant AND kind = :kind AND id = ANY(CAST(:ids AS uuid[])) AND state <> 'claimed';
+
+-- name: claimed_of
+-- How many of these rows somebody runs.
+SELECT count(*) FROM proctor.queue_item
+WHERE tenant_id = :tenant AND kind = :kind AND id = ANY(CAST(:ids AS uuid[])) AND state = 'claimed';
+
 -- name: counts
 -- How many rows of a holder are in each state; paused for it is what it does not want now, whoever else does.
 SELECT CASE WHEN holders ->> CAST(:holder AS text) IS NULL AND state <> 'dead' THEN 'paused' ELSE state END AS state,
@@ -694,3 +704,7 @@ WITH many AS (
 SELECT q.kind, coalesce(m.provider, '(others)') AS provider, q.band, q.state, count(*) AS rows,
        greatest(0, extract(epoch FROM now() - min(q.ready_at)))::float AS oldest_sec
 FROM proctor.queue_item q LEFT JOIN many m ON m.provider = q.provider GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4;
+
+-- name: erase
+-- A tenant's rows of a kind, whoever runs them.
+DELETE FROM proctor.queue_item WHERE tenant_id = :tenant AND kind = :kind;

@@ -30,6 +30,7 @@ def job_lines(standing: JobStanding) -> list[RenderableType]:
         f"{job.name} ({str(job.id)[:8]}): {job.state.value}",
         f"  {job.dataset} · {_source(job)} · {counted(job.cut.rows, 'example')}, {counted(job.cut.repeats, 'repeat')}",
         f"  {standing.done:,} of {standing.expected:,} evaluations{_rate(standing)}",
+        *_keeping(job),
         _numbers(standing.evaluators),
     ]
     lines += [f"  {one.evaluator}: {told}" for one in standing.evaluators if (told := _missing(one))]
@@ -45,6 +46,18 @@ def job_lines(standing: JobStanding) -> list[RenderableType]:
 def _source(job: Job) -> str:
     """Whose outputs are judged."""
     return str(job.samples if job.target is None else job.target["model"])
+
+
+def _keeping(job: Job) -> list[str]:
+    """What of a job is not as with most: a hold, a deletion, or results that pass."""
+    told = []
+    if job.hold is not None:
+        told.append(f"  held ({ago(job.hold.at)}): {one_line(job.hold.reason)}")
+    if job.deletion is not None:
+        told.append(f"  deleted {ago(job.deletion.at)}")
+    if not job.kept:
+        told.append("  not kept: results go when they are as old as the tenant says")
+    return told
 
 
 def _rate(standing: JobStanding) -> str:

@@ -23,8 +23,8 @@ from proctor.kernel.ids import derived_id
 from proctor.objects.store import ObjectStore
 from proctor.results.batches import Batch, counted
 from proctor.results.reading import ResultReader, staged
-from proctor.results.schema import COLUMNS, result_schema
-from proctor.results.service import batch_of, record
+from proctor.results.schema import COLUMNS, result_schema, result_writer
+from proctor.results.service import batch_of, known_paths, live, record, remove
 from proctor.results.views import attach
 
 if TYPE_CHECKING:
@@ -85,15 +85,29 @@ class Merger:
 
         def work(connection: Connection) -> int:
             ids = [part.id for part in parts]
-            ended = _run(connection, "supersede", tenant=self._tenant, ids=ids).all()
+            ended = _run(connection, "supersede", tenant=self._tenant, ids=ids, held=held).all()
             if not ended:
-                return 0  # another merged the same: what was written here is swept
+                return 0  # another merged the same, or they were deleted or held meanwhile
             if len(ended) < len(parts):
                 raise IntegrityError(f"Of {len(parts)} batches of job {job}, some were merged otherwise meanwhile.")
             record(connection, self._tenant, [merged], held=held)
             return len(parts)
 
-        return self._database.as_tenant(self._tenant, work)
+        done = self._database.as_tenant(self._tenant, work)
+        if not done:
+            self._drop(merged)
+        return done
+
+    def _drop(self, merged: Batch) -> None:
+        """Leave nothing of rows that were deleted meanwhile; of what still counts another may merge the same."""
+        assert merged.path is not None
+        paths, job = [merged.path], [merged.job]
+
+        def wanted(connection: Connection) -> bool:
+            return bool(known_paths(connection, self._tenant, paths) or live(connection, self._tenant, jobs=job))
+
+        if not self._database.as_tenant(self._tenant, wanted):
+            self._objects.delete(merged.path)
 
     def _written(self, job: UUID, parts: Sequence[Batch]) -> Batch:
         """One object of all their rows, sorted; nothing refers to it yet."""
@@ -124,15 +138,9 @@ class Merger:
         while rows := self._read(
             lambda c: _run(c, "outlived", tenant=self._tenant, after=after_sec, limit=_PAGE).all()
         ):
-            for row in rows:
-                if row.path is not None:
-                    self._objects.delete(row.path)
-            self._gone([row.id for row in rows])
+            remove(self._database, self._objects, self._tenant, rows)
             removed += len(rows)
         return removed
-
-    def _gone(self, ids: Sequence[UUID]) -> None:
-        self._database.as_tenant(self._tenant, lambda c: _run(c, "delete", tenant=self._tenant, ids=list(ids)))
 
     def _read(self, work: Callable[[Connection], Sequence[Row[Any]]]) -> Sequence[Row[Any]]:
         return self._database.as_tenant(self._tenant, work)
@@ -153,9 +161,7 @@ def _enough(batches: Sequence[Batch], large: int) -> list[Batch]:
 def _sorted_into(path: Path, files: Sequence[Path], rows: pa.Table, spill: Path) -> Mapping[str, Mapping[str, int]]:
     """Write the rows sorted by evaluator, repeat and row; their counts."""
     import duckdb
-    import pyarrow.parquet as pq
 
-    schema = result_schema()
     counts: dict[str, dict[str, int]] = {}
     config: dict[str, str | bool | int | float | list[str]] = {
         "memory_limit": MEMORY,
@@ -164,7 +170,7 @@ def _sorted_into(path: Path, files: Sequence[Path], rows: pa.Table, spill: Path)
     }
     with duckdb.connect(":memory:", config=config) as connection:
         attach(connection, files, rows)
-        with pq.ParquetWriter(path, schema, compression="zstd", compression_level=1) as writer:
+        with result_writer(path) as writer:
             for table in _in_order(connection):
                 writer.write_table(table, row_group_size=_GROUP_ROWS)
                 _add(counts, counted(table))

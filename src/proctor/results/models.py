@@ -1,4 +1,4 @@
-"""Tables of results: which batches of rows there are, and which of them count."""
+"""Tables of results: which batches of rows there are, which of them count, and what outlives them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from sqlalchemy import (
     Boolean,
     CheckConstraint,
     Column,
+    Date,
     DateTime,
+    Double,
     Index,
     Integer,
     LargeBinary,
@@ -22,7 +24,7 @@ from sqlalchemy.dialects.postgresql import JSONB
 
 from proctor.database.schema import metadata
 
-__all__ = ["result_batch"]
+__all__ = ["result_batch", "result_retention", "result_rollup"]
 
 result_batch = Table(
     "result_batch",
@@ -53,4 +55,34 @@ result_batch = Table(
     Index(None, "tenant_id", "job_id", "min_time", postgresql_where=text("state = 'live'")),
     Index(None, "tenant_id", "min_time", postgresql_where=text("state = 'live'")),
     Index(None, "ended_at", postgresql_where=text("state = 'superseded'")),
+)
+
+result_retention = Table(
+    "result_retention",
+    metadata,
+    Column("tenant_id", Uuid, primary_key=True),
+    Column("result_days", Integer, nullable=False, comment="of results of jobs that are not kept"),
+    Column("rollup_days", Integer, nullable=False, comment="of their daily sums"),
+    Column("changed_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
+    CheckConstraint("result_days BETWEEN 1 AND 36500 AND rollup_days BETWEEN result_days AND 36500", name="days"),
+)
+
+result_rollup = Table(
+    "result_rollup",
+    metadata,
+    Column("tenant_id", Uuid, primary_key=True),
+    Column("id", Uuid, primary_key=True, comment="derived from day, evaluator, model and status"),
+    Column("day", Date, nullable=False, comment="UTC, on which the results were evaluated"),
+    Column("evaluator", Text, nullable=False),
+    Column("model", Text, comment="NULL: nobody said"),
+    Column("status", Text, nullable=False),
+    Column("n", BigInteger, nullable=False),
+    Column("scored", BigInteger, nullable=False),
+    Column("score_sum", Double, nullable=False),
+    Column("score_squares", Double, nullable=False, comment="sum of the squares of scores"),
+    Column("score_min", Double, comment="NULL: none was scored"),
+    Column("score_max", Double),
+    CheckConstraint("n > 0 AND scored BETWEEN 0 AND n", name="counts"),
+    CheckConstraint("(scored = 0) = (score_min IS NULL) AND (scored = 0) = (score_max IS NULL)", name="bounds"),
+    Index(None, "tenant_id", "day"),
 )

@@ -47,15 +47,15 @@ WHERE tenant_id = :tenant AND job_id = :job AND held = :held AND state = 'live' 
 ORDER BY chunk, min_time, id LIMIT :limit;
 
 -- name: supersede
--- Of these those that still count stop counting; how many they are.
+-- Of these those that still count, and are in that legal-hold state, stop counting.
 UPDATE proctor.result_batch SET state = 'superseded', ended_at = now(), staged = NULL
-WHERE tenant_id = :tenant AND id = ANY(CAST(:ids AS uuid[])) AND state = 'live'
+WHERE tenant_id = :tenant AND id = ANY(CAST(:ids AS uuid[])) AND state = 'live' AND held = :held
 RETURNING id;
 
 -- name: outlived
--- Batches that were superseded long ago: no query that knew of them can still be reading.
+-- Batches that were superseded long ago: no query that knew of them can still be reading. A legal hold keeps them.
 SELECT id, path FROM proctor.result_batch
-WHERE tenant_id = :tenant AND state = 'superseded' AND ended_at < now() - make_interval(secs => :after) LIMIT :limit;
+WHERE tenant_id = :tenant AND state = 'superseded' AND NOT held AND ended_at < now() - make_interval(secs => :after) LIMIT :limit;
 
 -- name: delete
 -- Their objects are gone.
@@ -65,13 +65,64 @@ WHERE tenant_id = :tenant AND id = ANY(CAST(:ids AS uuid[])) AND NOT held;
 -- name: hold
 -- Put a job's results under a legal hold, or take it away.
 UPDATE proctor.result_batch SET held = :held
-WHERE tenant_id = :tenant AND job_id = :job AND held <> :held AND state <> 'deleted' RETURNING id;
+WHERE tenant_id = :tenant AND job_id = :job AND held <> :held AND state <> 'deleted';
 
--- name: deletable
--- All of a job's batches that are there, with whether a legal hold keeps them.
-SELECT id, path, held FROM proctor.result_batch
-WHERE tenant_id = :tenant AND job_id = :job AND state <> 'deleted' FOR UPDATE;
+-- name: end_job
+-- All of a job's batches stop counting, but for those under a legal hold.
+UPDATE proctor.result_batch SET state = 'superseded', ended_at = now(), staged = NULL
+WHERE tenant_id = :tenant AND job_id = :job AND state = 'live' AND NOT held;
+
+-- name: ended_of
+-- A job's batches that count no more and whose objects may still be there.
+SELECT id, path FROM proctor.result_batch
+WHERE tenant_id = :tenant AND job_id = :job AND state = 'superseded' AND NOT held LIMIT :limit;
 
 -- name: known_paths
 -- Which of these objects a row refers to.
 SELECT path FROM proctor.result_batch WHERE tenant_id = :tenant AND path = ANY(CAST(:paths AS text[]));
+
+-- name: retention
+SELECT result_days, rollup_days FROM proctor.result_retention WHERE tenant_id = :tenant;
+
+-- name: set_retention
+INSERT INTO proctor.result_retention (tenant_id, result_days, rollup_days)
+VALUES (:tenant, :result_days, :rollup_days)
+ON CONFLICT (tenant_id) DO UPDATE
+SET result_days = EXCLUDED.result_days, rollup_days = EXCLUDED.rollup_days, changed_at = now();
+
+-- name: aged
+-- Of these jobs the batches of which every result is older than so many days, the oldest first.
+SELECT id, job_id, chunk, path, staged, sha256, rows, bytes, min_time, max_time, counts
+FROM proctor.result_batch
+WHERE tenant_id = :tenant AND state = 'live' AND NOT held AND job_id = ANY(CAST(:jobs AS uuid[]))
+  AND max_time < now() - make_interval(days => :days)
+ORDER BY max_time, id LIMIT :limit;
+
+-- name: add_rollups
+-- Sums are added to those of the same day, evaluator, model and status.
+INSERT INTO proctor.result_rollup AS r
+    (tenant_id, id, day, evaluator, model, status, n, scored, score_sum, score_squares, score_min, score_max)
+SELECT :tenant, a.id, a.day, a.evaluator, a.model, a.status, a.n, a.scored, a.score_sum, a.score_squares, a.score_min,
+       a.score_max
+FROM jsonb_to_recordset(CAST(:rows AS jsonb)) AS a (id uuid, day date, evaluator text, model text, status text,
+    n bigint, scored bigint, score_sum double precision, score_squares double precision, score_min double precision,
+    score_max double precision)
+ORDER BY a.id
+ON CONFLICT (tenant_id, id) DO UPDATE
+SET n = r.n + EXCLUDED.n, scored = r.scored + EXCLUDED.scored, score_sum = r.score_sum + EXCLUDED.score_sum,
+    score_squares = r.score_squares + EXCLUDED.score_squares, score_min = least(r.score_min, EXCLUDED.score_min),
+    score_max = greatest(r.score_max, EXCLUDED.score_max);
+
+-- name: rollups
+SELECT day, evaluator, model, status, n, scored, score_sum, score_squares, score_min, score_max
+FROM proctor.result_rollup WHERE tenant_id = :tenant ORDER BY day, evaluator, model, status;
+
+-- name: forget_rollups
+DELETE FROM proctor.result_rollup
+WHERE tenant_id = :tenant AND day < (now() AT TIME ZONE 'UTC')::date - CAST(:days AS int);
+
+-- name: erase
+-- Everything of a tenant.
+WITH rollups AS (DELETE FROM proctor.result_rollup WHERE tenant_id = :tenant),
+     retention AS (DELETE FROM proctor.result_retention WHERE tenant_id = :tenant)
+DELETE FROM proctor.result_batch WHERE tenant_id = :tenant;

@@ -13,6 +13,7 @@ from proctor.database.engine import Database
 from proctor.kernel.extras import need_data_extra
 from proctor.objects.store import ObjectMissing, ObjectStore, StoredObject
 from proctor.results.batches import Batch
+from proctor.results.rollups import rollups
 from proctor.results.schema import result_schema
 from proctor.results.service import live
 from proctor.results.views import Which, attach
@@ -41,6 +42,11 @@ class ResultReader:
             lambda c: live(c, self._tenant, jobs=which.jobs, since=which.since, until=which.until),
         )
 
+    def rollups(self) -> pa.Table:
+        """What is left of results that were not kept. Raises ``DataExtraMissing``."""
+        need_data_extra()
+        return self._database.as_tenant(self._tenant, lambda c: rollups(c, self._tenant))
+
     @contextmanager
     def opened(self, which: Which) -> Iterator[duckdb.DuckDBPyConnection]:
         """A DuckDB in which ``results`` is a view of them. Raises ``DataExtraMissing``, ``ObjectMissing``."""
@@ -49,7 +55,7 @@ class ResultReader:
 
         batches = self.batches(which)
         with duckdb.connect(":memory:", config={"memory_limit": MEMORY}) as connection:
-            attach(connection, self.files(batches), staged(batches), which)
+            attach(connection, self.files(batches), staged(batches), _beyond(which, batches))
             yield connection
 
     def files(self, batches: Iterable[Batch]) -> list[Path]:
@@ -70,6 +76,15 @@ class ResultReader:
             self._objects.fetch(StoredObject(key=batch.path, sha256=batch.sha256, size=batch.bytes), fresh)
             fresh.rename(copy)
         return copy
+
+
+def _beyond(which: Which, batches: Iterable[Batch]) -> Which | None:
+    """What rows have to be asked for: nothing where every batch lies within, so that their times are not read."""
+    since, until = which.since, which.until
+    inside = all(
+        (since is None or since <= batch.min_time) and (until is None or batch.max_time < until) for batch in batches
+    )
+    return None if inside else which
 
 
 def staged(batches: Iterable[Batch]) -> pa.Table:

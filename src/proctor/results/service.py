@@ -13,13 +13,30 @@ from uuid import UUID
 
 from sqlalchemy import Connection, Row
 
+from proctor.database.engine import Database
 from proctor.database.queries import run_query
+from proctor.objects.store import ObjectStore
 from proctor.results.batches import Batch
 from proctor.results.schema import SCHEMA_VERSION
 
-__all__ = ["Pace", "batch_of", "chunks_done", "known_paths", "live", "pace", "record"]
+__all__ = [
+    "Pace",
+    "batch_of",
+    "chunks_done",
+    "end_job",
+    "erase",
+    "hold",
+    "known_paths",
+    "live",
+    "pace",
+    "record",
+    "remove",
+    "remove_ended",
+]
 
 _run = partial(run_query, "proctor.results")
+_REMOVED: int = 1000
+"""Batches to a transaction: seconds of removing objects, and nothing is locked meanwhile."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,6 +79,43 @@ def chunks_done(connection: Connection, tenant: UUID, job: UUID) -> frozenset[in
 def known_paths(connection: Connection, tenant: UUID, paths: Sequence[str]) -> set[str]:
     """Which of these objects a batch refers to, whether it counts or will be removed in its time."""
     return set(_run(connection, "known_paths", tenant=tenant, paths=list(paths)).scalars())
+
+
+def hold(connection: Connection, tenant: UUID, job: UUID, *, held: bool) -> None:
+    """Put a job's results under a legal hold, or take it away."""
+    _run(connection, "hold", tenant=tenant, job=job, held=held)
+
+
+def end_job(connection: Connection, tenant: UUID, job: UUID) -> None:
+    """A job's results count no more, but for those under a legal hold. ``remove_ended`` removes them."""
+    _run(connection, "end_job", tenant=tenant, job=job)
+
+
+def remove_ended(database: Database, objects: ObjectStore, tenant: UUID, job: UUID) -> int:
+    """Remove at once what of a job's results counts no more; how many batches. Safe to be killed and to repeat.
+
+    An object goes before its row says so: what dies in between leaves a row that names it.
+    """
+    removed = 0
+    wanted = {"tenant": tenant, "job": job, "limit": _REMOVED}
+    while rows := database.as_tenant(tenant, lambda c: _run(c, "ended_of", **wanted).all()):
+        remove(database, objects, tenant, rows)
+        removed += len(rows)
+    return removed
+
+
+def remove(database: Database, objects: ObjectStore, tenant: UUID, rows: Sequence[Row[Any]]) -> None:
+    """Remove batches that count no more, each with its ``id`` and ``path``."""
+    for row in rows:
+        if row.path is not None:
+            objects.delete(row.path)
+    ids = [row.id for row in rows]
+    database.as_tenant(tenant, lambda c: _run(c, "delete", tenant=tenant, ids=ids))
+
+
+def erase(connection: Connection, tenant: UUID) -> None:
+    """Forget every batch and rollup of a tenant, and for how long it keeps them; the owner role alone may."""
+    _run(connection, "erase", tenant=tenant)
 
 
 def pace(connection: Connection, tenant: UUID, job: UUID, *, within: float) -> Pace:

@@ -48,7 +48,7 @@ class Answer:
 def answer(
     reader: ResultReader, which: Which, sql: str, folder: Path, limits: QueryLimits | None = None
 ) -> Iterator[Answer]:
-    """The answer of one SELECT over ``results``. ``folder``: for staged rows meanwhile.
+    """The answer of one SELECT over ``results`` and ``rollups``. ``folder``: for staged rows meanwhile.
 
     Raises ``QueryRefused``, ``QueryFailed``, ``QueryTooLong``, ``DataExtraMissing``.
     """
@@ -59,9 +59,10 @@ def answer(
     batches = reader.batches(which)
     with tempfile.TemporaryDirectory(dir=folder) as place:
         rows = staged(batches)
-        kept = [_written(Path(place), rows)] if rows.num_rows else []
+        kept = [_written(Path(place) / "staged.parquet", rows)] if rows.num_rows else []
+        rollups = _written(Path(place) / "rollups.parquet", reader.rollups())
         files = [str(file) for file in reader.files(batches)]
-        settings = {"files": files, "staged": kept, "sql": sql, **asdict(limits)}
+        settings = {"files": files, "staged": kept, "rollups": rollups, "sql": sql, **asdict(limits)}
         with _process(limits.seconds) as process:
             yield _asked(process, settings)
 
@@ -135,10 +136,9 @@ def _why(process: _Process) -> QueryFailed | QueryRefused | QueryTooLong:
     return QueryFailed(f"Its process ended with {code}.", where="sql")
 
 
-def _written(folder: Path, rows: pa.Table) -> str:
+def _written(path: Path, rows: pa.Table) -> str:
     import pyarrow.parquet as pq
 
-    path = folder / "staged.parquet"
     pq.write_table(rows, path)
     return str(path)
 

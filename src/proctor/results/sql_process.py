@@ -66,17 +66,22 @@ def _config(settings: dict[str, Any]) -> dict[str, Any]:
 
 def _shut(connection: Any, settings: dict[str, Any]) -> None:
     """DuckDB names what may be read only once it runs, and before everything else is shut."""
-    listed = ", ".join("'" + path.replace("'", "''") + "'" for path in (*settings["files"], *settings["staged"]))
+    listed = ", ".join("'" + path.replace("'", "''") + "'" for path in _files(settings))
     connection.execute(f"SET allowed_paths = [{listed}]")
     connection.execute("SET enable_external_access = false")
 
 
+def _files(settings: dict[str, Any]) -> list[str]:
+    return [*settings["files"], *settings["staged"], settings["rollups"]]
+
+
 def _attach(connection: Any, settings: dict[str, Any]) -> None:
     from proctor.results.schema import result_schema
-    from proctor.results.views import attach
+    from proctor.results.views import attach, attach_rollups
 
     files = [Path(file) for file in (*settings["files"], *settings["staged"])]
     attach(connection, files, result_schema().empty_table())
+    attach_rollups(connection, Path(settings["rollups"]))
 
 
 def _selected(connection: Any, sql: str) -> Any:

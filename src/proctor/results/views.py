@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import duckdb
     import pyarrow as pa
 
-__all__ = ["Which", "attach"]
+__all__ = ["Which", "attach", "attach_rollups"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,13 +37,21 @@ def attach(
     for file in files:
         file.stat()
     names = ", ".join(COLUMNS)
-    connection.register("staged_results", rows)
-    sources = [f"SELECT {names} FROM staged_results"]  # noqa: S608  names of our own
+    sources = []
+    if rows.num_rows or not files:
+        connection.register("staged_results", rows)
+        sources.append(f"SELECT {names} FROM staged_results")  # noqa: S608  names of our own
     if files:
         listed = ", ".join("'" + str(file).replace("'", "''") + "'" for file in files)
         sources.append(f"SELECT {names} FROM read_parquet([{listed}])")  # noqa: S608  paths of our own
     within = _within(which)
     connection.execute(f"CREATE VIEW results AS SELECT * FROM ({' UNION ALL '.join(sources)}){within}")  # noqa: S608
+
+
+def attach_rollups(connection: duckdb.DuckDBPyConnection, file: Path) -> None:
+    """Make ``rollups`` a view of a file."""
+    listed = str(file).replace("'", "''")
+    connection.execute(f"CREATE VIEW rollups AS SELECT * FROM read_parquet('{listed}')")  # noqa: S608  of our own
 
 
 def _within(which: Which | None) -> str:

@@ -12,6 +12,7 @@ from uuid import UUID
 
 from proctor.app import Platform, data_folder
 from proctor.jobs.chunks import FEWEST, Cut, chunk_rows
+from proctor.jobs.deleting import JobKeeper
 from proctor.jobs.errors import JobInvalid
 from proctor.jobs.service import JobService
 from proctor.jobs.summaries import JobStanding, summarised
@@ -19,6 +20,7 @@ from proctor.jobs.values import Job, JobState, NewJob, SampleSet
 from proctor.kernel.money import parse_usd
 from proctor.queue.service import Band
 from proctor.results.reading import ResultReader
+from proctor.results.retention import Retention, retention, set_retention
 from proctor.results.views import Which
 from proctor.telemetry.context import trace_id_of_here
 
@@ -112,6 +114,7 @@ class Evaluations:
             band=Band[request.band.upper()],
             creator=creator,
             trace_id=trace_id_of_here(),
+            kept=request.keep,
         )
 
     def _source(self, request: EvaluationRequest, version: DatasetVersion) -> tuple[SampleSet | None, Target | None]:
@@ -222,6 +225,42 @@ class Evaluations:
     def cancel(self, reference: str) -> Job:
         """End it; what is there stays. Raises ``JobUnknown``, ``JobEnded``."""
         return self._service.cancel(reference)
+
+    # --- what is kept -------------------------------------------------------------------------------------------------
+
+    def delete(self, reference: str, *, by: UUID | None = None) -> Job:
+        """Delete a job's results for good; what it was stays on record. Safe to repeat, then by its id.
+
+        Raises ``JobUnknown``, ``JobRunning``, ``JobHeld``."""
+        return self._keeper.delete(reference, by=by)
+
+    def delete_samples(self, reference: str) -> SampleSet:
+        """Delete outputs for good. Raises ``SamplesUnknown``, and ``SamplesUsed`` where a job judged them."""
+        return self._keeper.delete_samples(reference)
+
+    def hold(self, reference: str, reason: str, *, by: UUID | None = None) -> Job:
+        """Put a job under a legal hold. Raises ``JobUnknown``, ``JobInvalid``."""
+        return self._keeper.hold(reference, reason, by=by)
+
+    def release(self, reference: str) -> Job:
+        """End a job's legal hold; nothing is removed by that. Raises ``JobUnknown``."""
+        return self._keeper.release(reference)
+
+    def retention(self) -> Retention:
+        """For how many days results of jobs that are not kept stay, and their rollups."""
+        platform = self._platform
+        return platform.database.as_tenant(platform.tenant, lambda c: retention(c, platform.tenant))
+
+    def set_retention(self, wanted: Retention) -> Retention:
+        """Set it for the tenant."""
+        platform = self._platform
+        platform.database.as_tenant(platform.tenant, lambda c: set_retention(c, platform.tenant, wanted))
+        return wanted
+
+    @property
+    def _keeper(self) -> JobKeeper:
+        platform = self._platform
+        return JobKeeper(platform.database, platform.objects, platform.tenant)
 
     def session(self, job: Job) -> JobSession:
         """A worker in this process for one job, not started."""

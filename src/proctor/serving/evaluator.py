@@ -1,4 +1,4 @@
-"""An evaluator of a server: scores chunks of any job of any tenant, until it is told to stop; merges what they left."""
+"""An evaluator of a server: scores chunks of any job of any tenant until it is told to stop; keeps results in order."""
 
 from __future__ import annotations
 
@@ -13,9 +13,11 @@ import structlog
 from proctor.app import Server, data_folder
 from proctor.engine.worker import recover
 from proctor.identity.service import tenants
+from proctor.jobs import service as jobs
 from proctor.jobs.worker import ChunkWorker, ChunkWorkerSettings
 from proctor.kernel.errors import ProctorError
 from proctor.results.merging import Merger
+from proctor.results.retention import Retainer
 from proctor.sdk.judging import asking_of
 from proctor.sdk.secrets import kept_secrets
 
@@ -55,23 +57,32 @@ class ServerEvaluator:
         keeper.join()
 
     def _keep_house(self) -> None:
+        """Every tenant's in turn; what is wrong with one's results keeps no other's from their turn."""
         folder = data_folder(self._server.settings, "tmp")
         while not self._stopping.wait(MERGE_SEC):
-            begun = time.monotonic()
             try:
-                merged = self._merge(folder)
+                found = self._server.database.as_scheduler(tenants)
             except ProctorError as error:
-                _log.warning("results.not_merged", error=str(error))
-            else:
-                if merged:
-                    _log.info("results.merged", batches=merged, seconds=round(time.monotonic() - begun, 3))
+                _log.warning("results.not_kept_in_order", error=str(error))
+                continue
+            for tenant in found:
+                self._try_to_keep(tenant.id, folder)
 
-    def _merge(self, folder: Path) -> int:
-        merged = 0
-        for tenant in self._server.database.as_scheduler(tenants):
-            if self._stopping.is_set():
-                break
-            merger = Merger(self._server.database, self._server.objects, tenant.id, folder)
-            merged += merger.merge()
-            merger.remove()
-        return merged
+    def _try_to_keep(self, tenant: UUID, folder: Path) -> None:
+        if self._stopping.is_set():
+            return
+        try:
+            self._keep(tenant, folder)
+        except ProctorError as error:
+            _log.warning("results.not_kept_in_order", tenant=str(tenant), error=str(error))
+
+    def _keep(self, tenant: UUID, folder: Path) -> None:
+        database, objects, begun = self._server.database, self._server.objects, time.monotonic()
+        merger = Merger(database, objects, tenant, folder)
+        merged = merger.merge()
+        merger.remove()
+        unkept = database.as_tenant(tenant, lambda c: jobs.unkept(c, tenant))
+        gone = Retainer(database, objects, tenant, folder).let_go(unkept)
+        if merged or gone:
+            seconds = round(time.monotonic() - begun, 3)
+            _log.info("results.kept_in_order", merged=merged, rolled_up=gone, seconds=seconds)

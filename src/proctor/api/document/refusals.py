@@ -78,6 +78,10 @@ _OWN: Mapping[str, tuple[str, ...]] = {
     "POST /jobs/{job}/pause": ("job-ended",),
     "POST /jobs/{job}/resume": ("job-ended",),
     "POST /jobs/{job}/cancel": ("job-ended",),
+    "DELETE /jobs/{job}": ("job-running", "job-held"),
+    "PUT /retention": ("retention-invalid",),
+    "PUT /jobs/{job}/hold": ("job-invalid",),
+    "DELETE /samples/{samples}": ("samples-used",),
     "POST /evaluators": ("evaluator-name", "evaluator-forbidden", "evaluators-full", *_CONFIGURES),
     "POST /evaluators/{evaluator}/trials": (
         "evaluator-forbidden",

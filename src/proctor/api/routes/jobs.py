@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path as FilePath
 from typing import IO, Annotated
@@ -10,7 +11,7 @@ from uuid import UUID
 
 import anyio.to_thread
 from fastapi import APIRouter, Path, Query, Request, Response
-from pydantic import BaseModel
+from pydantic import BaseModel, ConfigDict, Field
 
 from proctor.api.answers import answered
 from proctor.api.asking import Asked, needs
@@ -21,11 +22,12 @@ from proctor.api.threads import slowly
 from proctor.api.uploads import receive
 from proctor.identity.audit_log import Action
 from proctor.identity.permissions import Permission
-from proctor.jobs.asking import EvaluationRequest
+from proctor.jobs.asking import EvaluationRequest, HoldRequest
 from proctor.jobs.summaries import JobStanding
 from proctor.jobs.values import Job, JobState, SampleSet
 from proctor.kernel.ids import new_id
 from proctor.operations.service import Operation
+from proctor.results.retention import LONGEST_DAYS, Retention
 from proctor.sdk.jobs import Upload
 from proctor.sdk.sample_work import SamplesImportWork
 from proctor.sdk.work import WorkKind
@@ -41,6 +43,7 @@ SamplesReference = Annotated[
 ]
 _Reads = Annotated[Asked, needs(Permission.EVALUATORS_READ)]
 _Runs = Annotated[Asked, needs(Permission.RUNS_WRITE)]
+_Owns = Annotated[Asked, needs(Permission.TENANT_WRITE)]
 _Writes = Annotated[Asked, needs(Permission.DATASETS_WRITE)]
 
 
@@ -68,6 +71,15 @@ class ListedResult(BaseModel):
     time: datetime
 
 
+class RetentionChange(BaseModel):
+    """For how many days a tenant keeps results of jobs that are not kept, and their daily sums."""
+
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"result_days": 30, "rollup_days": 365}]})
+
+    result_days: int = Field(ge=1, le=LONGEST_DAYS, strict=True)
+    rollup_days: int = Field(ge=1, le=LONGEST_DAYS, strict=True, description="No fewer than of results.")
+
+
 @router.get("/samples", response_model=Page[SampleSet])
 def list_samples(asked: _Reads, paging: Paging) -> Response:
     """Outputs that are kept, the newest first."""
@@ -80,6 +92,14 @@ def list_samples(asked: _Reads, paging: Paging) -> Response:
 def show_samples(asked: _Reads, samples: SamplesReference) -> Response:
     """Outputs that are kept: of which dataset version, how many, and where."""
     return answered(asked.client.evaluations.samples(samples))
+
+
+@router.delete("/samples/{samples}", response_model=SampleSet)
+@slowly
+def delete_samples(asked: _Writes, samples: SamplesReference) -> Response:
+    """Delete outputs for good, at once; refused while a job that judged them is there."""
+    gone = asked.client.evaluations.delete_samples(samples)
+    return asked.noted(answered(gone), Action.SAMPLES_DELETED, str(gone.id), name=gone.name)
 
 
 @router.post(
@@ -196,6 +216,42 @@ def resume_job(asked: _Runs, job: JobReference) -> Response:
 def cancel_job(asked: _Runs, job: JobReference) -> Response:
     """No new chunks, ever; the results that are there stay."""
     return _controlled(asked, asked.client.evaluations.cancel(job), "cancel")
+
+
+@router.delete("/jobs/{job}", response_model=Job)
+@slowly
+def delete_job(asked: _Runs, job: JobReference) -> Response:
+    """Delete its results for good, at once. What it was stays on record, with who deleted it and when."""
+    gone = asked.client.evaluations.delete(job, by=asked.principal.user)
+    return asked.noted(answered(gone), Action.JOB_DELETED, str(gone.id), name=gone.name)
+
+
+@router.put("/jobs/{job}/hold", response_model=Job)
+def hold_job(asked: _Owns, job: JobReference, body: HoldRequest) -> Response:
+    """Put it under a legal hold: nothing removes it or its results until an owner releases it."""
+    held = asked.client.evaluations.hold(job, body.reason, by=asked.principal.user)
+    return asked.noted(answered(held), Action.JOB_HELD, str(held.id), name=held.name, reason=body.reason)
+
+
+@router.delete("/jobs/{job}/hold", response_model=Job)
+def release_job(asked: _Owns, job: JobReference) -> Response:
+    """End its legal hold. Nothing is removed by that."""
+    released = asked.client.evaluations.release(job)
+    return asked.noted(answered(released), Action.JOB_RELEASED, str(released.id), name=released.name)
+
+
+@router.get("/retention", response_model=Retention)
+def show_retention(asked: _Reads) -> Response:
+    """For how many days results of jobs that are not kept stay, and their daily sums."""
+    return answered(asked.client.evaluations.retention())
+
+
+@router.put("/retention", response_model=Retention)
+def change_retention(asked: _Owns, body: RetentionChange) -> Response:
+    """Set it for the tenant. What is older goes within a minute."""
+    wanted = Retention(result_days=body.result_days, rollup_days=body.rollup_days)
+    made = asked.client.evaluations.set_retention(wanted)
+    return asked.noted(answered(made), Action.RETENTION_SET, "retention", **asdict(made))
 
 
 def _controlled(asked: Asked, job: Job, how: str) -> Response:

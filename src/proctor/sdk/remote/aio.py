@@ -221,6 +221,12 @@ class AsyncEvaluations:
         self.pause = soon(evaluations.pause)
         self.resume = soon(evaluations.resume)
         self.cancel = soon(evaluations.cancel)
+        self.delete = soon(evaluations.delete)
+        self.delete_samples = soon(evaluations.delete_samples)
+        self.hold = soon(evaluations.hold)
+        self.release = soon(evaluations.release)
+        self.retention = soon(evaluations.retention)
+        self.set_retention = soon(evaluations.set_retention)
 
 
 class AsyncAnalyses:

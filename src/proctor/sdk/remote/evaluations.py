@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,6 +17,7 @@ from proctor.jobs.outputs_files import OutputFields
 from proctor.jobs.summaries import JobStanding
 from proctor.jobs.values import Job, JobState, SampleSet
 from proctor.kernel.extras import need_data_extra
+from proctor.results.retention import Retention
 from proctor.sdk.cursors import Listing
 from proctor.sdk.evaluations import OutputsTold
 from proctor.sdk.remote.answers import part, read
@@ -131,6 +133,30 @@ class RemoteEvaluations:
     def cancel(self, reference: str) -> Job:
         """End it; what is there stays."""
         return read(Job, self._transport.post(f"jobs/{part(reference)}/cancel"))
+
+    def delete(self, reference: str) -> Job:
+        """Delete a job's results for good; what it was stays on record."""
+        return read(Job, self._transport.delete(f"jobs/{part(reference)}"))
+
+    def delete_samples(self, reference: str) -> SampleSet:
+        """Delete outputs for good."""
+        return read(SampleSet, self._transport.delete(f"samples/{part(reference)}"))
+
+    def hold(self, reference: str, reason: str) -> Job:
+        """Put a job under a legal hold."""
+        return read(Job, self._transport.put(f"jobs/{part(reference)}/hold", {"reason": reason}))
+
+    def release(self, reference: str) -> Job:
+        """End a job's legal hold; nothing is removed by that."""
+        return read(Job, self._transport.delete(f"jobs/{part(reference)}/hold"))
+
+    def retention(self) -> Retention:
+        """For how many days results of jobs that are not kept stay, and their rollups."""
+        return read(Retention, self._transport.get("retention"))
+
+    def set_retention(self, wanted: Retention) -> Retention:
+        """Set it for the tenant."""
+        return read(Retention, self._transport.put("retention", asdict(wanted)))
 
     def session(self, job: Job) -> RemoteJobSession:
         """A look at a job that the server's evaluators work on."""

@@ -5,7 +5,7 @@ from pathlib import Path
 from alembic import op
 
 revision = "0021"
-down_revision = "0019"
+down_revision = "0020"
 
 
 def upgrade() -> None:
