@@ -61,7 +61,7 @@ _OWN: Mapping[str, tuple[str, ...]] = {
     "POST /datasets/derivations": (*_DATA, "dataset-unknown", "dataset-name", "dataset-version", "operations-full"),
     "POST /datasets/{dataset}/splits": (*_DATA, "dataset-split"),
     "POST /datasets/{dataset}/exports": (*_DATA, "operations-full"),
-    "POST /samples": ("operations-full",),
+    "POST /samples": (*_DATA, "dataset-unknown", "operations-full"),
     "POST /jobs": (
         *("dataset-unknown", "samples-unknown", "evaluator-unknown", "evaluator-forbidden", "evaluator-outdated"),
         *("job-invalid", "evaluator-configuration", "data-extra"),

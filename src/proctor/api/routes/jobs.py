@@ -148,6 +148,7 @@ async def create_samples(
 
 
 def _import(asked: Asked, file: IO[bytes], work: dict[str, object]) -> Response:
+    asked.platform.datasets.find(asked.tenant, str(work["dataset"]))  # one that there is not is told at once
     identity: UUID = new_id()
     objects, key = asked.server.objects, f"{asked.tenant}/operations/{identity}/upload"
     stored = objects.put_file(key, FilePath(file.name))
