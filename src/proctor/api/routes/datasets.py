@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from pathlib import Path as FilePath
 from typing import IO, Annotated
-from uuid import UUID
 
 import anyio.to_thread
 from fastapi import APIRouter, Path, Query, Request, Response
@@ -17,7 +15,7 @@ from proctor.api.idempotency import Repeatable
 from proctor.api.lists import Page, Paging
 from proctor.api.receipts import ACCEPTED, accepted
 from proctor.api.threads import slowly
-from proctor.api.uploads import receive
+from proctor.api.uploads import kept, receive
 from proctor.datasets.browsing import ListedExample
 from proctor.datasets.derivations import Derivation, Filter, NewVersion
 from proctor.datasets.differing import VersionDiff
@@ -30,10 +28,8 @@ from proctor.datasets.versions import TIMESTAMP, DatasetVersion, check_label
 from proctor.evaluators.facts import DatasetFacts
 from proctor.identity.audit_log import Action
 from proctor.identity.permissions import Permission
-from proctor.kernel.ids import new_id
 from proctor.operations.service import Operation
-from proctor.sdk.dataset_work import DatasetDeriveWork, DatasetExportWork, DatasetImportWork
-from proctor.sdk.jobs import Upload
+from proctor.sdk.dataset_work import DATASET_BYTES, DatasetDeriveWork, DatasetExportWork, DatasetImportWork
 from proctor.sdk.work import WorkKind
 
 __all__ = ["router"]
@@ -186,7 +182,7 @@ async def create_dataset_import(
     """Import a file, or a folder as a tar. Compared by id with the newest version; the same again changes nothing."""
     new = _new(name, version, metadata)
     with tempfile.NamedTemporaryFile() as received:
-        await receive(request, received)
+        await receive(request, received, DATASET_BYTES)
         work = {
             "dataset": name,
             "new": new,
@@ -251,13 +247,4 @@ def _new(name: str, version: str | None, metadata: list[str] | tuple[()]) -> New
 
 
 def _import(asked: Asked, file: IO[bytes], work: dict[str, object]) -> Response:
-    identity: UUID = new_id()
-    objects, key = asked.server.objects, f"{asked.tenant}/operations/{identity}/upload"
-    stored = objects.put_file(key, FilePath(file.name))
-    upload = Upload(key=stored.key, sha256=stored.sha256, size=stored.size)
-    try:
-        asked_for = DatasetImportWork.model_validate({**work, "upload": upload})
-        return accepted(asked, WorkKind.DATASET_IMPORT, asked_for, identity)
-    except BaseException:
-        objects.delete(key)
-        raise
+    return kept(asked, file, WorkKind.DATASET_IMPORT, DatasetImportWork, work)

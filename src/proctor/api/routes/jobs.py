@@ -5,7 +5,6 @@ from __future__ import annotations
 import tempfile
 from dataclasses import asdict
 from datetime import datetime
-from pathlib import Path as FilePath
 from typing import IO, Annotated
 from uuid import UUID
 
@@ -17,18 +16,17 @@ from proctor.api.answers import answered
 from proctor.api.asking import Asked, needs
 from proctor.api.idempotency import Repeatable
 from proctor.api.lists import Page, Paging
-from proctor.api.receipts import ACCEPTED, accepted
+from proctor.api.receipts import ACCEPTED
 from proctor.api.threads import slowly
-from proctor.api.uploads import receive
+from proctor.api.uploads import kept, receive
 from proctor.identity.audit_log import Action
 from proctor.identity.permissions import Permission
 from proctor.jobs.asking import EvaluationRequest, HoldRequest
 from proctor.jobs.summaries import JobStanding
 from proctor.jobs.values import Job, JobState, SampleSet
-from proctor.kernel.ids import new_id
 from proctor.operations.service import Operation
 from proctor.results.retention import LONGEST_DAYS, Retention
-from proctor.sdk.jobs import Upload
+from proctor.sdk.dataset_work import DATASET_BYTES
 from proctor.sdk.sample_work import SamplesImportWork
 from proctor.sdk.work import WorkKind
 
@@ -134,7 +132,7 @@ async def create_samples(
 ) -> Response:
     """Keep the outputs of a file, a row each. The same again changes nothing."""
     with tempfile.NamedTemporaryFile() as received:
-        await receive(request, received)
+        await receive(request, received, DATASET_BYTES)
         work: dict[str, object] = {
             "dataset": dataset,
             "name": name,
@@ -149,16 +147,7 @@ async def create_samples(
 
 def _import(asked: Asked, file: IO[bytes], work: dict[str, object]) -> Response:
     asked.platform.datasets.find(asked.tenant, str(work["dataset"]))  # one that there is not is told at once
-    identity: UUID = new_id()
-    objects, key = asked.server.objects, f"{asked.tenant}/operations/{identity}/upload"
-    stored = objects.put_file(key, FilePath(file.name))
-    upload = Upload(key=stored.key, sha256=stored.sha256, size=stored.size)
-    try:
-        asked_for = SamplesImportWork.model_validate({**work, "upload": upload})
-        return accepted(asked, WorkKind.SAMPLES_IMPORT, asked_for, identity)
-    except BaseException:
-        objects.delete(key)
-        raise
+    return kept(asked, file, WorkKind.SAMPLES_IMPORT, SamplesImportWork, work)
 
 
 @router.get("/jobs", response_model=Page[Job])

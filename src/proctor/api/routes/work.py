@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Sequence
-from pathlib import Path
 from typing import IO, Annotated, Any
 from uuid import UUID
 
@@ -15,17 +14,15 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue
 from proctor.api.answers import answered
 from proctor.api.asking import Asked, needs
 from proctor.api.idempotency import Repeatable
-from proctor.api.middleware import TooLarge
 from proctor.api.receipts import ACCEPTED, accepted
 from proctor.api.routes.run_sets import RunSetReference, named
 from proctor.api.routes.suites import SuiteReference
 from proctor.api.threads import slowly
+from proctor.api.uploads import kept, receive
 from proctor.engine.auditing import rules_of_stranger
 from proctor.engine.planning import RunSetRow
 from proctor.engine.regrading.candidates import Candidate, PassedOver
 from proctor.identity.permissions import Permission
-from proctor.kernel.ids import new_id
-from proctor.objects.store import StoredObject
 from proctor.operations.service import Operation
 from proctor.sdk.checking import tasks_to_check
 from proctor.sdk.work import (
@@ -36,7 +33,6 @@ from proctor.sdk.work import (
     ImportWork,
     ReclassifyWork,
     RegradeWork,
-    Upload,
     WorkKind,
     plan_regrade,
 )
@@ -206,29 +202,12 @@ async def create_import(
     if suite is not None:
         suite = await anyio.to_thread.run_sync(_suite, asked, suite)
     with tempfile.NamedTemporaryFile() as file:
-        size = 0
-        async for piece in request.stream():
-            size += len(piece)
-            if size > UPLOAD_BYTES:
-                raise TooLarge()
-            await anyio.to_thread.run_sync(file.write, piece)
-        file.flush()
+        await receive(request, file, UPLOAD_BYTES)
         return await anyio.to_thread.run_sync(_import, asked, file, suite)
 
 
 def _import(asked: Asked, file: IO[bytes], suite: str | None) -> Response:
-    identity = new_id()
-    objects, key = asked.server.objects, f"{asked.tenant}/operations/{identity}/upload.tar"
-    stored = objects.put_file(key, Path(file.name))
-    try:
-        return accepted(asked, WorkKind.IMPORT, ImportWork(upload=_upload(stored), suite=suite), identity)
-    except BaseException:
-        objects.delete(key)
-        raise
-
-
-def _upload(stored: StoredObject) -> Upload:
-    return Upload(key=stored.key, sha256=stored.sha256, size=stored.size)
+    return kept(asked, file, WorkKind.IMPORT, ImportWork, {"suite": suite})
 
 
 def _suite(asked: Asked, reference: str) -> str:
