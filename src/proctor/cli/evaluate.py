@@ -91,14 +91,8 @@ def _kept(evaluations: Evaluations, dataset: str, outputs: str, model: str | Non
     from proctor.sdk.evaluations import OutputsTold
 
     told = OutputsTold(dataset=dataset, name=path.stem, model=model)
-    before, more = 0, counting("output", "read", quiet=quiet)
-
-    def progress(taken: int) -> None:
-        nonlocal before
-        more(taken - before)
-        before = taken
-
-    return str(evaluations.add_outputs(path, told, progress=progress)[0].id)
+    more = counting("output", "read", quiet=quiet)
+    return str(evaluations.add_outputs(path, told, on_rows=more)[0].id)
 
 
 def _worked_on(evaluations: Evaluations, job: Job, *, quiet: bool) -> None:

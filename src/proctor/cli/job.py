@@ -169,13 +169,8 @@ def add_samples(
     with client(as_json=as_json) as opened:
         told = OutputsTold(dataset=dataset, name=name or file.stem, model=model)
         fields = OutputFields(id=id_field, output=output_field)
-        more, before = counting("output", "read", quiet=as_json), [0]
-
-        def progress(taken: int) -> None:
-            more(taken - before[0])
-            before[0] = taken
-
-        kept, fresh = opened.evaluations.add_outputs(file, told, fields, progress=progress)
+        more = counting("output", "read", quiet=as_json)
+        kept, fresh = opened.evaluations.add_outputs(file, told, fields, on_rows=more)
         if as_json:
             print_json({"samples": kept, "new": fresh})
         else:

@@ -22,6 +22,7 @@ from proctor.jobs.errors import JobHeld, JobInvalid, JobRunning, JobUnknown, Sam
 from proctor.jobs.service import find, find_samples, tell
 from proctor.jobs.values import Job, JobState, SampleSet, job_of
 from proctor.objects.store import ObjectStore
+from proctor.queue import removing
 from proctor.queue import service as queue
 from proctor.results import service as results
 
@@ -62,7 +63,7 @@ class JobKeeper:
 
     def _still_worked_on(self, connection: Connection, job: Job) -> bool:
         """Remove its rows of the queue; whether somebody runs one of them."""
-        return any(queue.drop(connection, self._tenant, KIND, ids) for ids in _chunk_ids(job))
+        return any(removing.drop(connection, self._tenant, KIND, ids) for ids in _chunk_ids(job))
 
     def hold(self, reference: str, reason: str, *, by: UUID | None = None) -> Job:
         """Let nothing remove a job or its results, present and to come. A first hold stays as it was put.
@@ -122,7 +123,7 @@ def erase(connection: Connection, tenant: UUID) -> None:
     queue.hold_claims(connection, KIND)
     if (held := _run(connection, "held_jobs", tenant=tenant).scalar_one_or_none()) is not None:
         raise JobHeld(where=held)
-    queue.erase(connection, tenant, KIND)
+    removing.erase(connection, tenant, KIND)
     _run(connection, "erase", tenant=tenant)
 
 

@@ -71,10 +71,10 @@ class SampleKeeper:
         """``folder``: for what is sorted meanwhile."""
         self._objects, self._version, self._folder = objects, version, folder
 
-    def keep(self, told: Told, arrived: Iterable[Arrived], progress: Callable[[int], None]) -> SampleSet:
+    def keep(self, told: Told, arrived: Iterable[Arrived], on_rows: Callable[[int], None]) -> SampleSet:
         """Outputs, stored; nothing refers to them yet. Raises ``SamplesInvalid``, ``ObjectStoreFull``."""
         with _sorter(self._folder) as sorter, tempfile.TemporaryDirectory(dir=self._folder) as folder:
-            _take(sorter, arrived, progress)
+            _take(sorter, arrived, on_rows)
             self._take_examples(sorter)
             _check(sorter)
             repeats = _repeats(sorter)
@@ -137,15 +137,15 @@ _ARRIVED = (
 _FIELDS = tuple(Arrived.__dataclass_fields__)
 
 
-def _take(sorter: duckdb.DuckDBPyConnection, arrived: Iterable[Arrived], progress: Callable[[int], None]) -> None:
+def _take(sorter: duckdb.DuckDBPyConnection, arrived: Iterable[Arrived], on_rows: Callable[[int], None]) -> None:
     sorter.execute(_ARRIVED)
-    taken = 0
+    is_empty = True
     for batch in _batches(arrived):
         sorter.register("batch", _arrow(batch))
         sorter.execute("INSERT INTO arrived SELECT * FROM batch")
-        taken += len(batch)
-        progress(taken)
-    if not taken:
+        on_rows(len(batch))
+        is_empty = False
+    if is_empty:
         raise SamplesInvalid("There is no output in it.")
 
 

@@ -421,17 +421,6 @@ def let_go(connection: Connection, tenant_id: UUID, kind: str, holder: UUID, *, 
         _run(connection, "drop_unwanted", tenant=tenant_id, kind=kind)
 
 
-def drop(connection: Connection, tenant_id: UUID, kind: str, ids: Sequence[UUID]) -> int:
-    """Remove rows in whatever state, dead letters too; those that somebody runs stay, and how many they are."""
-    _run(connection, "drop_rows", tenant=tenant_id, kind=kind, ids=list(ids))
-    return int(_run(connection, "claimed_of", tenant=tenant_id, kind=kind, ids=list(ids)).scalar_one())
-
-
-def erase(connection: Connection, tenant_id: UUID, kind: str) -> None:
-    """Remove all rows of a tenant, whoever runs them: what comes of those counts for nothing."""
-    _run(connection, "erase", tenant=tenant_id, kind=kind)
-
-
 def count_states(connection: Connection, tenant_id: UUID, kind: str, holder: UUID) -> dict[str, int]:
     """Rows of a holder by state; those it does not want now are paused, whoever else does."""
     rows = _run(connection, "counts", tenant=tenant_id, kind=kind, holder=str(holder))

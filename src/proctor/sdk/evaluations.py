@@ -66,7 +66,7 @@ class Evaluations:
         fields: OutputFields | None = None,
         *,
         creator: UUID | None = None,
-        progress: Callable[[int], None] = lambda _: None,
+        on_rows: Callable[[int], None] = lambda _: None,
     ) -> tuple[SampleSet, bool]:
         """Keep the outputs of a file; what is kept, and whether it was not there before.
 
@@ -77,7 +77,7 @@ class Evaluations:
         version = self._platform.datasets.find(self._platform.tenant, told.dataset)
         keeper = SampleKeeper(self._platform.objects, version, data_folder(self._platform.settings, "tmp"))
         about = Told(name=told.name, source=told.source or path.name, model=told.model, creator=creator)
-        kept = keeper.keep(about, outputs_of(path, fields or OutputFields()), progress)
+        kept = keeper.keep(about, outputs_of(path, fields or OutputFields()), on_rows)
         return self._service.add_samples(kept)
 
     def sample_sets(self, *, before: UUID | None = None, limit: int = 100) -> list[SampleSet]:

@@ -37,14 +37,9 @@ def import_samples(work: SamplesImportWork, job: Job) -> Made:
     path = job.scratch / f"outputs{suffix}"
     job.platform.objects.fetch(StoredObject(**work.upload.model_dump()), path)
     job.tally.begin("outputs read")
-    before = 0
-
-    def progress(taken: int) -> None:
-        nonlocal before
-        job.tally.more(taken - before)
-        before = taken
-
     told = OutputsTold(dataset=work.dataset, name=work.name, model=work.model, source=work.file)
     fields = OutputFields(id=work.id_field, output=work.output_field)
-    kept, fresh = Evaluations(job.platform).add_outputs(path, told, fields, creator=work.creator, progress=progress)
+    kept, fresh = Evaluations(job.platform).add_outputs(
+        path, told, fields, creator=work.creator, on_rows=job.tally.more
+    )
     return Made(result={"samples": document(kept), "new": fresh})

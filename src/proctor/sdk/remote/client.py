@@ -35,7 +35,7 @@ from proctor.sdk.previews import DryRun
 from proctor.sdk.providers import ProviderLine
 from proctor.sdk.remote.answers import NEWEST, part, read, run_set_path
 from proctor.sdk.remote.checks import RemoteCheck
-from proctor.sdk.remote.datasets import RemoteDatasets
+from proctor.sdk.remote.data import RemoteData
 from proctor.sdk.remote.errors import NotOnServer, ServerRefused
 from proctor.sdk.remote.events import EventsLost, LiveEvent, follow
 from proctor.sdk.remote.runs import (
@@ -48,7 +48,7 @@ from proctor.sdk.remote.runs import (
 )
 from proctor.sdk.remote.transport import API, Transport
 from proctor.sdk.remote.usage import RemoteUsages
-from proctor.sdk.remote.work import RemoteRegradePlan, RemoteWork
+from proctor.sdk.remote.work import RemoteRegradePlan
 from proctor.sdk.requests import RunRequest, spec_of_tasks
 from proctor.sdk.submissions import Submitted
 from proctor.suites.loading import tasks_further_down
@@ -62,36 +62,17 @@ if TYPE_CHECKING:
     from proctor.sdk.imports import ImportReport
     from proctor.sdk.reclassifications import Reclassification
     from proctor.sdk.regrades import RegradeReport
-    from proctor.sdk.remote.analyses import RemoteAnalyses
-    from proctor.sdk.remote.evaluations import RemoteEvaluations
-    from proctor.sdk.remote.evaluators import RemoteEvaluators
     from proctor.suites.datasets import ResolvedDataset
 
 __all__ = ["RemoteClient"]
 
 
-class RemoteClient:
+class RemoteClient(RemoteData):
     """One tenant's platform on a server."""
 
     def __init__(self, transport: Transport) -> None:
-        self.transport = transport
-        self.work = RemoteWork(transport)
+        super().__init__(transport)
         self.usage = RemoteUsages(transport)
-        self.datasets = RemoteDatasets(transport, self.work)
-
-    @property
-    def evaluators(self) -> RemoteEvaluators:
-        """Evaluators of the tenant, and which of them a tenant may use."""
-        from proctor.sdk.remote.evaluators import RemoteEvaluators
-
-        return RemoteEvaluators(self.transport)
-
-    @property
-    def analyses(self) -> RemoteAnalyses:
-        """What is computed of evaluation jobs."""
-        from proctor.sdk.remote.analyses import RemoteAnalyses
-
-        return RemoteAnalyses(self.transport)
 
     @classmethod
     @contextmanager
@@ -102,13 +83,6 @@ class RemoteClient:
             yield cls(transport)
         finally:
             transport.close()
-
-    @property
-    def evaluations(self) -> RemoteEvaluations:
-        """Evaluation jobs; what they take is imported for them alone."""
-        from proctor.sdk.remote.evaluations import RemoteEvaluations
-
-        return RemoteEvaluations(self.transport, self.work)
 
     # --- reading ------------------------------------------------------------------------------------------------------
 

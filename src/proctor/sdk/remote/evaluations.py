@@ -44,16 +44,10 @@ class RemoteEvaluations:
         told: OutputsTold,
         fields: OutputFields | None = None,
         *,
-        progress: Callable[[int], None] = lambda _: None,
+        on_rows: Callable[[int], None] = lambda _: None,
     ) -> tuple[SampleSet, bool]:
         """Send a file of outputs to be kept; what is kept, and whether it was not there before."""
-        fields, taken = fields or OutputFields(), 0
-
-        def more(rows: int) -> None:
-            nonlocal taken
-            taken += rows
-            progress(taken)
-
+        fields = fields or OutputFields()
         params = {
             "dataset": told.dataset,
             "name": told.name,
@@ -65,7 +59,7 @@ class RemoteEvaluations:
         with opened(path) as content:
             headers = {"Content-Type": "application/octet-stream"}
             sent = self._transport.send("POST", "samples", params=params, content=content, headers=headers)
-        result = self._work.ended(sent.json(), more).result
+        result = self._work.ended(sent.json(), on_rows).result
         return read(SampleSet, result["samples"]), bool(result["new"])
 
     def sample_sets(self, *, before: UUID | None = None, limit: int = 100) -> list[SampleSet]:

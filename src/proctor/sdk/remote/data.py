@@ -1,0 +1,46 @@
+"""What a server answers of datasets, evaluators and evaluation jobs. What each takes is imported for it alone."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from proctor.sdk.remote.datasets import RemoteDatasets
+from proctor.sdk.remote.transport import Transport
+from proctor.sdk.remote.work import RemoteWork
+
+if TYPE_CHECKING:
+    from proctor.sdk.remote.analyses import RemoteAnalyses
+    from proctor.sdk.remote.evaluations import RemoteEvaluations
+    from proctor.sdk.remote.evaluators import RemoteEvaluators
+
+__all__ = ["RemoteData"]
+
+
+class RemoteData:
+    """Of one tenant."""
+
+    def __init__(self, transport: Transport) -> None:
+        self.transport = transport
+        self.work = RemoteWork(transport)
+        self.datasets = RemoteDatasets(transport, self.work)
+
+    @property
+    def evaluators(self) -> RemoteEvaluators:
+        """Evaluators of the tenant, and which of them a tenant may use."""
+        from proctor.sdk.remote.evaluators import RemoteEvaluators
+
+        return RemoteEvaluators(self.transport)
+
+    @property
+    def analyses(self) -> RemoteAnalyses:
+        """What is computed of evaluation jobs."""
+        from proctor.sdk.remote.analyses import RemoteAnalyses
+
+        return RemoteAnalyses(self.transport)
+
+    @property
+    def evaluations(self) -> RemoteEvaluations:
+        """Evaluation jobs; what they take is imported for them alone."""
+        from proctor.sdk.remote.evaluations import RemoteEvaluations
+
+        return RemoteEvaluations(self.transport, self.work)
