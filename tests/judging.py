@@ -8,7 +8,8 @@ from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from proctor.evaluators.catalogue import AnyEvaluator, Means, Rooms, built, defined, judged
+from proctor.evaluators.catalogue import AnyEvaluator, Means, built, defined, judged
+from proctor.evaluators.code.rooms import Rooms
 from proctor.evaluators.metrics.catalogue import METRICS
 from proctor.evaluators.samples import Missing, Sample, Score, rows_of, samples_of
 from proctor.kernel.canonical import Json

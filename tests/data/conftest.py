@@ -13,6 +13,7 @@ import pytest
 from proctor.settings import Settings
 from tests.acceptance.conftest import cli
 from tests.data.desk import LEASE_SEC, Desk
+from tests.data.provider import Provider
 
 __all__ = ["cli"]
 
@@ -30,7 +31,7 @@ def desk(database: Any, tenant: UUID, objects: Any, tmp_path: Path) -> Desk:
 @pytest.fixture
 def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Ten rows to a chunk, so that a small dataset has many."""
-    monkeypatch.setattr("proctor.sdk.evaluations.chunk_rows", lambda _seconds: 10)
+    monkeypatch.setattr("proctor.sdk.evaluation_requests.chunk_rows", lambda _seconds: 10)
 
 
 @pytest.fixture
@@ -38,3 +39,16 @@ def no_process_is_left() -> Iterator[None]:
     yield
     left = [one for one in psutil.Process().children(recursive=True) if "scoring_process" in " ".join(one.cmdline())]
     assert left == []
+
+
+@pytest.fixture
+def provider(desk: Desk) -> Iterator[Provider]:
+    found = Provider()
+    (desk.platform.settings.home / "providers.toml").write_text(
+        f'[providers.near]\nbase_url = "http://127.0.0.1:{found.port}"\nkeys = []\n'
+        'wires = ["openai-chat", "openai-embeddings"]\n'
+        '[models."near/m"]\nprice = { input = "1 USD", output = "5 USD", max_output = 100 }\n'
+        '[models."near/vectors"]\nprice = { input = "1 USD", output = "0 USD" }\n'
+    )
+    yield found
+    found.close()

@@ -20,6 +20,7 @@ from proctor.jobs.values import Job
 from proctor.jobs.worker import ChunkWorker, ChunkWorkerSettings
 from proctor.sdk.datasets import Datasets
 from proctor.sdk.evaluations import Evaluations, OutputsTold
+from proctor.sdk.judging import resources_of
 
 __all__ = ["LEASE_SEC", "Desk"]
 
@@ -55,7 +56,9 @@ class Desk:
 
     def worker(self, job: Job, *, processes: int = 2) -> ChunkWorker:
         settings = ChunkWorkerSettings(processes=processes, scope=job.id, lease_sec=LEASE_SEC)
-        return ChunkWorker(self.platform.database, self.platform.objects, settings, recover=recover)
+        resources = resources_of(self.platform, lambda _tenant: lambda _names: {})
+        database, objects = self.platform.database, self.platform.objects
+        return ChunkWorker(database, objects, settings, recover=recover, resources=resources)
 
     def work(self, job: Job, *, processes: int = 2) -> JobStanding:
         self.worker(job, processes=processes).run(lambda: not self.service.job(str(job.id)).state.has_ended)

@@ -12,7 +12,7 @@ from proctor.database.engine import Database
 from proctor.engine.worker import recover
 from proctor.jobs.worker import ChunkWorker, ChunkWorkerSettings
 from proctor.objects.store import ObjectStore
-from proctor.sdk.judging import asking_of
+from proctor.sdk.judging import resources_of
 from proctor.settings import Settings
 
 if __name__ == "__main__":
@@ -22,5 +22,5 @@ if __name__ == "__main__":
     settings = Settings(home=Path(said["home"]), lease_sec=2.0)
     platform = _of_tenant(settings, database, objects, UUID(said["tenant"]))
     wanted = ChunkWorkerSettings(processes=1, scope=UUID(said["job"]), lease_sec=2.0)
-    asking = asking_of(platform, lambda _tenant: lambda _names: {})
-    ChunkWorker(database, objects, wanted, recover=recover, asking=asking).run(lambda: True)
+    resources = resources_of(platform, lambda _tenant: lambda _names: {})
+    ChunkWorker(database, objects, wanted, recover=recover, resources=resources).run(lambda: True)

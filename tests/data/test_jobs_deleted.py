@@ -141,7 +141,7 @@ def test_what_is_merged_while_its_job_is_deleted_counts_for_nothing_and_stays_no
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     desk.numbers(MANY)
-    monkeypatch.setattr("proctor.sdk.evaluations.chunk_rows", lambda _seconds: MANY // 2)
+    monkeypatch.setattr("proctor.sdk.evaluation_requests.chunk_rows", lambda _seconds: MANY // 2)
     job = desk.work(desk.submit()).job
     found, write = merger(desk), Merger._written
 

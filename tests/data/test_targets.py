@@ -2,108 +2,35 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import signal
 import subprocess
 import sys
-import threading
 import time
-from collections import Counter
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from aiohttp import web
 from sqlalchemy import text
 
-from proctor.engine.worker import recover
 from proctor.evaluators.statuses import Status
 from proctor.jobs import generating
 from proctor.jobs.errors import JobInvalid, TargetInvalid
 from proctor.jobs.targets import Target, read_target, rendered
 from proctor.jobs.values import Job, JobState
-from proctor.jobs.worker import ChunkWorker, ChunkWorkerSettings
 from proctor.models.errors import PriceUnknown, ProviderUnknown
-from proctor.sdk.judging import asking_of
 from tests.conftest import Urls
-from tests.data.desk import LEASE_SEC, Desk
+from tests.data.desk import Desk
+from tests.data.provider import Provider, down, said
 
 pytestmark = [pytest.mark.database, pytest.mark.usefixtures("clean_queue", "no_process_is_left")]
-
-Answer = Callable[[str, int], tuple[int, dict[str, Any]]]
-
-
-def said(words: str, *, finish: str = "stop") -> tuple[int, dict[str, Any]]:
-    choice = {"index": 0, "message": {"role": "assistant", "content": words}, "finish_reason": finish}
-    usage = {"prompt_tokens": 10, "completion_tokens": 2, "total_tokens": 12}
-    return 200, {"id": "c", "object": "chat.completion", "model": "m", "choices": [choice], "usage": usage}
-
-
-def down(status: int) -> tuple[int, dict[str, Any]]:
-    return status, {"error": {"message": "not now", "type": "server_error", "code": None}}
-
-
-class Provider:
-    """A provider on OpenAI's chat wire; it counts what it is asked."""
-
-    def __init__(self) -> None:
-        self.asked: Counter[str] = Counter()
-        self.answer: Answer = lambda question, _time: said(question)
-        self.delay = 0.0
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
-        self._thread.start()
-        self.port = asyncio.run_coroutine_threadsafe(self._serve(), self._loop).result()
-
-    async def _serve(self) -> int:
-        server = web.Server(self._handle, access_log=None)
-        self._server = await self._loop.create_server(server, "127.0.0.1", 0)
-        return int(self._server.sockets[0].getsockname()[1])
-
-    async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:
-        question = json.loads(await request.read())["messages"][-1]["content"]
-        self.asked[question] += 1
-        await asyncio.sleep(self.delay)
-        status, body = self.answer(question, self.asked[question])
-        return web.json_response(body, status=status)
-
-    def close(self) -> None:
-        async def stop() -> None:
-            self._server.close()
-
-        asyncio.run_coroutine_threadsafe(stop(), self._loop).result()
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
-        self._loop.close()
-
-
-@pytest.fixture
-def provider(desk: Desk) -> Iterator[Provider]:
-    found = Provider()
-    (desk.platform.settings.home / "providers.toml").write_text(
-        f'[providers.near]\nbase_url = "http://127.0.0.1:{found.port}"\nwires = ["openai-chat"]\nkeys = []\n'
-        '[models."near/m"]\nprice = { input = "1 USD", output = "5 USD", max_output = 100 }\n'
-    )
-    yield found
-    found.close()
-
 
 TARGET = {"model": "near/m", "prompt": "{{input}}", "max_output_tokens": 20}
 
 
 def asked_for(desk: Desk, **more: Any) -> Job:
     return desk.submit(samples=None, target=Target.model_validate(TARGET), **more)
-
-
-def work(desk: Desk, job: Job) -> Any:
-    settings = ChunkWorkerSettings(processes=1, scope=job.id, lease_sec=LEASE_SEC)
-    asking = asking_of(desk.platform, lambda _tenant: lambda _names: {})
-    worker = ChunkWorker(desk.platform.database, desk.platform.objects, settings, recover=recover, asking=asking)
-    worker.run(lambda: not desk.service.job(str(job.id)).state.has_ended)
-    return desk.evaluations.standing(str(job.id))
 
 
 def examples(desk: Desk, count: int) -> None:
@@ -115,16 +42,16 @@ def test_each_example_is_asked_once_for_each_repeat_and_another_job_asks_nothing
     provider: Provider,
 ) -> None:
     examples(desk, 250)
-    first = work(desk, asked_for(desk, repeats=2))
+    first = desk.work(asked_for(desk, repeats=2))
     assert (first.job.state, first.evaluators[0].mean, first.done) == (JobState.COMPLETE, 1.0, 500)
     assert set(provider.asked.values()) == {2}
-    again = work(desk, asked_for(desk, repeats=2))
+    again = desk.work(asked_for(desk, repeats=2))
     assert again.done == 500
     assert set(provider.asked.values()) == {2}
     rows = desk.rows(again.job)
     assert {(row["model"], row["target"]) for row in rows} == {("m", Target.model_validate(TARGET).digest)}
     assert [row["sample"] for row in desk.rows(first.job)] == [row["sample"] for row in rows]
-    more = work(desk, asked_for(desk, repeats=3))
+    more = desk.work(asked_for(desk, repeats=3))
     assert (more.done, set(provider.asked.values())) == (750, {3})
 
 
@@ -156,7 +83,7 @@ def test_a_worker_that_is_killed_repeats_no_call_but_those_under_way(
     process.wait()
     with platform.database.tenant(platform.tenant) as connection:
         assert 900 <= connection.execute(text(kept)).scalar_one() < 1000
-    standing = work(desk, job)
+    standing = desk.work(job)
     assert (standing.job.state, standing.evaluators[0].counts) == (JobState.COMPLETE, {"scored": 1000})
     assert len(provider.asked) == 1000
     again = sum(provider.asked.values()) - 1000
@@ -180,7 +107,7 @@ def test_what_a_provider_does_not_answer_is_asked_again_and_then_told(
         return said("I can't.", finish="content_filter") if question == "q3" else said(question)
 
     provider.answer = answer
-    standing = work(desk, asked_for(desk))
+    standing = desk.work(asked_for(desk))
     assert standing.job.state is JobState.COMPLETE
     assert standing.evaluators[0].counts == {"scored": 3, "provider_error": 1, "refused": 1}
     assert provider.asked == {"q0": 1, "q1": 3, "q2": 2, "q3": 1, "q4": 1}
@@ -192,7 +119,7 @@ def test_what_a_provider_does_not_answer_is_asked_again_and_then_told(
 def test_a_budget_stops_the_calls_that_it_has_no_room_for(desk: Desk, provider: Provider) -> None:
     examples(desk, 300)
     job = asked_for(desk, budget="0.003 USD")  # a call costs 0.00002 USD, and may cost 0.00012
-    standing = work(desk, job)
+    standing = desk.work(job)
     counts = standing.evaluators[0].counts
     assert standing.job.state is JobState.COMPLETE
     assert counts["budget"] > 0
@@ -226,7 +153,7 @@ def test_an_example_without_what_the_prompt_names_is_invalid_and_the_rest_goes_o
 ) -> None:
     desk.dataset([{"id": "a", "input": "x", "lang": "en"}, {"id": "b", "input": "y"}])
     job = desk.submit("contains", samples=None, target=Target(model="near/m", prompt="{{input}} in {{metadata.lang}}"))
-    work(desk, job)
+    desk.work(job)
     assert [row["status"] for row in desk.rows(job)] == ["invalid_example", "invalid_example"]
     assert [row["error"].split(":")[0] for row in desk.rows(job)][1] == "prompt"
     assert set(provider.asked) == {"x in en"}

@@ -33,6 +33,8 @@ FACTS: tuple[str, ...] = (
     *("certificate", "flake", "quarantine", "evaluator_version"),
     *("dataset", "dataset_version", "dataset_parent", "dataset_split"),
     "target_output",
+    "judgement",
+    "prompt_version",
 )
 IDENTITY: tuple[str, ...] = ("tenant_quota", "tenant_user", "api_key", "idempotent_request", "security_event")
 SECRETS: tuple[str, ...] = ("tenant_secret",)

@@ -40,7 +40,7 @@ async def test_vectors_come_in_order_over_several_requests(tmp_path: Path, monke
     async with provider(replies) as there, desk(tmp_path, {"one": there.url}, providers=WIRES) as one:
         embedder = GatewayEmbedder(one.gateway, one.session)
         found = await embedder.embed(texts)
-    assert [numbers[0] for numbers in found] == [1, 2, 0, 3, 4, 5]
+    assert [numbers[0] for numbers in found.vectors] == [1, 2, 0, 3, 4, 5]
     assert embedder.dimensions == 2
     assert [call.purpose for call in one.spending.calls] == [Purpose.EMBEDDING] * 3
     assert one.spending.spent_nano == 3 * 10 * 1_000

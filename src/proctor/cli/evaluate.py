@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,9 +15,11 @@ import typer
 from proctor.cli.output import AsJson, ExitCode, client, counting, err, print_json, show
 
 if TYPE_CHECKING:
+    from proctor.jobs.asking import RouteRequest
     from proctor.jobs.summaries import JobStanding
     from proctor.jobs.values import Job
-    from proctor.sdk.evaluations import Evaluations, JobSession
+    from proctor.sdk.evaluations import Evaluations
+    from proctor.sdk.job_sessions import JobSession
 
 __all__ = ["exit_code", "finish", "register"]
 
@@ -44,7 +47,14 @@ def evaluate(
         typer.Option(metavar="FILE.toml", help="Or what is to make them: model, prompt, parameters."),
     ] = None,
     repeats: Annotated[int, typer.Option(min=1, max=1000, help="Outputs of a target for each example.")] = 1,
-    budget: Annotated[str | None, typer.Option(help="What a target may cost at the most, as in '5 USD'.")] = None,
+    budget: Annotated[str | None, typer.Option(help="What models may cost at the most, as in '5 USD'.")] = None,
+    route: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="EVALUATOR=AFTER:LOW..HIGH[:P]",
+            help="EVALUATOR judges what AFTER scores from LOW to HIGH, and with probability P the rest.",
+        ),
+    ] = None,
     model: Annotated[str | None, typer.Option(help="What made the outputs of the file.")] = None,
     name: Annotated[str | None, typer.Option(help="A label for the job.")] = None,
     band: Annotated[str, typer.Option(help="How urgent it is: critical, high, normal, low.")] = "normal",
@@ -66,6 +76,7 @@ def evaluate(
             from proctor.jobs.targets import read_target
 
             asked["target"] = read_target(target)
+        asked["routes"] = [_route(one) for one in route or ()]
         request = EvaluationRequest.model_validate({**asked, "repeats": repeats, "budget": budget, "keep": keep})
         job = evaluations.submit(request)
         if detach:
@@ -93,6 +104,23 @@ def _kept(evaluations: Evaluations, dataset: str, outputs: str, model: str | Non
     told = OutputsTold(dataset=dataset, name=path.stem, model=model)
     more = counting("output", "read", quiet=quiet)
     return str(evaluations.add_outputs(path, told, on_rows=more)[0].id)
+
+
+_ROUTE = re.compile(r"(?P<evaluator>[^=]+)=(?P<after>[^:]+):(?P<low>[0-9.]+?)\.\.(?P<high>[0-9.]+)(:(?P<p>[0-9.]+))?")
+
+
+def _route(text: str) -> RouteRequest:
+    from proctor.jobs.asking import RouteRequest
+
+    found = _ROUTE.fullmatch(text)
+    try:
+        if found is None:
+            raise ValueError(text)
+        numbers = {"low": float(found["low"]), "high": float(found["high"]), "otherwise": float(found["p"] or 0)}
+        return RouteRequest.model_validate({"evaluator": found["evaluator"], "after": found["after"], **numbers})
+    except ValueError as error:
+        told = f"{text!r} is no route such as meaning=token-f1:0.2..0.8:0.05, with numbers from 0 to 1."
+        raise typer.BadParameter(told, param_hint="--route") from error
 
 
 def _worked_on(evaluations: Evaluations, job: Job, *, quiet: bool) -> None:

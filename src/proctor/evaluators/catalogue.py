@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from datetime import timedelta
 from enum import StrEnum
 from typing import TypeVar
 
@@ -17,6 +16,7 @@ from proctor.evaluators.code.programs import (
     command_program,
     python_program,
 )
+from proctor.evaluators.code.rooms import Rooms
 from proctor.evaluators.configuration import Configuration, Definition, canonical, configured
 from proctor.evaluators.embeddings.similarity import HASHING, EmbeddingSimilarity, EmbeddingSimilarityConfiguration
 from proctor.evaluators.errors import (
@@ -29,7 +29,6 @@ from proctor.evaluators.interfaces import Embedder, Evaluator, Samples, Scores, 
 from proctor.evaluators.metrics.catalogue import METRICS, Metric
 from proctor.kernel.canonical import Json
 from proctor.kernel.extras import data_extra
-from proctor.sandboxes.interfaces import Labels, SandboxBackend
 
 __all__ = [
     "TYPES",
@@ -37,9 +36,11 @@ __all__ = [
     "EvaluatorType",
     "Kind",
     "Means",
-    "Rooms",
+    "asks_model",
     "built",
+    "current",
     "defined",
+    "is_local",
     "judged",
     "nearest",
     "usual_cost",
@@ -58,14 +59,6 @@ class Kind(StrEnum):
     """An embedder, which may be a model."""
     CODE = "code"
     """A sandbox."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Rooms:
-    """Where code runs. ``labels``: of a sandbox that may be there for so long."""
-
-    backend: SandboxBackend
-    labels: Callable[[timedelta], Labels]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,8 +111,7 @@ def _of_code(name: str, configuration: type[C], program: Callable[[C], Program])
         said = configured(configuration, given)
         if means.rooms is None:
             raise EvaluatorNotHere("It runs code in a sandbox, and there is none here.", where=name)
-        rooms = means.rooms()
-        return SandboxedCode(program(said), rooms.backend, rooms.labels)
+        return SandboxedCode(program(said), means.rooms())
 
     return EvaluatorType(name=name, kind=Kind.CODE, configuration=configuration, make=make)
 
@@ -178,8 +170,18 @@ def defined(type_name: str, given: Mapping[str, Json]) -> Definition:
 
 def usual_cost(definition: Definition) -> int | None:
     """What one evaluation costs in nano-dollars where nobody says it: nothing on this machine; ``None``: not known."""
-    is_model = TYPES[definition.type].kind is Kind.EMBEDDING and "model" in definition.configuration
-    return None if is_model else 0
+    return None if asks_model(definition) else 0
+
+
+def is_local(definition: Definition) -> bool:
+    """Whether it judges by itself, in the process that has the samples; else it waits for a sandbox or a model."""
+    kind = TYPES[definition.type].kind
+    return kind is Kind.METRIC or (kind is Kind.EMBEDDING and not asks_model(definition))
+
+
+def asks_model(definition: Definition) -> bool:
+    """Whether it asks a model through the gateway, which costs money: what it said is kept as it arrives."""
+    return TYPES[definition.type].kind is Kind.EMBEDDING and "model" in definition.configuration
 
 
 def built(definition: Definition, means: Means) -> AnyEvaluator:
@@ -187,13 +189,18 @@ def built(definition: Definition, means: Means) -> AnyEvaluator:
 
     Raises ``EvaluatorOutdated``, ``EvaluatorNotHere``, ``ConfigurationInvalid``, ``DataExtraMissing``.
     """
+    with data_extra():
+        return current(definition).make(definition.configuration, means)
+
+
+def current(definition: Definition) -> EvaluatorType:
+    """The type of a definition. Raises ``EvaluatorOutdated`` where this program would give other numbers."""
     kind = TYPES.get(definition.type)
     if kind is None or kind.implementation != definition.implementation:
         has = "none" if kind is None else f"implementation {kind.implementation}"
         told = f"It is of implementation {definition.implementation} of {definition.type}; this program has {has}."
         raise EvaluatorOutdated(told)
-    with data_extra():
-        return kind.make(definition.configuration, means)
+    return kind
 
 
 async def judged(evaluator: AnyEvaluator, samples: Samples) -> Scores:

@@ -15,7 +15,7 @@ from proctor.evaluators.statuses import Status
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Embedder", "Evaluator", "HumanReview", "Judge", "Samples", "Scores", "WaitingEvaluator"]
+__all__ = ["Embedded", "Embedder", "Evaluator", "HumanReview", "Judge", "Samples", "Scores", "WaitingEvaluator"]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -67,6 +67,8 @@ class Scores:
     """dictionary<int8, string> over all of ``Status``, in its order, without nulls"""
     error: pa.Array | None
     """string, nullable: why there is no score; ``None``: every row has one"""
+    cost_nano: int | None = 0
+    """What all of them cost together, in nano-dollars; ``None``: not known."""
 
     def __post_init__(self) -> None:
         kinds = {"score": "double", "label": "string", "error": "string"}
@@ -120,6 +122,14 @@ class HumanReview(WaitingEvaluator, Protocol):
         ...
 
 
+@dataclass(frozen=True, kw_only=True)
+class Embedded:
+    """Vectors, and what they cost together; ``None``: not known."""
+
+    vectors: Sequence[Sequence[float]]
+    cost_nano: int | None
+
+
 class Embedder(Protocol):
     """Turns texts into vectors, of which similar texts have similar ones."""
 
@@ -128,7 +138,7 @@ class Embedder(Protocol):
         """Numbers of each vector; ``None``: not known before the first answer."""
         ...
 
-    async def embed(self, texts: Sequence[str]) -> Sequence[Sequence[float]]:
+    async def embed(self, texts: Sequence[str]) -> Embedded:
         """A vector for each text, in their order, all of one length and finite; of length 1 or all zeros.
 
         Raises ``EmbeddingFailed`` with the status that rows get."""

@@ -11,8 +11,8 @@ from sqlalchemy import Connection, Row, Select, case, func, insert, select
 from proctor.database.engine import Database
 from proctor.database.queries import run_query
 from proctor.evaluators import measures, rules
-from proctor.evaluators.catalogue import TYPES, AnyEvaluator, Means, built, defined, usual_cost
-from proctor.evaluators.configuration import Definition
+from proctor.evaluators.catalogue import TYPES, AnyEvaluator, Means, built, current, defined, is_local, usual_cost
+from proctor.evaluators.configuration import Definition, configured
 from proctor.evaluators.errors import ConfigurationInvalid, EvaluatorForbidden, EvaluatorsFull
 from proctor.evaluators.facts import DatasetFacts
 from proctor.evaluators.models import evaluator_version
@@ -107,12 +107,26 @@ class EvaluatorService:
         Raises ``EvaluatorUnknown``, ``EvaluatorForbidden``, ``EvaluatorOutdated``, ``EvaluatorNotHere``,
         ``ConfigurationInvalid`` for a type that can't be used before it is configured, ``DataExtraMissing``.
         """
+        detail, definition = self._allowed(tenant, reference)
+        return detail, built(definition, means)
+
+    def judging(self, tenant: UUID, reference: str) -> EvaluatorDetail:
+        """An evaluator that may judge, here or where there are the sandboxes and models that it waits for.
+
+        Raises what ``usable`` does but ``EvaluatorNotHere``."""
+        detail, definition = self._allowed(tenant, reference)
+        if is_local(definition):
+            built(definition, Means())
+        else:
+            configured(current(definition).configuration, definition.configuration)
+        return detail
+
+    def _allowed(self, tenant: UUID, reference: str) -> tuple[EvaluatorDetail, Definition]:
         detail = self.find(tenant, reference)
         row = detail.row
         if not row.allowed:
             raise EvaluatorForbidden(where=reference)
-        definition = Definition(type=row.type, implementation=row.implementation, configuration=detail.said)
-        return detail, built(definition, means)
+        return detail, Definition(type=row.type, implementation=row.implementation, configuration=detail.said)
 
     def suggest(self, tenant: UUID, facts: DatasetFacts) -> list[Suggestion]:
         """The evaluators that fit a dataset and that the tenant may use, the best first."""

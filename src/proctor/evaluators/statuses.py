@@ -32,3 +32,5 @@ class Status(StrEnum):
     CANCELLED = "cancelled"
     INVALID_EXAMPLE = "invalid_example"
     """The example lacks what the evaluator needs, whatever the output is."""
+    NOT_CHOSEN = "not_chosen"
+    """Routing did not choose it for a dear evaluator; with which probability it would have is stored with it."""

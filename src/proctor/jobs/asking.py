@@ -9,12 +9,31 @@ from pydantic import BaseModel, ConfigDict, Field
 from proctor.jobs.chunks import REPEATS
 from proctor.jobs.targets import Target
 
-__all__ = ["LONGEST_REASON", "BandName", "EvaluationRequest", "HoldRequest"]
+__all__ = ["LONGEST_REASON", "BandName", "EvaluationRequest", "HoldRequest", "RouteRequest"]
 
 BandName = Literal["critical", "high", "normal", "low"]
 LONGEST_REASON: int = 500
 """Characters of why a job is held: a case number and a sentence."""
 _Reference = Annotated[str, Field(min_length=1, max_length=300)]
+
+
+class RouteRequest(BaseModel):
+    """An evaluator that judges only what a cheap one is not certain of, and a sample of the rest."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={
+            "examples": [{"evaluator": "meaning", "after": "token-f1", "low": 0.2, "high": 0.8, "otherwise": 0.05}]
+        },
+    )
+
+    evaluator: _Reference = Field(description="Which, as it stands among the evaluators.")
+    after: _Reference = Field(description="The cheap one, which judges everything; also among the evaluators.")
+    low: float = Field(ge=0, le=1, description="From this score of the cheap one on it is not certain,")
+    high: float = Field(ge=0, le=1, description="up to this one; nor where it gave no score.")
+    otherwise: float = Field(
+        default=0, ge=0, le=1, description="With which probability it judges what the cheap one is certain of."
+    )
 
 
 class EvaluationRequest(BaseModel):
@@ -34,9 +53,12 @@ class EvaluationRequest(BaseModel):
     target: Target | None = Field(default=None, description="What is to make the outputs.")
     repeats: int = Field(default=1, ge=1, le=REPEATS, description="Outputs that a target makes of each example.")
     budget: Annotated[str, Field(max_length=50)] | None = Field(
-        default=None, description="What the target may cost at the most, as in '5 USD'."
+        default=None, description="What models may cost it at the most, as in '5 USD'."
     )
     evaluators: list[_Reference] = Field(min_length=1, max_length=50, description="NAME or NAME@VERSION of each.")
+    routes: list[RouteRequest] = Field(
+        default_factory=list, max_length=50, description="Which of them judge only a part, and which part."
+    )
     name: Annotated[str, Field(min_length=1, max_length=100)] | None = Field(
         default=None, description="A label; without one that of the outputs."
     )

@@ -16,9 +16,9 @@ from proctor.database.engine import Database
 from proctor.database.queries import run_query
 from proctor.datasets import registry
 from proctor.jobs.chunks import Cut
-from proctor.jobs.scoring import Judge, Order
+from proctor.jobs.orders import Judge, Order
 from proctor.jobs.targets import Target
-from proctor.jobs.values import sample_set_of
+from proctor.jobs.values import judges_of, sample_set_of
 from proctor.objects.parquet import Part
 from proctor.objects.store import ObjectStore
 from proctor.queue import service as queue
@@ -112,6 +112,7 @@ class Claimer:
             target=None if job.target is None else job.target.model_dump(mode="json", exclude_defaults=True),
             target_digest=None if job.target is None else job.target.digest,
             made=None,
+            judged={},
             creator=job.creator,
             model=job.model,
             trace_id=job.trace_id,
@@ -133,7 +134,7 @@ def _known(connection: Connection, tenant: UUID, row: Row[Any]) -> _Job:
         version=row.dataset_version,
         examples=registry.find(connection, tenant, str(row.dataset_version)).parts,
         outputs=kept.parts if kept else (),
-        judges=tuple(Judge(**one) for one in row.spec["evaluators"]),
+        judges=judges_of(row.spec),
         target=None if target is None else Target.model_validate(target),
         creator=str(row.creator or ""),
         model=kept.model if kept else None,

@@ -10,7 +10,9 @@ ProctorError
 │   ├── SamplesUnknown    there are no such outputs
 │   ├── SamplesInvalid    outputs can't be read, or are of no example
 │   ├── SamplesUsed       jobs refer to the outputs
-│   └── TargetInvalid     what is to make the outputs can't be asked
+│   ├── TargetInvalid     what is to make the outputs can't be asked
+│   ├── PromptUnknown     there is no such version of a prompt
+│   └── PromptInvalid     a prompt can't be kept
 """
 
 from __future__ import annotations
@@ -23,6 +25,8 @@ __all__ = [
     "JobInvalid",
     "JobRunning",
     "JobUnknown",
+    "PromptInvalid",
+    "PromptUnknown",
     "SamplesInvalid",
     "SamplesUnknown",
     "SamplesUsed",
@@ -91,3 +95,17 @@ class SamplesUsed(UsageError):
 
     code = "samples-used"
     remedy = "Delete the job first: `proctor job delete JOB`."
+
+
+class PromptUnknown(UsageError):
+    """There is no such version of a prompt."""
+
+    code = "prompt-unknown"
+    remedy = "`proctor prompts list` names those there are."
+
+
+class PromptInvalid(UsageError):
+    """The prompt can't be kept."""
+
+    code = "prompt-invalid"
+    remedy = "Change what is named, and add it again."

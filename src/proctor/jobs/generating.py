@@ -7,36 +7,39 @@ provider's fault is not: the chunk comes back later for what is missing, and say
 from __future__ import annotations
 
 import asyncio
-import threading
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from uuid import UUID
 
 from proctor.database.engine import Database
+from proctor.evaluators.code.programs import command_program
 from proctor.evaluators.statuses import Status
+from proctor.jobs.commands import IN_SANDBOX, outputs_of
 from proctor.jobs.errors import TargetInvalid
+from proctor.jobs.orders import Order
+from proctor.jobs.outside import Outside, Unasked
 from proctor.jobs.replies import Made, Reply, ReplyLog, kept_replies
-from proctor.jobs.scoring import Order
-from proctor.jobs.targets import Target
+from proctor.jobs.targets import CommandTarget, Target
 from proctor.kernel.errors import ProctorError
-from proctor.models.calls import Payer, Purpose
+from proctor.models.calls import Purpose
 from proctor.models.conversation import Finish
 from proctor.models.errors import BudgetExhausted, CallFailed, PriceUnknown, ReplyInvalid, RequestInvalid
-from proctor.models.gateway.sessions import Declared, Session
+from proctor.models.gateway.sessions import Session
 from proctor.models.wires.interfaces import Fault
 from proctor.objects.parquet import read_rows
 from proctor.objects.store import ObjectStore
 
-if TYPE_CHECKING:
-    from proctor.models.gateway.gateway import Gateway
+__all__ = ["Generator"]
 
-__all__ = ["Asking", "Generator", "Unasked"]
+_Row = dict[str, Any]
+"""What of an example its target is asked with."""
 
 AT_ONCE: int = 64
 """Calls of one worker under way: providers' own limits are kept by the gateway, below or above all workers."""
+ROOMS: int = 2
+"""Sandboxes of a worker's targets at once: each may take a core."""
 _PASSING: frozenset[Fault] = frozenset({Fault.RATE_LIMIT, Fault.UNAVAILABLE})
 """What may be another thing later; a model that there is not stays so."""
 _FAULTS: Mapping[Fault, Status] = {
@@ -48,60 +51,16 @@ _FAULTS: Mapping[Fault, Status] = {
 }
 
 
-class Unasked(Exception):
-    """Some examples could not be asked now; what was answered is kept."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Asking:
-    """How models are asked for tenants. ``keys``: values of a provider's keys that a tenant has, by name."""
-
-    gateway: Gateway
-    keys: Callable[[UUID, str], Mapping[str, str]]
-
-
 class Generator:
-    """Makes the outputs of chunks, in an event loop and a thread of its own."""
+    """Makes the outputs of chunks, in one event loop."""
 
-    def __init__(
-        self, database: Database, objects: ObjectStore, opened: Callable[[], Asking] | None, *, tries: int
-    ) -> None:
-        """``opened``: called when there is a first example to be asked; ``None``: no model is asked here. ``tries``: of
-        a chunk in all."""
-        self._database, self._objects, self._opened, self._tries = database, objects, opened, tries
-        self._asking: Asking | None = None
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._thread: threading.Thread | None = None
-        self._turns: asyncio.Semaphore | None = None
+    def __init__(self, database: Database, objects: ObjectStore, outside: Outside, *, tries: int) -> None:
+        """``tries``: of a chunk in all."""
+        self._database, self._objects, self._outside, self._tries = database, objects, outside, tries
+        self._turns, self._rooms = asyncio.Semaphore(AT_ONCE), asyncio.Semaphore(ROOMS)
         self._logs: dict[UUID, ReplyLog] = {}
 
-    def submit(self, order: Order, then: Callable[[Order, BaseException | None], None]) -> None:
-        """Make its outputs; ``then`` is told the order with them, or why there are none."""
-        if self._loop is None:
-            self._loop = asyncio.new_event_loop()
-            self._thread = threading.Thread(target=self._loop.run_forever, name="generator", daemon=True)
-            self._thread.start()
-        future = asyncio.run_coroutine_threadsafe(self._made(order), self._loop)
-
-        def done(found: Future[Order]) -> None:
-            error = found.exception()
-            then(order if error is not None else found.result(), error)
-
-        future.add_done_callback(done)
-
-    def close(self) -> None:
-        """End; nothing is under way any more."""
-        if self._loop is not None and self._thread is not None:
-            self._loop.call_soon_threadsafe(self._loop.stop)
-            self._thread.join()
-            self._loop.close()
-            self._loop = None
-        if self._asking is not None:
-            self._asking.gateway.close()
-
-    # --- a chunk ------------------------------------------------------------------------------------------------------
-
-    async def _made(self, order: Order) -> Order:
+    async def made(self, order: Order) -> Order:
         """The order with an output for each row. Raises ``Unasked``."""
         assert order.target is not None
         target = Target.model_validate(order.target)
@@ -109,18 +68,41 @@ class Generator:
         known = await asyncio.to_thread(self._known, order, target, [row["digest"] for row in rows])
         missing = [row for row in rows if row["digest"] not in known]
         if missing:
-            session, log = self._session(order, target), self._log(order.place.tenant)
-            asked = await asyncio.gather(*(self._ask(order, target, row, session, log) for row in missing))
+            asked = await self._asked(order, target, missing)
             known = {**known, **{row["digest"]: made for row, (made, _) in zip(missing, asked, strict=True)}}
             self._refuse_passing(order, [made for made, passing in asked if passing])
         return replace(order, made=tuple(known[row["digest"]] for row in rows))
+
+    async def _asked(self, order: Order, target: Target, rows: Sequence[_Row]) -> list[tuple[Made, bool]]:
+        """What came of each, and whether it may pass."""
+        log = self._log(order.place.tenant)
+        if target.command is not None:
+            batches = [rows[first : first + IN_SANDBOX] for first in range(0, len(rows), IN_SANDBOX)]
+            found = await asyncio.gather(*(self._run(order, target.command, batch, log) for batch in batches))
+            return [one for batch in found for one in batch]
+        session = self._outside.session(order, target.models)
+        return list(await asyncio.gather(*(self._ask(order, target, row, session, log) for row in rows)))
+
+    async def _run(
+        self, order: Order, command: CommandTarget, rows: Sequence[_Row], log: ReplyLog
+    ) -> list[tuple[Made, bool]]:
+        async with self._rooms:
+            rooms = self._outside.rooms(order.place.tenant)
+            made = await outputs_of(command_program(command), rooms, rows)
+        kept = (
+            log.keep(_reply(order, row, one, call=None))
+            for row, one in zip(rows, made, strict=True)
+            if one.output is not None
+        )
+        await asyncio.gather(*kept)
+        return [(one, one.status is Status.SANDBOX_ERROR) for one in made]
 
     def _refuse_passing(self, order: Order, passing: Sequence[Made]) -> None:
         if passing and order.tries + 1 < self._tries:
             raise Unasked(f"{len(passing):,} of {order.chunk.rows:,} examples: {passing[0].error}")
 
-    def _rows(self, order: Order) -> list[dict[str, Any]]:
-        columns = ["id", "input", "metadata", "digest"]
+    def _rows(self, order: Order) -> list[_Row]:
+        columns = ["id", "input", "input_is_json", "metadata", "digest"]
         return list(read_rows(self._objects, order.examples, order.chunk.start, order.chunk.stop, columns).to_pylist())
 
     def _known(self, order: Order, target: Target, digests: Sequence[bytes]) -> dict[bytes, Made]:
@@ -130,30 +112,14 @@ class Generator:
         )
         return dict(self._database.as_tenant(tenant, work))
 
-    def _session(self, order: Order, target: Target) -> Session:
-        if self._opened is None:
-            raise Unasked("No model is asked by this worker.")
-        asking = self._asking = self._asking or self._opened()
-        tenant, models = order.place.tenant, (target.model, *target.fallbacks)
-        keys: dict[str, str] = {}
-        for model in models:
-            keys |= asking.keys(tenant, model)
-        payer = Payer(tenant=tenant, user=order.creator, job=order.place.job)
-        return Session(payer, Declared(model=target.model, fallbacks=tuple(target.fallbacks)), keys)
-
     def _log(self, tenant: UUID) -> ReplyLog:
         return self._logs.setdefault(tenant, ReplyLog(self._database, tenant))
 
-    async def _ask(
-        self, order: Order, target: Target, row: dict[str, Any], session: Session, log: ReplyLog
-    ) -> tuple[Made, bool]:
+    async def _ask(self, order: Order, target: Target, row: _Row, session: Session, log: ReplyLog) -> tuple[Made, bool]:
         """Ask for one example, and say whether what came of it may pass; when this returns, what is to be kept is."""
-        self._turns = self._turns or asyncio.Semaphore(AT_ONCE)
-        asking = self._asking
-        assert asking is not None
         async with self._turns:
             try:
-                reply, call = await asking.gateway.complete(session, target.request(row), Purpose.TARGET)
+                reply, call = await self._outside.gateway.complete(session, target.request(row), Purpose.TARGET)
             except (ProctorError, TimeoutError) as error:
                 return _failed(error)
             refused = reply.finish is Finish.REFUSED
@@ -165,9 +131,20 @@ class Generator:
                 seconds=call.seconds,
                 cost_nano=call.cost_nano,
             )
-            place = {"target": target.digest, "example": row["digest"], "repeat": order.chunk.repeat}
-            await log.keep(Reply(**place, made=made, call=call.id, job=order.place.job))
+            await log.keep(_reply(order, row, made, call=call.id))
             return made, False
+
+
+def _reply(order: Order, row: _Row, made: Made, *, call: UUID | None) -> Reply:
+    assert order.target_digest is not None
+    return Reply(
+        target=order.target_digest,
+        example=row["digest"],
+        repeat=order.chunk.repeat,
+        made=made,
+        call=call,
+        job=order.place.job,
+    )
 
 
 def _failed(error: ProctorError | TimeoutError) -> tuple[Made, bool]:

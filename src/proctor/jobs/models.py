@@ -14,6 +14,7 @@ from sqlalchemy import (
     LargeBinary,
     Table,
     Text,
+    UniqueConstraint,
     Uuid,
     func,
     text,
@@ -22,7 +23,7 @@ from sqlalchemy.dialects.postgresql import JSONB
 
 from proctor.database.schema import metadata
 
-__all__ = ["evaluation_job", "sample_set", "target_output"]
+__all__ = ["evaluation_job", "judgement", "prompt_version", "sample_set", "target_output"]
 
 sample_set = Table(
     "sample_set",
@@ -108,8 +109,41 @@ target_output = Table(
     Column("model", Text, nullable=False, comment="that answered, as its provider named it"),
     Column("seconds", Float, nullable=False),
     Column("cost_nano", BigInteger, comment="NULL: not known"),
-    Column("call_id", Uuid, nullable=False),
+    Column("call_id", Uuid, comment="NULL: a command made it"),
     Column("job_id", Uuid, nullable=False, comment="which job asked, and paid"),
     Column("created_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
     CheckConstraint("(output IS NULL) = (status IS NOT NULL)", name="output"),
+)
+
+judgement = Table(
+    "judgement",
+    metadata,
+    Column("tenant_id", Uuid, primary_key=True),
+    Column("evaluator", Text, primary_key=True, comment="digest of the definition"),
+    Column("sample", LargeBinary, primary_key=True, comment="the digest of the example and its output"),
+    Column("repeat", Integer, primary_key=True),
+    Column("score", Float),
+    Column("status", Text, nullable=False),
+    Column("label", Text),
+    Column("error", Text),
+    Column("cost_nano", BigInteger, comment="its share of a batch; NULL: not known"),
+    Column("job_id", Uuid, nullable=False, comment="which job asked, and paid"),
+    Column("created_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
+    CheckConstraint("(score IS NOT NULL) = (status = 'scored')", name="score"),
+)
+
+prompt_version = Table(
+    "prompt_version",
+    metadata,
+    Column("tenant_id", Uuid, primary_key=True),
+    Column("name", Text, primary_key=True),
+    Column("version", Integer, primary_key=True),
+    Column("system", Text, nullable=False),
+    Column("prompt", Text, nullable=False),
+    Column("digest", Text, nullable=False, comment="of the two texts"),
+    Column("description", Text, nullable=False),
+    Column("creator", Uuid),
+    Column("created_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
+    UniqueConstraint("tenant_id", "name", "digest"),
+    CheckConstraint("version > 0", name="version"),
 )

@@ -151,6 +151,22 @@ FROM jsonb_to_recordset(CAST(:rows AS jsonb)) AS r (target text, example text, r
 ORDER BY r.target, r.example, r.repeat
 ON CONFLICT (tenant_id, target, example, repeat) DO NOTHING;
 
+-- name: judgements_of
+-- What an evaluator said already, of these outputs in one repeat.
+SELECT sample, score, status, label, error FROM proctor.judgement
+WHERE tenant_id = :tenant AND evaluator = :evaluator AND repeat = :repeat AND sample = ANY(CAST(:samples AS bytea[]));
+
+-- name: keep_judgements
+-- What models said, as it arrives. The first of an output and repeat is the one that counts.
+INSERT INTO proctor.judgement
+    (tenant_id, evaluator, sample, repeat, score, status, label, error, cost_nano, job_id)
+SELECT :tenant, r.evaluator, decode(r.sample, 'hex'), r.repeat, r.score, r.status, r.label, r.error, r.cost_nano,
+       r.job_id
+FROM jsonb_to_recordset(CAST(:rows AS jsonb)) AS r (evaluator text, sample text, repeat int, score float, status text,
+    label text, error text, cost_nano bigint, job_id uuid)
+ORDER BY r.evaluator, r.sample, r.repeat
+ON CONFLICT (tenant_id, evaluator, sample, repeat) DO NOTHING;
+
 -- name: jobs_named
 -- All jobs of a name, the newest first.
 SELECT * FROM proctor.evaluation_job WHERE tenant_id = :tenant AND name = :name
@@ -162,5 +178,33 @@ SELECT name FROM proctor.evaluation_job WHERE tenant_id = :tenant AND held_at IS
 -- name: erase
 -- Everything of a tenant.
 WITH jobs AS (DELETE FROM proctor.evaluation_job WHERE tenant_id = :tenant),
-     replies AS (DELETE FROM proctor.target_output WHERE tenant_id = :tenant)
+     replies AS (DELETE FROM proctor.target_output WHERE tenant_id = :tenant),
+     judgements AS (DELETE FROM proctor.judgement WHERE tenant_id = :tenant),
+     prompts AS (DELETE FROM proctor.prompt_version WHERE tenant_id = :tenant)
 DELETE FROM proctor.sample_set WHERE tenant_id = :tenant;
+
+-- name: lock_prompts
+-- Versions of a tenant's prompts are numbered one after the other.
+SELECT pg_advisory_xact_lock(hashtextextended('proctor.prompts ' || :tenant, 0));
+
+-- name: prompt_of_digest
+SELECT * FROM proctor.prompt_version WHERE tenant_id = :tenant AND name = :name AND digest = :digest;
+
+-- name: count_prompts
+SELECT count(*) FROM proctor.prompt_version WHERE tenant_id = :tenant;
+
+-- name: insert_prompt
+INSERT INTO proctor.prompt_version (tenant_id, name, version, system, prompt, digest, description, creator)
+SELECT :tenant, :name, coalesce(max(version), 0) + 1, :system, :prompt, :digest, :description, :creator
+FROM proctor.prompt_version WHERE tenant_id = :tenant AND name = :name
+RETURNING *;
+
+-- name: find_prompt
+SELECT * FROM proctor.prompt_version
+WHERE tenant_id = :tenant AND name = :name AND (CAST(:version AS int) IS NULL OR version = :version)
+ORDER BY version DESC LIMIT 1;
+
+-- name: list_prompts
+SELECT * FROM proctor.prompt_version
+WHERE tenant_id = :tenant AND (name > :name OR (name = :name AND version < :version))
+ORDER BY name, version DESC LIMIT :limit;

@@ -47,7 +47,8 @@ class Reply:
     example: bytes
     repeat: int
     made: Made
-    call: UUID
+    call: UUID | None
+    """``None``: a command made it."""
     job: UUID
 
 
@@ -121,7 +122,7 @@ def _insert(connection: Connection, *, tenant: UUID, replies: Sequence[Reply]) -
             "model": reply.made.model,
             "seconds": reply.made.seconds,
             "cost_nano": reply.made.cost_nano,
-            "call_id": str(reply.call),
+            "call_id": None if reply.call is None else str(reply.call),
             "job_id": str(reply.job),
         }
         for reply in replies

@@ -8,17 +8,20 @@ from __future__ import annotations
 
 import os
 import sys
+from typing import Literal
 
 from pydantic import TypeAdapter
 
-from proctor.jobs.scoring import Order, score
+from proctor.jobs.orders import Order
+from proctor.jobs.scoring import Choice, choose, score
 from proctor.results.batches import Batch
 
-__all__ = ["BATCH", "ORDER", "main"]
+__all__ = ["ANSWER", "ORDER", "Task", "main"]
 
-ORDER: TypeAdapter[Order] = TypeAdapter(Order)
-BATCH: TypeAdapter[Batch | str] = TypeAdapter(Batch | str)
-"""A batch, or why there is none."""
+Task = Literal["score", "choose"]
+ORDER: TypeAdapter[tuple[Task, Order]] = TypeAdapter(tuple[Task, Order])
+ANSWER: TypeAdapter[Batch | Choice | str] = TypeAdapter(Batch | Choice | str)
+"""What was asked for, or why there is none."""
 
 
 def main() -> None:
@@ -26,13 +29,14 @@ def main() -> None:
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what a library prints is no answer
     for line in sys.stdin.buffer:
-        answers.write(BATCH.dump_json(_scored(ORDER.validate_json(line))) + b"\n")
+        task, order = ORDER.validate_json(line)
+        answers.write(ANSWER.dump_json(_done(task, order)) + b"\n")
         answers.flush()
 
 
-def _scored(order: Order) -> Batch | str:
+def _done(task: Task, order: Order) -> Batch | Choice | str:
     try:
-        return score(order)
+        return score(order) if task == "score" else choose(order)
     except MemoryError:
         return "It takes more memory than there is."
     except Exception as error:  # noqa: BLE001  whatever it was, it is told with the chunk

@@ -1,7 +1,7 @@
 """What a job says: for each evaluator how many were scored, their mean with its error, and what the missing leave open.
 
-The mean is over what is scored, clustered by example where there are repeats; the bounds are over all that was
-expected. The three are always told together.
+The mean is over what is scored, clustered by example where there are repeats, and weighted by the inverse of the
+probability where routing chose; the bounds are over all that was expected. The three are always told together.
 """
 
 from __future__ import annotations
@@ -64,16 +64,18 @@ def summarised(reader: ResultReader, job: Job) -> list[EvaluatorSummary]:
 def _summary(results: duckdb.DuckDBPyConnection, job: Job, evaluator: str) -> EvaluatorSummary:
     from proctor.analysis.means import mean
 
+    judge = next(judge for judge in job.judges if judge.name == evaluator)
     scores = results.execute(
-        "SELECT score, row FROM results WHERE evaluator = ? AND status = 'scored'", [evaluator]
+        "SELECT score, row, probability FROM results WHERE evaluator = ? AND status = 'scored'", [evaluator]
     ).fetchnumpy()
-    values = scores["score"]
-    found = mean(values, clusters=scores["row"] if job.cut.repeats > 1 else None) if len(values) else None
+    values, clusters = scores["score"], scores["row"] if job.cut.repeats > 1 else None
+    weights = None if judge.route is None else 1 / scores["probability"].astype("float64")
+    found = mean(values, clusters=clusters, weights=weights) if len(values) else None
     expected = job.cut.rows * job.cut.repeats
     total, missing = float(values.sum()), expected - len(values)
     return EvaluatorSummary(
         evaluator=evaluator,
-        digest=next(judge.digest for judge in job.judges if judge.name == evaluator),
+        digest=judge.digest,
         expected=expected,
         counts=job.counts.get(evaluator, {}),
         scored=len(values),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import Any
@@ -12,13 +12,14 @@ from uuid import UUID
 from sqlalchemy import Row
 
 from proctor.jobs.chunks import Cut
-from proctor.jobs.scoring import Judge
+from proctor.jobs.orders import Judge
+from proctor.jobs.routing import Route
 from proctor.jobs.targets import Target
 from proctor.kernel.canonical import Json
 from proctor.objects.parquet import Part
 from proctor.results.batches import Counts
 
-__all__ = ["Deletion", "Hold", "Job", "JobState", "NewJob", "SampleSet", "job_of", "sample_set_of"]
+__all__ = ["Deletion", "Hold", "Job", "JobState", "NewJob", "SampleSet", "job_of", "judges_of", "sample_set_of"]
 
 
 class JobState(StrEnum):
@@ -95,17 +96,7 @@ class NewJob:
 
     def document(self) -> dict[str, Json]:
         """As it is kept."""
-        judges: list[Json] = [
-            {
-                "name": one.name,
-                "digest": one.digest,
-                "type": one.type,
-                "implementation": one.implementation,
-                "configuration": one.configuration,
-            }
-            for one in self.judges
-        ]
-        document: dict[str, Json] = {"dataset": self.dataset, "evaluators": judges}
+        document: dict[str, Json] = {"dataset": self.dataset, "evaluators": [_told(one) for one in self.judges]}
         if self.samples is not None:
             document["samples"] = self.samples.name
         if self.target is not None:
@@ -155,6 +146,25 @@ class Job:
         return sum(sum(statuses.values()) for statuses in self.counts.values())
 
 
+def _told(judge: Judge) -> dict[str, Json]:
+    told: dict[str, Json] = {
+        "name": judge.name,
+        "digest": judge.digest,
+        "type": judge.type,
+        "implementation": judge.implementation,
+        "configuration": judge.configuration,
+    }
+    return told if judge.route is None else {**told, "route": asdict(judge.route)}
+
+
+def judges_of(spec: Mapping[str, Any]) -> tuple[Judge, ...]:
+    """The evaluators of a job as it is kept."""
+    return tuple(
+        Judge(**{**one, "route": None if one.get("route") is None else Route(**one["route"])})
+        for one in spec["evaluators"]
+    )
+
+
 def job_of(row: Row[Any]) -> Job:
     """A job from its row."""
     spec: Mapping[str, Any] = row.spec
@@ -168,7 +178,7 @@ def job_of(row: Row[Any]) -> Job:
         target=spec.get("target"),
         budget_nano=row.budget_nano,
         sample_set=row.sample_set,
-        judges=tuple(Judge(**one) for one in spec["evaluators"]),
+        judges=judges_of(spec),
         band=row.band,
         cut=Cut(rows=row.rows, repeats=row.repeats, size=row.chunk_rows),
         chunks_done=row.chunks_done,

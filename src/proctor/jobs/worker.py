@@ -23,9 +23,10 @@ from proctor.database.engine import Database
 from proctor.database.queries import run_query
 from proctor.evaluators import measures
 from proctor.jobs.claiming import KIND, Claimer
-from proctor.jobs.generating import Asking, Generator
+from proctor.jobs.orders import Order
+from proctor.jobs.outside import Resources
+from proctor.jobs.preparing import Preparer
 from proctor.jobs.scorers import Ended, Scorers
-from proctor.jobs.scoring import Order
 from proctor.jobs.service import tell
 from proctor.objects.store import ObjectStore
 from proctor.queue import service as queue
@@ -82,18 +83,18 @@ class ChunkWorker:
         settings: ChunkWorkerSettings,
         *,
         recover: Callable[[Database, Sequence[UUID]], int],
-        asking: Callable[[], Asking] | None = None,
+        resources: Resources | None = None,
         on_settled: Callable[[Settled], None] = lambda _: None,
     ) -> None:
-        """``recover`` ends the leases of dead workers, given those of this machine that are gone; ``asking``: how
-        models are asked, opened for the first chunk of a job with a target; ``None``: none is."""
+        """``recover`` ends the leases of dead workers, given those of this machine that are gone; ``resources``: what
+        jobs may use of others; ``None``: no model is asked here and no sandbox made."""
         self._database, self._settings = database, settings
         self._recover, self._on_settled = recover, on_settled
         self._identity = workers.WorkerIdentity.of_this_process()
         self._claimer = Claimer(database, objects, self._identity.id, settings.scope, lease_sec=settings.lease_sec)
         self._ended: queues.SimpleQueue[Ended | None] = queues.SimpleQueue()
         self._scorers = Scorers(settings.processes, self._ended.put)
-        self._generator = Generator(database, objects, asking, tries=TRIES)
+        self._preparer = Preparer(database, objects, self._scorers, resources, tries=TRIES)
         self._held: dict[int, Order] = {}
         self._stopping, self._over = threading.Event(), threading.Event()
         self._idle, self._worked_at = 0, time.monotonic()
@@ -122,7 +123,7 @@ class ChunkWorker:
         finally:
             self._over.set()
             self._scorers.close()
-            self._generator.close()
+            self._preparer.close()
             heart.join()
             self._database.as_scheduler(lambda c: workers.forget(c, [self._identity.id]))
 
@@ -149,13 +150,13 @@ class ChunkWorker:
             alone = not self._held and len(orders) == 1
             self._held.update({order.place.token: order for order in orders})
             for order in orders:
-                if order.target is not None:
-                    self._generator.submit(order, self._made)
-            if ready := [order for order in orders if order.target is None]:
+                if not order.can_be_scored:
+                    self._preparer.submit(order, self._prepared)
+            if ready := [order for order in orders if order.can_be_scored]:
                 self._scorers.submit(ready, alone=alone)
 
-    def _made(self, order: Order, error: BaseException | None) -> None:
-        """From the generator's thread: its outputs are there, or can't be had now."""
+    def _prepared(self, order: Order, error: BaseException | None) -> None:
+        """From the preparer's thread: what others had to say is there, or can't be had now."""
         if error is None:
             self._scorers.submit([order], alone=False)
         else:
@@ -253,10 +254,10 @@ def _note_latencies(connection: Connection, tenant: UUID, batches: Sequence[Batc
     judged: Counter[str] = Counter()
     spent: dict[str, float] = defaultdict(float)
     for batch in batches:
-        for digest, seconds in batch.spent.items():
-            judged[digest] += batch.rows // len(batch.spent)
-            spent[digest] += seconds
-    for digest in sorted(judged):
+        for digest, of_batch in batch.spent.items():
+            judged[digest] += of_batch.evaluations
+            spent[digest] += of_batch.seconds
+    for digest in sorted(digest for digest, evaluations in judged.items() if evaluations):
         measures.note_latency(connection, tenant, digest, evaluations=judged[digest], seconds=spent[digest])
 
 

@@ -10,6 +10,7 @@ from rich.table import Table
 
 from proctor.evaluators.statuses import Status
 from proctor.jobs.summaries import EvaluatorSummary, JobStanding
+from proctor.jobs.targets import Target
 from proctor.jobs.values import Job, SampleSet
 from proctor.kernel.words import counted
 from proctor.reports.formats import UNKNOWN, ago, duration, one_line, percent
@@ -45,7 +46,7 @@ def job_lines(standing: JobStanding) -> list[RenderableType]:
 
 def _source(job: Job) -> str:
     """Whose outputs are judged."""
-    return str(job.samples if job.target is None else job.target["model"])
+    return str(job.samples if job.target is None else Target.model_validate(job.target).words)
 
 
 def _keeping(job: Job) -> list[str]:

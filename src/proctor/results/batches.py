@@ -16,7 +16,7 @@ from proctor.results.schema import encoded
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["STAGED_BELOW", "Batch", "Counts", "Place", "counted", "stored"]
+__all__ = ["STAGED_BELOW", "Batch", "Counts", "Place", "Spent", "counted", "stored"]
 
 STAGED_BELOW: int = 1000
 """Rows: a smaller batch as an object would be mostly footer, and a store of a million of them is slow to read."""
@@ -43,6 +43,14 @@ class Place:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Spent:
+    """How many outputs an evaluator judged, and the seconds that all of them took."""
+
+    evaluations: int
+    seconds: float
+
+
+@dataclass(frozen=True, kw_only=True)
 class Batch:
     """One batch. ``path``: of its object; ``staged``: itself, where it has none."""
 
@@ -57,8 +65,8 @@ class Batch:
     min_time: datetime
     max_time: datetime
     counts: Counts
-    spent: Mapping[str, float] = field(default_factory=dict)
-    """Seconds that each evaluator took for it, by digest; not kept with it."""
+    spent: Mapping[str, Spent] = field(default_factory=dict)
+    """What each evaluator took for it, by digest; not kept with it."""
     __pydantic_config__: ClassVar[dict[str, str]] = {"ser_json_bytes": "base64", "val_json_bytes": "base64"}
     """Its JSON form, between processes."""
 

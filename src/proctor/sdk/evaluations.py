@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -11,30 +10,21 @@ from typing import TYPE_CHECKING
 from uuid import UUID
 
 from proctor.app import Platform, data_folder
-from proctor.jobs.chunks import FEWEST, Cut, chunk_rows
 from proctor.jobs.deleting import JobKeeper
-from proctor.jobs.errors import JobInvalid
 from proctor.jobs.service import JobService
 from proctor.jobs.summaries import JobStanding, summarised
-from proctor.jobs.values import Job, JobState, NewJob, SampleSet
-from proctor.kernel.money import parse_usd
-from proctor.queue.service import Band
+from proctor.jobs.values import Job, JobState, SampleSet
 from proctor.results.reading import ResultReader
 from proctor.results.retention import Retention, retention, set_retention
 from proctor.results.views import Which
-from proctor.telemetry.context import trace_id_of_here
 
 if TYPE_CHECKING:
-    from proctor.datasets.versions import DatasetVersion
-    from proctor.evaluators.service import EvaluatorDetail
     from proctor.jobs.asking import EvaluationRequest
     from proctor.jobs.outputs_files import OutputFields
-    from proctor.jobs.scoring import Judge
-    from proctor.jobs.targets import Target
-    from proctor.jobs.worker import Settled
     from proctor.results.sql import Answer
+    from proctor.sdk.job_sessions import JobSession
 
-__all__ = ["Evaluations", "JobSession", "OutputsTold"]
+__all__ = ["Evaluations", "OutputsTold"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,71 +83,11 @@ class Evaluations:
     def submit(self, request: EvaluationRequest, *, creator: UUID | None = None) -> Job:
         """Ask for a job; it is durable when this returns.
 
-        Raises ``JobInvalid``, ``DatasetUnknown``, ``SamplesUnknown``, ``EvaluatorUnknown``, ``EvaluatorForbidden``."""
-        return self._service.submit(self._resolved(request, creator))
+        Raises ``JobInvalid``, ``DatasetUnknown``, ``SamplesUnknown``, ``TargetInvalid``, ``EvaluatorUnknown``,
+        ``EvaluatorForbidden``, ``PriceUnknown``."""
+        from proctor.sdk.evaluation_requests import resolved
 
-    def _resolved(self, request: EvaluationRequest, creator: UUID | None) -> NewJob:
-        platform = self._platform
-        version = platform.datasets.find(platform.tenant, request.dataset)
-        samples, target = self._source(request, version)
-        judges, seconds = self._judges(request.evaluators)
-        repeats = request.repeats if samples is None else samples.repeats
-        return NewJob(
-            name=request.name or (samples.name if samples is not None else f"{version.dataset} by {_model(target)}"),
-            dataset=version.reference,
-            version=version.id,
-            samples=samples,
-            target=target,
-            budget_nano=None if request.budget is None else _budget(request.budget),
-            judges=judges,
-            cut=Cut(rows=version.rows, repeats=repeats, size=chunk_rows(seconds) if target is None else FEWEST),
-            band=Band[request.band.upper()],
-            creator=creator,
-            trace_id=trace_id_of_here(),
-            kept=request.keep,
-        )
-
-    def _source(self, request: EvaluationRequest, version: DatasetVersion) -> tuple[SampleSet | None, Target | None]:
-        """The outputs to judge, or what is to make them. Raises ``JobInvalid``, ``TargetInvalid``, ``PriceUnknown``."""
-        if (request.samples is None) == (request.target is None):
-            raise JobInvalid("Name outputs that are kept, or a target that makes them.", where="samples")
-        if request.target is not None:
-            self._check_target(request.target, has_budget=request.budget is not None)
-            return None, request.target
-        if request.repeats != 1 or request.budget is not None:
-            raise JobInvalid("Outputs that are kept are neither repeated nor paid for.", where="repeats")
-        samples = self._service.samples(request.samples or "")
-        if samples.dataset_version != version.id:
-            raise JobInvalid(
-                f"{samples.name} holds outputs of another dataset version than {version.reference}.", where="samples"
-            )
-        return samples, None
-
-    def _check_target(self, target: Target, *, has_budget: bool) -> None:
-        from proctor.models.errors import PriceUnknown
-
-        target.check()
-        known = self._platform.known_models
-        for model in (target.model, *target.fallbacks):
-            known.catalogue.of(model)
-            if has_budget and known.prices.of(model) is None:
-                raise PriceUnknown(f"{model} has no known price.", where="target.model")
-
-    def _judges(self, references: list[str]) -> tuple[tuple[Judge, ...], float]:
-        """The evaluators, and how long all of them together take for one example, as far as it was measured."""
-        found = [self._usable(reference) for reference in references]
-        judges = tuple(_judge(one) for one in found)
-        if len({judge.name for judge in judges}) < len(judges):
-            raise JobInvalid("An evaluator is named twice.", where="evaluators")
-        return judges, sum(one.row.latency_sec or 0.0 for one in found)
-
-    def _usable(self, reference: str) -> EvaluatorDetail:
-        from proctor.evaluators.catalogue import Kind, Means
-
-        found = self._platform.evaluators.usable(self._platform.tenant, reference, Means())[0]
-        if found.row.kind is not Kind.METRIC:
-            raise JobInvalid(f"{reference} is no metric; jobs judge by metrics so far.", where="evaluators")
-        return found
+        return self._service.submit(resolved(self._platform, request, creator))
 
     def jobs(self, *, state: JobState | None = None, before: UUID | None = None, limit: int = 100) -> list[Job]:
         """A page, the newest first."""
@@ -264,81 +194,9 @@ class Evaluations:
 
     def session(self, job: Job) -> JobSession:
         """A worker in this process for one job, not started."""
+        from proctor.sdk.job_sessions import JobSession
+
         return JobSession(self._platform, job)
-
-
-class JobSession:
-    """Works on one job in a thread of this process, until nothing of it is left or it is stopped."""
-
-    def __init__(self, platform: Platform, job: Job) -> None:
-        from proctor.engine.worker import recover
-        from proctor.jobs.worker import ChunkWorker, ChunkWorkerSettings
-        from proctor.sdk.judging import asking_of, environment_keys
-
-        self.job = job
-        self.done = job.done
-        """Evaluations that have a result."""
-        self._service = JobService(platform.database, platform.tenant)
-        settings = ChunkWorkerSettings(
-            processes=platform.settings.evaluation_processes, scope=job.id, lease_sec=platform.settings.lease_sec
-        )
-        asking = asking_of(platform, lambda _tenant: environment_keys)
-        self._worker = ChunkWorker(
-            platform.database, platform.objects, settings, recover=recover, asking=asking, on_settled=self._settled
-        )
-        self._thread = threading.Thread(target=self._run, name="evaluator", daemon=True)
-        self._failure: BaseException | None = None
-
-    def start(self) -> None:
-        """Begin."""
-        self._thread.start()
-
-    def wait(self, timeout: float) -> bool:
-        """Wait for the end, at most so many seconds; whether it ended. Raises what ended the worker."""
-        self._thread.join(timeout)
-        if self._failure is not None:
-            raise self._failure
-        return not self._thread.is_alive()
-
-    def stop(self) -> None:
-        """No new chunks; those under way are finished."""
-        self._worker.stop()
-
-    def _run(self) -> None:
-        try:
-            self._worker.run(lambda: not self._service.job(str(self.job.id)).state.has_ended)
-        except BaseException as error:  # noqa: BLE001  kept for whoever waits
-            self._failure = error
-
-    def _settled(self, settled: Settled) -> None:
-        self.done += settled.rows
-
-
-def _model(target: Target | None) -> str:
-    assert target is not None  # there is one where there are no outputs
-    return target.model
-
-
-def _budget(text: str) -> int:
-    """Raises ``JobInvalid``."""
-    try:
-        return parse_usd(text)
-    except ValueError as error:
-        raise JobInvalid(f"{text!r} is no amount such as '5 USD'.", where="budget") from error
-
-
-def _judge(found: EvaluatorDetail) -> Judge:
-    from proctor.jobs.scoring import Judge
-
-    row = found.row
-    assert row.digest is not None  # it is usable
-    return Judge(
-        name=row.reference,
-        digest=row.digest,
-        type=row.type,
-        implementation=row.implementation,
-        configuration=found.said,
-    )
 
 
 def _told(row: dict[str, object]) -> dict[str, object]:

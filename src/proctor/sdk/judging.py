@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from uuid import UUID
 
 from proctor.app import Platform
-from proctor.evaluators.catalogue import Means, Rooms
+from proctor.evaluators.catalogue import Means
+from proctor.evaluators.code.rooms import Rooms
 from proctor.kernel.clock import SystemClock
 from proctor.kernel.ids import new_id
 from proctor.queue.workers import WorkerIdentity
@@ -19,9 +20,9 @@ from proctor.settings import secret_values
 if TYPE_CHECKING:
     from proctor.engine.attempt_models import Models
     from proctor.evaluators.interfaces import Embedder
-    from proctor.jobs.generating import Asking
+    from proctor.jobs.outside import Asking, Resources
 
-__all__ = ["Keys", "asking_of", "environment_keys", "means_of"]
+__all__ = ["Keys", "environment_keys", "means_of", "resources_of"]
 
 Keys = Callable[[Sequence[str]], Mapping[str, str]]
 """Values of providers' keys by name; those that are not set may be missing."""
@@ -48,33 +49,32 @@ def means_of(platform: Platform, keys: Keys, *, user: str = "") -> Iterator[Mean
         return GatewayEmbedder(opened[-1].gateway, session)
 
     try:
-        yield Means(rooms=lambda: _rooms(platform), embedder=embedder)
+        yield Means(rooms=lambda: _rooms(platform, platform.tenant), embedder=embedder)
     finally:
         for models in opened:
             models.gateway.close()
 
 
-def asking_of(platform: Platform, keys: Callable[[UUID], Keys]) -> Callable[[], Asking]:
-    """How jobs ask models in this process, with the keys of each job's own tenant."""
+def resources_of(platform: Platform, keys: Callable[[UUID], Keys]) -> Resources:
+    """What jobs may use in this process, with the keys of each job's own tenant."""
+    from proctor.jobs.outside import Asking, Resources
 
     def opened() -> Asking:
-        from proctor.jobs.generating import Asking
-
         catalogue = platform.known_models.catalogue
         return Asking(
             gateway=platform.open_models().gateway,
             keys=lambda tenant, model: keys(tenant)(catalogue.of(model)[0].keys),
         )
 
-    return opened
+    return Resources(asking=opened, rooms=lambda tenant: _rooms(platform, tenant))
 
 
-def _rooms(platform: Platform) -> Rooms:
+def _rooms(platform: Platform, tenant: UUID) -> Rooms:
     """Each sandbox is labelled as a batch of its own."""
     owner = WorkerIdentity.of_this_process().owner
 
     def labels(lasting: timedelta) -> Labels:
         batch, expires_at = new_id(), SystemClock().now() + lasting
-        return Labels(tenant=platform.tenant, run_set=batch, attempt=batch, owner=owner, expires_at=expires_at)
+        return Labels(tenant=tenant, run_set=batch, attempt=batch, owner=owner, expires_at=expires_at)
 
     return Rooms(backend=platform.backend("local"), labels=labels)

@@ -18,7 +18,7 @@ from proctor.jobs.worker import ChunkWorker, ChunkWorkerSettings
 from proctor.kernel.errors import ProctorError
 from proctor.results.merging import Merger
 from proctor.results.retention import Retainer
-from proctor.sdk.judging import asking_of
+from proctor.sdk.judging import resources_of
 from proctor.sdk.secrets import kept_secrets
 
 __all__ = ["ServerEvaluator"]
@@ -40,8 +40,8 @@ class ServerEvaluator:
         settings = ChunkWorkerSettings(
             processes=server.settings.evaluation_processes, lease_sec=server.settings.lease_sec
         )
-        asking = asking_of(server.platform(_NOBODY), lambda tenant: partial(kept_secrets, server.platform(tenant)))
-        self._worker = ChunkWorker(server.database, server.objects, settings, recover=recover, asking=asking)
+        resources = resources_of(server.platform(_NOBODY), lambda one: partial(kept_secrets, server.platform(one)))
+        self._worker = ChunkWorker(server.database, server.objects, settings, recover=recover, resources=resources)
         self._stopping = threading.Event()
 
     def stop(self) -> None:

@@ -9,13 +9,14 @@ from __future__ import annotations
 import json
 import secrets
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 
 from proctor.evaluators.code.answers import LONGEST_LINE, LONGEST_TEXT, read_answers
 from proctor.evaluators.code.programs import FOLDER, Program
+from proctor.evaluators.code.rooms import Rooms
 from proctor.evaluators.interfaces import Samples, Scores
 from proctor.evaluators.samples import Score, scores_of
 from proctor.evaluators.statuses import Status
@@ -23,15 +24,13 @@ from proctor.kernel.errors import ProctorError
 from proctor.sandboxes.interfaces import (
     ExecRequest,
     ExecResult,
-    Labels,
     LimitKind,
     Limits,
     Sandbox,
-    SandboxBackend,
     SandboxSpec,
 )
 
-__all__ = ["SandboxedCode"]
+__all__ = ["SandboxedCode", "fresh_ids", "run_program", "unanswered"]
 
 _PROCESSES: int = 64
 """A program that judges and its children; a fork bomb ends here."""
@@ -46,46 +45,50 @@ _MARGIN: timedelta = timedelta(minutes=10)
 
 
 class SandboxedCode:
-    """Implements ``WaitingEvaluator``. ``labels``: of a sandbox that may be there for so long."""
+    """Implements ``WaitingEvaluator``."""
 
-    def __init__(self, program: Program, backend: SandboxBackend, labels: Callable[[timedelta], Labels]) -> None:
-        self._program, self._backend, self._labels = program, backend, labels
+    def __init__(self, program: Program, rooms: Rooms) -> None:
+        self._program, self._rooms = program, rooms
 
     async def score(self, samples: Samples) -> Scores:
         """A row for each sample. Rows that were answered before the program was ended keep their answers."""
         if not len(samples):
             return scores_of([])
-        ids = {secrets.token_hex(16): number for number in range(len(samples))}
+        ids = fresh_ids(len(samples))
         stdin = "".join(_lines(samples, ids)).encode()
         try:
-            result = await self._run(stdin, len(samples))
+            result = await run_program(self._program, self._rooms, stdin, output_limit=len(samples) * LONGEST_LINE)
         except ProctorError as error:
             told = f"{error.message or error.code}"[:LONGEST_TEXT]
             return scores_of([Score(score=None, status=Status.SANDBOX_ERROR, error=told)] * len(samples))
-        answers, unanswered = read_answers(result.stdout, ids), _unanswered(result)
-        return scores_of([answers.get(number, unanswered) for number in range(len(samples))])
+        answers, (status, why) = read_answers(result.stdout, ids), unanswered(result)
+        missing = Score(score=None, status=status, error=why)
+        return scores_of([answers.get(number, missing) for number in range(len(samples))])
 
-    async def _run(self, stdin: bytes, rows: int) -> ExecResult:
-        """Raises what the sandbox raises."""
-        program = self._program
-        limits = Limits(
-            memory_mb=program.memory_mb, cpus=_CPUS, pids=_PROCESSES, disk_mb=_DISK_MB, file_size_mb=_FILE_MB
+
+def fresh_ids(rows: int) -> dict[str, int]:
+    """A random id for each row, with its number."""
+    return {secrets.token_hex(16): number for number in range(rows)}
+
+
+async def run_program(program: Program, rooms: Rooms, stdin: bytes, *, output_limit: int) -> ExecResult:
+    """What a program makes of its input, in a sandbox that is there for it alone. Raises what the sandbox raises."""
+    limits = Limits(memory_mb=program.memory_mb, cpus=_CPUS, pids=_PROCESSES, disk_mb=_DISK_MB, file_size_mb=_FILE_MB)
+    labels = rooms.labels(timedelta(seconds=program.time_limit_sec) + _MARGIN)
+    sandbox = await rooms.backend.create(SandboxSpec(labels=labels, limits=limits))
+    try:
+        await _put(sandbox, program.files)
+        request = ExecRequest(
+            argv=program.argv,
+            stdin=stdin,
+            cwd=FOLDER,
+            timeout_sec=program.time_limit_sec,
+            output_limit=min(_LEAST_OUTPUT + output_limit, _MOST_OUTPUT),
         )
-        labels = self._labels(timedelta(seconds=program.time_limit_sec) + _MARGIN)
-        sandbox = await self._backend.create(SandboxSpec(labels=labels, limits=limits))
-        try:
-            await _put(sandbox, program.files)
-            request = ExecRequest(
-                argv=program.argv,
-                stdin=stdin,
-                cwd=FOLDER,
-                timeout_sec=program.time_limit_sec,
-                output_limit=min(_LEAST_OUTPUT + rows * LONGEST_LINE, _MOST_OUTPUT),
-            )
-            return await sandbox.exec(request)
-        finally:
-            with suppress(ProctorError):  # what can't be removed now is the reaper's
-                await sandbox.destroy()
+        return await sandbox.exec(request)
+    finally:
+        with suppress(ProctorError):  # what can't be removed now is the reaper's
+            await sandbox.destroy()
 
 
 async def _put(sandbox: Sandbox, files: Mapping[str, str]) -> None:
@@ -111,10 +114,10 @@ def _lines(samples: Samples, ids: Iterable[str]) -> Iterator[str]:
         yield f"{{{', '.join(said)}}}\n"
 
 
-def _unanswered(result: ExecResult) -> Score:
-    """What becomes of a row that has no answer."""
+def unanswered(result: ExecResult) -> tuple[Status, str]:
+    """What becomes of a row that has no answer, and why."""
     if result.limit is LimitKind.WALL:
-        return Score(score=None, status=Status.TIMEOUT, error="the time limit of the batch was over")
+        return Status.TIMEOUT, "the time limit of the batch was over"
     if result.oom or result.limit is LimitKind.MEMORY:
         why = "the memory limit ended the program"
     elif result.truncated:
@@ -124,7 +127,7 @@ def _unanswered(result: ExecResult) -> Score:
     else:
         ended = f"signal {result.signal}" if result.signal is not None else f"exit code {result.exit_code}"
         why = f"the program ended with {ended} and did not answer{_last_words(result.stderr)}"
-    return Score(score=None, status=Status.EVALUATOR_ERROR, error=why)
+    return Status.EVALUATOR_ERROR, why
 
 
 def _last_words(stderr: bytes) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from proctor.evaluators.errors import EmbeddingFailed
+from proctor.evaluators.interfaces import Embedded
 from proctor.evaluators.statuses import Status
 from proctor.kernel.errors import ProctorError
 from proctor.models.errors import BudgetExhausted, CallFailed, LimitReached, ModelsExtraMissing, PriceUnknown
@@ -31,25 +32,28 @@ class GatewayEmbedder:
         """As many as the first answer had."""
         return self._dimensions
 
-    async def embed(self, texts: Sequence[str]) -> Sequence[Sequence[float]]:
+    async def embed(self, texts: Sequence[str]) -> Embedded:
         """Empty texts, which providers refuse, are all zeros. Raises ``EmbeddingFailed``."""
         asked = [text for text in texts if text]
-        vectors: list[Sequence[float]] = []
-        for begin in range(0, len(asked), TEXTS_AT_ONCE):
-            vectors += await self._asked(asked[begin : begin + TEXTS_AT_ONCE])
-        found = iter(vectors)
+        batches = [asked[begin : begin + TEXTS_AT_ONCE] for begin in range(0, len(asked), TEXTS_AT_ONCE)]
+        answers = [await self._asked(batch) for batch in batches]
+        found = iter([vector for answer in answers for vector in answer.vectors])
         empty = [0.0] * (self._dimensions or 1)
-        return [next(found) if text else empty for text in texts]
+        costs = [answer.cost_nano for answer in answers]
+        return Embedded(
+            vectors=[next(found) if text else empty for text in texts],
+            cost_nano=None if None in costs else sum(cost for cost in costs if cost is not None),
+        )
 
-    async def _asked(self, texts: Sequence[str]) -> Sequence[Sequence[float]]:
+    async def _asked(self, texts: Sequence[str]) -> Embedded:
         try:
-            vectors = await self._gateway.embed(self._session, texts)
+            vectors, call = await self._gateway.embed(self._session, texts)
         except ProctorError as error:
             raise EmbeddingFailed(error.message, status=_status(error)) from error
         if self._dimensions not in (None, len(vectors[0])):
             raise EmbeddingFailed("the model's vectors changed their length", status=Status.PROVIDER_ERROR)
         self._dimensions = len(vectors[0])
-        return vectors
+        return Embedded(vectors=vectors, cost_nano=call.cost_nano)
 
 
 def _status(error: ProctorError) -> Status:

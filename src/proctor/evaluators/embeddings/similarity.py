@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from math import sqrt
 from operator import mul
 
@@ -10,7 +11,7 @@ from pydantic import Field
 
 from proctor.evaluators.configuration import Configuration
 from proctor.evaluators.errors import EmbeddingFailed
-from proctor.evaluators.interfaces import Embedder, Samples, Scores
+from proctor.evaluators.interfaces import Embedded, Embedder, Samples, Scores
 from proctor.evaluators.samples import Score, scores_of
 from proctor.evaluators.statuses import Status
 
@@ -42,14 +43,16 @@ class EmbeddingSimilarity:
         needed = [(one, output) for one, output in zip(expected, outputs, strict=True) if one is not None]
         texts = list(dict.fromkeys(text for pair in needed for text in pair))
         try:
-            vectors = dict(zip(texts, await self._embedder.embed(texts), strict=True)) if texts else {}
+            found = await self._embedder.embed(texts) if texts else Embedded(vectors=[], cost_nano=0)
         except EmbeddingFailed as error:
             failed = Score(score=None, status=error.status, error=error.message)
-            return scores_of([failed if one is not None else _UNEXPECTED for one in expected])
-        pairs = zip(expected, outputs, strict=True)
-        return scores_of(
+            scores = scores_of([failed if one is not None else _UNEXPECTED for one in expected])
+            return replace(scores, cost_nano=None)  # some of it may have been answered, and cost
+        vectors, pairs = dict(zip(texts, found.vectors, strict=True)), zip(expected, outputs, strict=True)
+        scores = scores_of(
             [_UNEXPECTED if one is None else Score(score=_cosine(vectors[one], vectors[out])) for one, out in pairs]
         )
+        return replace(scores, cost_nano=found.cost_nano)
 
 
 _UNEXPECTED = Score(score=None, status=Status.INVALID_EXAMPLE, error="the example has no expected output")

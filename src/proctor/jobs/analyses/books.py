@@ -97,10 +97,18 @@ def reference_of(job: Job) -> JobReference:
 
 
 def chosen(job: Job, wanted: Sequence[str]) -> list[str]:
-    """The evaluators that are wanted of a job, all of them without any. Raises ``JobInvalid`` for one it has not."""
+    """The evaluators that are wanted of a job; without any, all that judged everything.
+
+    Raises ``JobInvalid`` for one it has not, or that judged what routing chose: these numbers would be of a part.
+    """
     names = [judge.name for judge in job.judges]
+    routed = {judge.name for judge in job.judges if judge.route is not None}
     for name in wanted:
+        if name in routed:
+            told = f"{name} judged what routing chose, and this would be a number of that part alone."
+            remedy = "Its weighted mean is in `proctor job show`; `proctor sql` has its rows with their probability."
+            raise JobInvalid(told, where="evaluator", remedy=remedy)
         if name not in names:
             there = ", ".join(names)
             raise JobInvalid(f"{job.name} was not judged by {name[:100]!r}; there is {there}.", where="evaluator")
-    return list(dict.fromkeys(wanted)) or names
+    return list(dict.fromkeys(wanted)) or [name for name in names if name not in routed]

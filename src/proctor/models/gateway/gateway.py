@@ -69,8 +69,8 @@ class Gateway:
         ``ReplyInvalid``."""
         return await asyncio.wrap_future(self._submit(self._complete(session, request, purpose, cached)))
 
-    async def embed(self, session: Session, texts: Sequence[str]) -> list[list[float]]:
-        """Vectors of texts, in their order, by the session's model.
+    async def embed(self, session: Session, texts: Sequence[str]) -> tuple[list[list[float]], Call]:
+        """Vectors of texts, in their order, by the session's model, and the call that brought them.
 
         Raises ``CallFailed``, ``BudgetExhausted``, ``LimitReached``, ``PriceUnknown``, ``RequestInvalid``,
         ``ReplyInvalid``."""
@@ -148,12 +148,14 @@ class Gateway:
             await kept.keep(answer.body, call, reply)
         return reply, call
 
-    async def _embed(self, session: Session, texts: Sequence[str]) -> list[list[float]]:
+    async def _embed(self, session: Session, texts: Sequence[str]) -> tuple[list[list[float]], Call]:
         model = session.declared.model
         chain = passed_on(self.parts.catalogue, embedding_request(model, texts), session.declared.chain(model))
         answer = await self._exchanged(session, chain, Purpose.EMBEDDING)
+        call = answer.call
+        assert call is not None  # it was not asked to stream
         _refuse_failed(answer)
-        return read_vectors(json.loads(answer.body), len(texts))
+        return read_vectors(json.loads(answer.body), len(texts)), call
 
     async def _serve(self, session: Session, folder: Path) -> Path:
         from proctor.models.gateway.endpoints import Endpoints
