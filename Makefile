@@ -29,6 +29,9 @@ $(VENV)/dev: $(VENV)/core requirements/dev.lock
 .PHONY: install
 install: $(VENV)/core ## Make .venv with the core
 
+.PHONY: install-dev
+install-dev: $(VENV)/dev ## And with what development needs
+
 .PHONY: demo
 demo: $(VENV)/core ## Run five agents on eight tasks in sandboxes; leaderboard and report/demo.html
 	@mkdir -p report
@@ -48,13 +51,28 @@ lint: $(VENV)/dev ## Formatting, lint, types, import arrows
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+CORE := tests/acceptance tests/integration tests/unit \
+	-m "not commands and not endurance and not journey and not sandboxes and not server"
+
 .PHONY: test
 test: lint ## The tests a change needs (at most 10 minutes)
-	$(BIN)/pytest tests/acceptance tests/integration tests/unit -m "not journey and not server" -n 2 --dist loadfile --no-loadscope-reorder
+	$(BIN)/pytest $(CORE) -n 2 --dist loadfile --no-loadscope-reorder
 
 .PHONY: coverage
 coverage: $(VENV)/dev ## The same tests, with the lines they reach
-	$(BIN)/pytest tests/acceptance tests/integration tests/unit -m "not journey and not server" -n 2 --dist loadfile --no-loadscope-reorder --cov --cov-report=term
+	$(BIN)/pytest $(CORE) -n 2 --dist loadfile --no-loadscope-reorder --cov --cov-report=term
+
+.PHONY: test-commands
+test-commands: $(VENV)/dev ## Long uses of the command line, a user's mistakes among them
+	$(BIN)/pytest tests/acceptance -m commands -n 2 --dist loadfile --no-loadscope-reorder
+
+.PHONY: test-sandboxes
+test-sandboxes: $(VENV)/dev ## What sandboxes of this machine hold, against attacks and forgeries
+	$(BIN)/pytest tests/integration -m sandboxes -n 2 --dist loadfile --no-loadscope-reorder
+
+.PHONY: test-endurance
+test-endurance: $(VENV)/dev ## Processes, databases and networks that die and come back
+	$(BIN)/pytest tests/integration -m endurance -n 2 --dist loadfile --no-loadscope-reorder
 
 .PHONY: test-models
 test-models: $(VENV)/dev ## Models: the gateway under misbehaving providers, budgets over processes that are killed
@@ -120,9 +138,13 @@ test-harbor: $(VENV)/dev ## Harbor's agents through the bridge, on a Python 3.12
 
 .PHONY: test-external-postgres
 test-external-postgres: $(VENV)/dev ## The database tests against Debian's PostgreSQL, and through a flaky TLS proxy
-	PROCTOR_TEST_DATABASE=external $(BIN)/pytest tests/integration tests/models tests/data -m database
+	PROCTOR_TEST_DATABASE=external $(BIN)/pytest tests/integration tests/models -m "database and not endurance"
 	PROCTOR_TEST_DATABASE=proxy $(BIN)/pytest -m database tests/integration/test_engine_runs.py \
 		tests/integration/test_engine_reconnect.py tests/integration/test_engine_recording.py
+
+.PHONY: test-external-data
+test-external-data: $(VENV)/dev ## Datasets, jobs and results against Debian's PostgreSQL
+	PROCTOR_TEST_DATABASE=external $(BIN)/pytest tests/data -m database
 
 .PHONY: certify
 certify: $(VENV)/dev ## Certify all example tasks: solutions pass, forgeries don't
@@ -134,7 +156,7 @@ certify-some: $(VENV)/dev ## Those that fit into SECONDS, drawn by SEED
 	$(BIN)/python scripts/certify.py $(or $(SEED),1) $(or $(SECONDS),120)
 
 .PHONY: test-all
-test-all: test certify test-chaos test-foreign test-external-postgres ## Every tier
+test-all: test test-commands test-sandboxes test-endurance test-models test-data test-server certify test-chaos test-foreign test-external-postgres ## Every tier
 
 .PHONY: bench
 bench: $(VENV)/dev ## Speeds, as ratios in one run, into benchmarks/results

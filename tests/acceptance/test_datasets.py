@@ -6,7 +6,11 @@ import json
 import shutil
 import subprocess
 
+import pytest
+
 from tests.acceptance.conftest import ROOT, Cli
+
+pytestmark = pytest.mark.commands
 
 TASKS = ("access-report", "interval-merge")
 

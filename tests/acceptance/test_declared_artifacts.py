@@ -8,6 +8,8 @@ import pytest
 
 from tests.acceptance.conftest import Cli
 
+pytestmark = pytest.mark.commands
+
 TASK = """
 schema_version = "1.4"
 artifacts = ["/app/answer", { source = "/app/out", destination = "results", exclude = ["*.log"] }, "/app/missing"]

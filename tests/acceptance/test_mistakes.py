@@ -13,6 +13,8 @@ import pytest
 from tests.acceptance.conftest import Cli
 from tests.acceptance.test_run_set_files import small_task
 
+pytestmark = pytest.mark.commands
+
 FILE = 'name = "f"\nsuite = "basics"\n[[profiles]]\nname = "p"\nagent = "noop"\n'
 
 

@@ -9,6 +9,8 @@ import pytest
 
 from tests.acceptance.conftest import ROOT, Cli
 
+pytestmark = pytest.mark.commands
+
 HOW_TO = ROOT / "docs/how-to/use-models.md"
 
 

@@ -7,7 +7,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.acceptance.conftest import Cli
+
+pytestmark = pytest.mark.commands
 
 TASK = """\
 schema_version = "1.4"

@@ -8,7 +8,11 @@ import subprocess
 import sys
 import time
 
+import pytest
+
 from tests.acceptance.conftest import ROOT, Cli
+
+pytestmark = pytest.mark.commands
 
 SLOW = """
 name = "slow"
@@ -257,7 +261,7 @@ def test_doctor_and_down(cli: Cli) -> None:
 
 def test_logs_can_be_followed_while_the_attempt_runs(cli: Cli) -> None:
     small_task(cli, "t")
-    text = SLOW.format(trials=1, sleep=2).replace("sleep 2; echo hello", "echo first; sleep 10; echo last")
+    text = SLOW.format(trials=1, sleep=2).replace("sleep 2; echo hello", "echo first; sleep 20; echo last")
     cli.write("f.toml", text)
     command = [sys.executable, "-m", "proctor"]
     process = subprocess.Popen([*command, "run", "f.toml"], cwd=cli.folder, env=cli.environment())

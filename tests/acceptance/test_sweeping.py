@@ -11,7 +11,7 @@ import pytest
 
 from tests.acceptance.conftest import ROOT, Cli
 
-pytestmark = [pytest.mark.slow]
+pytestmark = [pytest.mark.commands, pytest.mark.slow]
 
 WEEK_SEC = 8 * 86_400
 STRANGER = "00000000-0000-4000-8000-000000000000"

@@ -10,6 +10,8 @@ import pytest
 from proctor.agents.trajectory import parse
 from tests.acceptance.conftest import ROOT, Cli
 
+pytestmark = pytest.mark.commands
+
 SCRIPT = """
 [tasks."proctor/merge-after-fix".steps.fix]
 commands = ["bash -c 'cd slugs && git config user.name X && echo >> slugs.py && git commit -qam x'"]

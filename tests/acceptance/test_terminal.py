@@ -9,6 +9,8 @@ import pytest
 from tests.acceptance.conftest import Cli
 from tests.acceptance.test_run_set_files import TASK
 
+pytestmark = pytest.mark.commands
+
 _OWN_STYLE = re.compile(r"\x1b\[[0-9;]*m")
 NASTY = r"printf '\033]0;pwn\007\033[2Jgone\xc2\x9b1m\n'"
 

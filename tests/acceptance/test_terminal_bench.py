@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import shutil
 
+import pytest
+
 from tests.acceptance.conftest import ROOT, Cli
+
+pytestmark = pytest.mark.commands
 
 TASKS = ROOT / "tests" / "fixtures" / "terminal-bench"
 IMAGE = "instruction: Do it.\ndifficulty: hard\n"

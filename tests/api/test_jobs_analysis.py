@@ -16,7 +16,7 @@ from proctor.sdk.remote.analyses import RemoteAnalyses
 from proctor.sdk.remote.errors import ServerRefused
 from proctor.sdk.remote.transport import Transport
 from tests.api.conftest import Tenant
-from tests.integration.test_jobs import Desk
+from tests.data.desk import Desk
 
 BY = ("exact-match", "contains", "edit-distance")
 

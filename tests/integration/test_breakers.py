@@ -27,7 +27,7 @@ from proctor.sandboxes.fake import FakeBackend, rewards
 from proctor.sandboxes.interfaces import Capabilities, Sandbox, SandboxSpec
 from tests.bench import TASK, Bench, write_tasks
 
-pytestmark = pytest.mark.database
+pytestmark = [pytest.mark.endurance, pytest.mark.database]
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 HUB, OTHER = "hub.example", "other.example"

@@ -21,7 +21,7 @@ from proctor.sandboxes.fake import FakeBackend, FakeFile, FakeSandbox, exits
 from proctor.sandboxes.interfaces import ExecRequest, ExecResult, Sandbox, SandboxSpec
 from tests.bench import Bench, certificate_for, write_tasks
 
-pytestmark = pytest.mark.database
+pytestmark = [pytest.mark.endurance, pytest.mark.database]
 
 FILE = """
 name = "n"

@@ -25,6 +25,7 @@ from proctor.database.embedded.control import connect
 from proctor.database.embedded.errors import DiskFull, EmbeddedError, EmbeddedUnavailable, FolderRefused
 
 pytestmark = [
+    pytest.mark.endurance,
     pytest.mark.skipif(sys.platform != "linux", reason="the embedded server is for Linux"),
     # Tests fork to become another user; newer Pythons warn of that beside any thread, such as a test runner's.
     pytest.mark.filterwarnings("ignore:.*use of fork:DeprecationWarning"),

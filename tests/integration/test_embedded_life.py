@@ -29,6 +29,7 @@ from proctor.database.embedded.errors import (
 from proctor.database.embedded.keeper import entry_name, live_clients, place, started
 
 pytestmark = [
+    pytest.mark.endurance,
     pytest.mark.skipif(sys.platform != "linux", reason="the embedded server is for Linux"),
     # Tests fork to become another user; newer Pythons warn of that beside any thread, such as a test runner's.
     pytest.mark.filterwarnings("ignore:.*use of fork:DeprecationWarning"),

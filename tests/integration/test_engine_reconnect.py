@@ -28,6 +28,8 @@ from tests.chaos.rig import RUN_SET, TENANT, Home, fresh_home, wait_for
 from tests.conftest import Urls
 from tests.external.servers import external_server, flaky_proxy, why_not
 
+pytestmark = pytest.mark.endurance
+
 FILE = """
 name = "n"
 suite = "suite"

@@ -35,6 +35,8 @@ from tests.bench import Bench, write_tasks
 from tests.chaos.invariants import broken, unended
 from tests.chaos.rig import RUN_SET, Home, fresh_home, wait_for
 
+pytestmark = pytest.mark.endurance
+
 FILE = """
 name = "n"
 suite = "suite"

@@ -12,6 +12,8 @@ from proctor.evaluators.statuses import Status
 from proctor.sandboxes.local import LocalBackend
 from tests.judging import ROWS, command, python, rows, sandboxes
 
+pytestmark = pytest.mark.sandboxes
+
 
 @pytest.fixture
 def backend() -> Iterator[LocalBackend]:

@@ -16,7 +16,7 @@ from proctor.database.embedded import cluster
 from proctor.database.engine import Database
 from tests.external.servers import ExternalServer, connect, external_server, flaky_proxy, installed_versions, why_not
 
-pytestmark = pytest.mark.skipif(bool(why_not()), reason=why_not() or "can run")
+pytestmark = [pytest.mark.endurance, pytest.mark.skipif(bool(why_not()), reason=why_not() or "can run")]
 
 
 @pytest.fixture(scope="module", params=installed_versions())

@@ -18,7 +18,7 @@ from proctor.sandboxes.fake import FakeBackend, FakeFile, FakeSandbox, rewards
 from proctor.sandboxes.interfaces import ExecRequest, ExecResult, Sandbox, SandboxSpec
 from tests.bench import Bench, write_tasks
 
-pytestmark = pytest.mark.database
+pytestmark = [pytest.mark.endurance, pytest.mark.database]
 
 FILE = """
 name = "n"

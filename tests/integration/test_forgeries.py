@@ -24,6 +24,8 @@ from proctor.sandboxes.local import LocalBackend
 from proctor.sdk.authoring import load_task
 from proctor.suites.loaded import LoadedTask
 
+pytestmark = pytest.mark.sandboxes
+
 CONFIG = """
 schema_version = "1.4"
 [agent]

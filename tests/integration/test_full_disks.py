@@ -21,7 +21,10 @@ from proctor.sandboxes.local import LocalBackend
 from tests.chaos.disks import Disk, can_mount, mounted
 from tests.contracts.sandboxes import labels, shell
 
-pytestmark = pytest.mark.skipif(bool(can_mount()), reason=can_mount() or "a disk can be mounted")
+pytestmark = [
+    pytest.mark.sandboxes,
+    pytest.mark.skipif(bool(can_mount()), reason=can_mount() or "a disk can be mounted"),
+]
 
 
 @pytest.fixture

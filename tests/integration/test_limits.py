@@ -12,7 +12,7 @@ from proctor.engine.lanes import Allowed
 from proctor.engine.service import EngineService
 from tests.bench import Bench, write_tasks
 
-pytestmark = pytest.mark.database
+pytestmark = [pytest.mark.sandboxes, pytest.mark.database]
 
 FILE = """
 name = "n"

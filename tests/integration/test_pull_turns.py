@@ -21,7 +21,7 @@ from tests.conftest import Urls
 from tests.contracts.turns import PullTurnsContract
 from tests.integration.test_queue_order import KIND, Tenant, change, claim
 
-pytestmark = [pytest.mark.database, pytest.mark.usefixtures("clean_queue")]
+pytestmark = [pytest.mark.endurance, pytest.mark.database, pytest.mark.usefixtures("clean_queue")]
 
 EVERY_SEC = 60 / 48
 PULLER = """

@@ -34,6 +34,7 @@ from tests.conftest import Urls
 from tests.integration.queue_model import Lane, Model
 
 pytestmark = [
+    pytest.mark.endurance,
     pytest.mark.database,
     pytest.mark.skipif(
         os.environ.get("PROCTOR_TEST_DATABASE") == "proxy",

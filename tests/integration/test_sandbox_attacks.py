@@ -20,6 +20,8 @@ from proctor.sandboxes.local.meters import descendants
 from tests.contracts.sandboxes import FORK_BOMB, labels, python, shell, until
 from tests.integration.test_sandbox_local import sandbox_root  # noqa: F401 - a fixture
 
+pytestmark = pytest.mark.sandboxes
+
 
 @pytest.fixture
 def backend(sandbox_root):  # noqa: F811

@@ -31,6 +31,7 @@ print('alive')
 """
 
 pytestmark = [
+    pytest.mark.sandboxes,
     pytest.mark.skipif(
         os.geteuid() != 0 or LimitKind.MEMORY not in cgroups.available(),
         reason="needs control groups of memory, which only root may make",

@@ -44,7 +44,10 @@ class JobAnalyses:
 
     def __init__(self, platform: Platform) -> None:
         self._platform = platform
-        self._service = JobService(platform.database, platform.tenant)
+
+    @property
+    def _jobs(self) -> JobService:
+        return JobService(self._platform.database, self._platform.tenant)
 
     def compare(
         self,
@@ -71,19 +74,19 @@ class JobAnalyses:
 
     def segments(self, job: str, by: By = By.TAG, *, evaluators: Sequence[str] = ()) -> list[Segments]:
         """Each evaluator's scores by tag, difficulty or source of the examples, corrected (Holm)."""
-        return parted(self._shelf, self._service.job(job), by, evaluators)
+        return parted(self._shelf, self._jobs.job(job), by, evaluators)
 
     def failures(self, job: str, *, evaluator: str | None = None) -> JobFailures:
         """What has no score: by status, and by what the errors say."""
-        return failed(self._shelf, self._service.job(job), evaluator)
+        return failed(self._shelf, self._jobs.job(job), evaluator)
 
     def distribution(self, job: str, *, evaluators: Sequence[str] = ()) -> list[Spread]:
         """How each evaluator's scores are spread."""
-        return spread(self._shelf, self._service.job(job), evaluators)
+        return spread(self._shelf, self._jobs.job(job), evaluators)
 
     def repeats(self, job: str, ks: Sequence[int] = (1,), *, evaluators: Sequence[str] = ()) -> list[Repeats]:
         """pass@k and pass^k. Raises ``StatisticUndefined``, ``ScoresInvalid`` where no evaluator has them."""
-        return repeated(self._shelf, self._service.job(job), ks, evaluators)
+        return repeated(self._shelf, self._jobs.job(job), ks, evaluators)
 
     def agreement(
         self, job: str, *, evaluators: Sequence[str] = (), level: str | None = None, decimals: int | None = None
@@ -91,7 +94,7 @@ class JobAnalyses:
         """How far evaluators agree beyond chance. ``decimals``: round scores first.
 
         Raises ``ScoresInvalid`` for more than 101 different scores."""
-        return agreed(self._shelf, self._service.job(job), evaluators, level=level, decimals=decimals)
+        return agreed(self._shelf, self._jobs.job(job), evaluators, level=level, decimals=decimals)
 
     def history(self, jobs: Sequence[str], *, evaluators: Sequence[str] = (), alpha: float = 0.01) -> History:
         """Means over time, and where the level changed. A name stands for all jobs that have it."""
@@ -100,8 +103,8 @@ class JobAnalyses:
 
     def report(self, job: str, against: str | None = None) -> JobReport:
         """Numbers, comparison, distributions, segments and failures of a job, each figure with its SQL."""
-        other = None if against is None else self._service.job(against)
-        return reported(self._shelf, self._service.job(job), other)
+        other = None if against is None else self._jobs.job(against)
+        return reported(self._shelf, self._jobs.job(job), other)
 
     @staticmethod
     def power(design: Design, *, difference: float | None, items: int | None, power: float = 0.8) -> Plan:
@@ -109,10 +112,10 @@ class JobAnalyses:
         return planned(design, difference=difference, items=items, power=power)
 
     def _all(self, reference: str) -> list[Job]:
-        return self._service.named(reference, limit=MOST_JOBS + 1) or [self._service.job(reference)]
+        return self._jobs.named(reference, limit=MOST_JOBS + 1) or [self._jobs.job(reference)]
 
     def _sides(self, job: str, against: str, evaluators: Sequence[str]) -> Sides:
-        return Sides(a=self._service.job(job), b=self._service.job(against), evaluators=evaluators)
+        return Sides(a=self._jobs.job(job), b=self._jobs.job(against), evaluators=evaluators)
 
     @property
     def _shelf(self) -> Shelf:

@@ -34,14 +34,8 @@ from proctor.headroom import too_large_words
 from proctor.kernel.paths import writing
 from proctor.objects.store import StoredObject
 from proctor.sandboxes.interfaces import Snapshot
-from proctor.sdk.agents import AgentLine
-from proctor.sdk.analyses import JobAnalyses
 from proctor.sdk.answers import Leaderboard, NotBlocked, Prepared, StateMissing
-from proctor.sdk.datasets import Datasets
-from proctor.sdk.evaluators import Evaluators
-from proctor.sdk.installed import Installed
 from proctor.sdk.naming import at_once, list_of, placed, position_of
-from proctor.sdk.providers import ProviderLine
 from proctor.sdk.requests import spec_of_tasks
 from proctor.sdk.suites import SuiteCalls
 from proctor.sdk.usage import Usages
@@ -53,12 +47,17 @@ from proctor.telemetry.redaction import hide
 if TYPE_CHECKING:
     from proctor.engine.pairs import Comparison, Side
     from proctor.engine.regrading.grader import Regraded
+    from proctor.sdk.agents import AgentLine
+    from proctor.sdk.analyses import JobAnalyses
     from proctor.sdk.audits import AuditReport, AuditRequest
+    from proctor.sdk.datasets import Datasets
     from proctor.sdk.evaluations import Evaluations
+    from proctor.sdk.evaluators import Evaluators
     from proctor.sdk.exports import ExportReport
     from proctor.sdk.imports import ImportReport
     from proctor.sdk.logs import LogPage, LogsWanted
     from proctor.sdk.previews import DryRun
+    from proctor.sdk.providers import ProviderLine
     from proctor.sdk.reclassifications import Reclassification
     from proctor.sdk.regrades import RegradePlan, RegradeReport
     from proctor.sdk.requests import RunRequest
@@ -78,9 +77,6 @@ class Client(SuiteCalls):
     def __init__(self, platform: Platform) -> None:
         super().__init__(platform)
         self.usage = Usages(platform)
-        self.datasets = Datasets(platform)
-        self.evaluators = Evaluators(platform)
-        self.analyses = JobAnalyses(platform)
 
     @classmethod
     @contextmanager
@@ -91,12 +87,35 @@ class Client(SuiteCalls):
         with open_platform(settings) as platform, telling(settings, platform.objects, tenant=str(platform.tenant)):
             yield cls(platform)
 
+    # What takes long to import is imported for those who use it: most commands have nothing to do with it.
+
+    @property
+    def datasets(self) -> Datasets:
+        """Datasets and their versions."""
+        from proctor.sdk.datasets import Datasets
+
+        return Datasets(self._platform)
+
+    @property
+    def evaluators(self) -> Evaluators:
+        """The registry of evaluators."""
+        from proctor.sdk.evaluators import Evaluators
+
+        return Evaluators(self._platform)
+
     @property
     def evaluations(self) -> Evaluations:
-        """Evaluation jobs; what they take is imported for them alone."""
+        """Evaluation jobs, and the outputs that they judge."""
         from proctor.sdk.evaluations import Evaluations
 
         return Evaluations(self._platform)
+
+    @property
+    def analyses(self) -> JobAnalyses:
+        """What is computed of evaluation jobs."""
+        from proctor.sdk.analyses import JobAnalyses
+
+        return JobAnalyses(self._platform)
 
     def _read(self, work: Callable[[Connection], T]) -> T:
         return self._platform.engine.read(work)
@@ -372,10 +391,14 @@ class Client(SuiteCalls):
 
     def agents(self) -> list[AgentLine]:
         """The agents there are, and whether their programs are on this machine."""
+        from proctor.sdk.installed import Installed
+
         return Installed(self._platform.settings).agents()
 
     def providers(self) -> list[ProviderLine]:
         """The providers that are known, and which of their keys this environment has. Raises ``ProvidersInvalid``."""
+        from proctor.sdk.installed import Installed
+
         return Installed(self._platform.settings).providers()
 
     # --- comparing --------------------------------------------------------------------------------------------------
