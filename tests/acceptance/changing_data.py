@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.acceptance.places import Place
 
-__all__ = ["datasets", "derivations", "evaluators", "jobs"]
+__all__ = ["datasets", "derivations", "evaluators", "jobs", "prompts"]
 
 
 def datasets(place: Place) -> None:
@@ -53,6 +53,15 @@ def evaluators(place: Place) -> None:
         ask("evaluators", "try", "near", "--expected", "40", "--output", "42") for ask in (place.here, place.there)
     ]
     assert [(code, trial["score"], trial["digest"]) for code, trial in trials] == [(0, 1, made["row"]["digest"])] * 2
+
+
+def prompts(place: Place) -> None:
+    """The same texts are the same version, wherever they were added."""
+    place.desk.write("prompt.txt", "In one word: {{input}}\n")
+    code, made = place.there("prompts", "add", "short", "--prompt", "prompt.txt")
+    assert (code, made["new"], made["prompt"]["row"]["reference"]) == (0, True, "short@1")
+    assert place.here("prompts", "add", "short", "--prompt", "prompt.txt") == (0, {**made, "new": False})
+    assert place.there("prompts", "show", "short@1") == (0, made["prompt"])
 
 
 def jobs(place: Place) -> None:

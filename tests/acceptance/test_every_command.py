@@ -17,7 +17,7 @@ import pytest
 from typer.main import get_command
 
 from proctor.cli.main import app
-from tests.acceptance.changing_data import datasets, derivations, evaluators, jobs
+from tests.acceptance.changing_data import datasets, derivations, evaluators, jobs, prompts
 from tests.acceptance.conftest import Cli, Desk, serving
 from tests.acceptance.places import Place
 from tests.acceptance.test_imports import line, results
@@ -75,6 +75,8 @@ READING: dict[str, list[tuple[str, ...]]] = {
     "evaluators list": [(), ("--type", "bleu")],
     "evaluators show": [("bleu",), ("gone",)],
     "evaluators suggest": [("examples.jsonl",), ("shown",), ("gone",)],
+    "prompts list": [()],
+    "prompts show": [("gone",)],
     "samples list": [()],
     "job list": [(), ("--state", "paused")],
     "job show": [("judged",), ("gone",)],
@@ -374,6 +376,7 @@ CHANGING: dict[str, Callable[[Place], None]] = {
     "dataset import": datasets,
     "dataset filter": derivations,
     "evaluators register": evaluators,
+    "prompts add": prompts,
     "evaluate": jobs,
 }
 """What changes something there, or writes something here, by one of the commands that are asked."""

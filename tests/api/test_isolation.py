@@ -57,6 +57,7 @@ def planted(  # type: ignore[no-untyped-def]
     assert acme.owner("PUT", "secrets/PLANTED_SECRET", {"value": "planted-value"}).status_code == 200
     wanted = {"name": "planted-evaluator", "type": "regex", "configuration": {"pattern": "planted"}}
     acme.owner.post("evaluators", wanted)
+    acme.owner.post("prompts", {"name": "planted-prompt", "prompt": "planted {{input}}"})
     operation = acme.owner.post(f"run-sets/{row.id}/exports", {}, 202)["id"]
     assert work_until_done(server, acme.owner, operation)["state"] == "done"
     examples = [{"id": "planted-example", "input": "planted-input"}]
@@ -83,6 +84,7 @@ def planted(  # type: ignore[no-untyped-def]
         "digest": "1" * 64,
         "secret": "PLANTED_SECRET",
         "evaluator": "planted-evaluator",
+        "prompt": "planted-prompt",
         "user": user["id"],
         "key": key["key"]["id"],
         "suite": suite,

@@ -16,10 +16,13 @@ from sqlalchemy import text
 
 from proctor.evaluators.statuses import Status
 from proctor.jobs import generating
-from proctor.jobs.errors import JobInvalid, TargetInvalid
-from proctor.jobs.targets import Target, read_target, rendered
+from proctor.jobs.errors import JobInvalid, PromptUnknown, TargetInvalid
+from proctor.jobs.prompts import NewPrompt
+from proctor.jobs.targets import LONGEST_PROMPT, Target, read_target, rendered
 from proctor.jobs.values import Job, JobState
+from proctor.kernel.errors import UsageError
 from proctor.models.errors import PriceUnknown, ProviderUnknown
+from proctor.sdk.prompts import Prompts
 from tests.conftest import Urls
 from tests.data.desk import Desk
 from tests.data.provider import Provider, down, said
@@ -180,3 +183,93 @@ def test_a_targets_digest_is_of_what_it_says_and_not_of_how(tmp_path: Path) -> N
         short.write_text(words)
         with pytest.raises(TargetInvalid, match=field):
             read_target(short)
+
+
+ANSWERS = """
+import json, sys
+for line in sys.stdin:
+    row = json.loads(line)
+    open("/tmp/asked", "a").write(row["id"])
+    if row["input"] == "q1":
+        print(json.dumps({"id": row["id"], "error": "I don't know"}))
+    elif row["input"] != "q2":
+        print(json.dumps({"id": row["id"], "output": row["metadata"].get("prefix", "") + str(row["input"])}))
+"""
+
+
+def test_a_command_makes_outputs_in_a_sandbox_and_they_are_kept(desk: Desk) -> None:
+    rows = [{"id": f"e{n}", "input": f"q{n}", "expected": f"q{n}"} for n in range(4)]
+    desk.dataset([*rows[:3], {"id": "e3", "input": {"deep": [1]}, "expected": "{'deep': [1]}"}])
+    target = Target.model_validate({"command": {"command": ["python3", "answer.py"], "files": {"answer.py": ANSWERS}}})
+    standing = desk.work(desk.submit(samples=None, target=target))
+    assert standing.job.state is JobState.COMPLETE
+    told = [(row["status"], row["score"], row["error"]) for row in desk.rows(standing.job)]
+    assert told[0] == ("scored", 1, None)
+    assert told[1] == ("evaluator_error", None, "I don't know")
+    assert told[2][0] == "evaluator_error"
+    assert "did not answer" in (told[2][2] or "")
+    assert told[3] == ("scored", 1, None)
+    with desk.platform.database.tenant(desk.platform.tenant) as connection:
+        kept = connection.execute(text("SELECT count(*), count(call_id) FROM proctor.target_output")).one()
+    assert tuple(kept) == (2, 0)
+    assert standing.job.name == "capitals by python3 answer.py"
+
+
+@pytest.mark.parametrize(
+    ("said_of_it", "field"),
+    [
+        ({}, "model"),
+        ({"model": "near/m", "command": {"command": ["true"]}}, "model"),
+        ({"command": {"command": ["true"]}, "prompt": "{{input}}!"}, "prompt"),
+        ({"command": {"command": ["true"]}, "max_output_tokens": 3}, "max_output_tokens"),
+    ],
+)
+def test_a_target_is_a_model_or_a_command(desk: Desk, said_of_it: dict[str, Any], field: str) -> None:
+    examples(desk, 1)
+    with pytest.raises(TargetInvalid) as caught:
+        desk.submit(samples=None, target=Target.model_validate(said_of_it))
+    assert caught.value.where == field
+
+
+def test_a_target_asks_with_the_version_of_a_prompt_that_it_names(desk: Desk, provider: Provider) -> None:
+    prompts = Prompts(desk.platform)
+    first, new = prompts.add(NewPrompt(name="short", prompt="{{input}}", system="Be brief."))
+    assert (first.row.reference, new) == ("short@1", True)
+    assert prompts.add(NewPrompt(name="short", prompt="{{input}}", system="Be brief.")) == (first, False)
+    second, _ = prompts.add(NewPrompt(name="short", prompt="In a word: {{input}}"))
+    assert [row.reference for row in prompts.all()] == ["short@2", "short@1"]
+    assert (prompts.show("short"), prompts.show("short@1")) == (second, first)
+    examples(desk, 2)
+    job = desk.submit(samples=None, target=Target(model="near/m", prompt_version="short"))
+    assert job.target is not None
+    assert (job.target["prompt_version"], job.target["prompt"]) == ("short@2", "In a word: {{input}}")
+    desk.work(job)
+    assert set(provider.asked) == {"In a word: q0", "In a word: q1"}
+    prompts.add(NewPrompt(name="short", prompt="three {{input}}"))
+    asked = provider.asked.copy()
+    desk.work(desk.submit(samples=None, target=Target(model="near/m", prompt="In a word: {{input}}")))
+    assert provider.asked == asked, "the same words under no name were paid for again"
+    assert desk.evaluations.job(str(job.id)).target == job.target
+    with pytest.raises(PromptUnknown):
+        desk.submit(samples=None, target=Target(model="near/m", prompt_version="short@9"))
+    with pytest.raises(TargetInvalid, match="none of its own"):
+        desk.submit(samples=None, target=Target(model="near/m", prompt_version="short", prompt="x"))
+
+
+@pytest.mark.parametrize(
+    ("new", "field"),
+    [
+        ({"name": "-x"}, "name"),
+        ({"name": "x@1"}, "name"),
+        ({"prompt": ""}, "prompt"),
+        ({"prompt": "a" * (LONGEST_PROMPT + 1)}, "prompt"),
+        ({"system": "\0"}, "system"),
+        ({"system": "{{question}}"}, "system"),
+        ({"description": "a" * 2001}, "description"),
+    ],
+)
+def test_a_prompt_that_can_t_be_kept_is_refused_by_name(desk: Desk, new: dict[str, str], field: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        Prompts(desk.platform).add(NewPrompt(**{"name": "x", "prompt": "{{input}}", **new}))
+    assert caught.value.where == field
+    assert Prompts(desk.platform).all() == []

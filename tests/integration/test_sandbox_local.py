@@ -218,7 +218,9 @@ def _lay_out(place: Path) -> None:
     (place / "tests/integration").mkdir()
     for path in (here / "__init__.py", *here.glob("test_sandbox_*.py")):
         _copy(path, place / "tests/integration" / path.name)
-    (place / "pytest.ini").write_text(_INI + "markers =\n    root: as root\n    sandboxes: tier\n    slow: slow\n    timeout: seconds\n")
+    (place / "pytest.ini").write_text(
+        _INI + "markers =\n    root: as root\n    sandboxes: tier\n    slow: slow\n    timeout: seconds\n"
+    )
     for path in (place, *place.rglob("*")):
         path.chmod(0o755 if path.is_dir() or (os.access(path, os.X_OK) and path.suffix != ".py") else 0o644)
     os.chown(place, _ORDINARY_UID, _ORDINARY_UID)

@@ -36,6 +36,7 @@ from proctor.cli import (
     operation,
     power,
     profile,
+    prompts,
     provider,
     push,
     reclassify,
@@ -120,6 +121,7 @@ app.add_typer(job.samples_app, name="samples")
 job_analysis.register(job.app)
 app.add_typer(job.app, name="job")
 app.add_typer(evaluators.app, name="evaluators")
+app.add_typer(prompts.app, name="prompts")
 app.add_typer(task.app, name="task")
 app.add_typer(profile.app, name="profile")
 app.add_typer(database.app, name="database")

@@ -43,6 +43,7 @@ class Action(StrEnum):
     RETENTION_SET = "retention.set"
     SAMPLES_KEPT = "samples.kept"
     SAMPLES_DELETED = "samples.deleted"
+    PROMPT_ADDED = "prompt.added"
     EVALUATOR_REGISTERED = "evaluator.registered"
     EVALUATOR_RULE_SET = "evaluator-rule.set"
     SECRET_SET = "secret.set"  # noqa: S105  what was done with one

@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
+from pathlib import Path
+from typing import Any
 from uuid import UUID
 
 from sqlalchemy import Connection, Row
@@ -21,7 +23,7 @@ from proctor.jobs.errors import PromptInvalid, PromptUnknown, TargetInvalid
 from proctor.jobs.targets import LONGEST_PROMPT, Target, check_template
 from proctor.kernel.canonical import digest
 
-__all__ = ["NewPrompt", "PromptService", "PromptVersion"]
+__all__ = ["LONGEST_DESCRIPTION", "NewPrompt", "PromptRow", "PromptService", "PromptVersion", "read_text"]
 
 MOST_VERSIONS: int = 10_000
 """Of a tenant: a program that makes a version for each run meets this before its list becomes unusable."""
@@ -42,22 +44,26 @@ class NewPrompt:
 
 
 @dataclass(frozen=True, kw_only=True)
-class PromptVersion:
-    """One version. ``digest``: sha256 over the RFC 8785 JSON of the two texts."""
+class PromptRow:
+    """One version without its texts. ``digest``: sha256 over the RFC 8785 JSON of the two."""
 
+    reference: str
+    """As targets name it."""
     name: str
     version: int
-    system: str
-    prompt: str
     digest: str
     description: str
     creator: UUID | None
     created_at: datetime
 
-    @property
-    def reference(self) -> str:
-        """As targets name it."""
-        return f"{self.name}@{self.version}"
+
+@dataclass(frozen=True, kw_only=True)
+class PromptVersion:
+    """One version."""
+
+    row: PromptRow
+    system: str
+    prompt: str
 
 
 class PromptService:
@@ -93,13 +99,10 @@ class PromptService:
 
         return self._database.as_tenant(self._tenant, work)
 
-    def prompts(self, *, before: tuple[str, int] | None = None, limit: int = 100) -> list[PromptVersion]:
-        """A page by name, the newest version of each first: those after ``before``."""
-        name, version = before or ("", 0)
-        wanted = {"tenant": self._tenant, "name": name, "version": version, "limit": limit}
-        return self._database.as_tenant(
-            self._tenant, lambda c: [_version(r) for r in _run(c, "list_prompts", **wanted)]
-        )
+    def prompts(self) -> list[PromptRow]:
+        """All versions by name, the newest of each first."""
+        rows = self._database.as_tenant(self._tenant, lambda c: _run(c, "list_prompts", tenant=self._tenant).all())
+        return [_row(row) for row in rows]
 
     def find(self, reference: str) -> PromptVersion:
         """A version by ``NAME@VERSION``; ``NAME`` is the newest. Raises ``PromptUnknown``."""
@@ -112,8 +115,20 @@ class PromptService:
         if target.says_prompt:
             raise TargetInvalid("Its prompt is in the registry; it says none of its own.", where="prompt")
         found = self.find(target.prompt_version)
-        texts = {"prompt": found.prompt, "system": found.system, "prompt_version": found.reference}
-        return target.model_copy(update=texts)
+        texts = {"prompt": found.prompt, "system": found.system, "prompt_version": found.row.reference}
+        return Target.model_validate({**target.model_dump(exclude_defaults=True), **texts})
+
+
+def read_text(path: Path) -> str:
+    """A text of a prompt from its file, without the last line's end. Raises ``PromptInvalid``."""
+    try:
+        with path.open("rb") as file:
+            text = file.read(4 * LONGEST_PROMPT + 1).decode()
+    except OSError as error:
+        raise PromptInvalid(f"It can't be read: {error.strerror}.", where=str(path)) from error
+    except UnicodeDecodeError as error:
+        raise PromptInvalid("It is no UTF-8 text.", where=str(path)) from error
+    return text.removesuffix("\n")
 
 
 def _found(connection: Connection, tenant: UUID, reference: str) -> PromptVersion:
@@ -126,8 +141,20 @@ def _found(connection: Connection, tenant: UUID, reference: str) -> PromptVersio
     return _version(row)
 
 
-def _version(row: Row[tuple[object, ...]]) -> PromptVersion:
-    return PromptVersion(**{name: value for name, value in row._mapping.items() if name != "tenant_id"})
+def _version(row: Row[Any]) -> PromptVersion:
+    return PromptVersion(row=_row(row), system=row.system, prompt=row.prompt)
+
+
+def _row(row: Row[Any]) -> PromptRow:
+    return PromptRow(
+        reference=f"{row.name}@{row.version}",
+        name=row.name,
+        version=row.version,
+        digest=row.digest,
+        description=row.description,
+        creator=row.creator,
+        created_at=row.created_at,
+    )
 
 
 def _check(new: NewPrompt) -> None:

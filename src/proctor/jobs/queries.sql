@@ -205,6 +205,6 @@ WHERE tenant_id = :tenant AND name = :name AND (CAST(:version AS int) IS NULL OR
 ORDER BY version DESC LIMIT 1;
 
 -- name: list_prompts
-SELECT * FROM proctor.prompt_version
-WHERE tenant_id = :tenant AND (name > :name OR (name = :name AND version < :version))
-ORDER BY name, version DESC LIMIT :limit;
+-- Without their texts.
+SELECT name, version, digest, description, creator, created_at FROM proctor.prompt_version
+WHERE tenant_id = :tenant ORDER BY name, version DESC;

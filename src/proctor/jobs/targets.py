@@ -79,7 +79,12 @@ class Target(BaseModel):
     @property
     def says_prompt(self) -> bool:
         """Whether it has a prompt of its own."""
-        return bool({"prompt", "system"} & self.model_fields_set)
+        return bool({"prompt", "system"} & self._said)
+
+    @property
+    def _said(self) -> set[str]:
+        """What is not as it is without being said."""
+        return set(self.model_dump(exclude_defaults=True))
 
     @property
     def words(self) -> str:
@@ -103,7 +108,7 @@ class Target(BaseModel):
         """Raises ``TargetInvalid`` where it is neither model nor command, or its prompt names what no example has."""
         if (self.model is None) == (self.command is None):
             raise TargetInvalid("Name a model, or a command.", where="model")
-        if self.command is not None and (said := sorted(self.model_fields_set - {"command"})):
+        if self.command is not None and (said := sorted(self._said - {"command"})):
             raise TargetInvalid("A command has no such key: it is asked nothing in words.", where=said[0])
         for text, where in ((self.prompt, "prompt"), (self.system, "system")):
             check_template(text, where)

@@ -18,8 +18,9 @@ from proctor.reports.tables import table
 
 if TYPE_CHECKING:
     from proctor.analysis.intervals import Interval
+    from proctor.jobs.prompts import PromptRow
 
-__all__ = ["job_lines", "jobs_table", "results_table", "samples_table"]
+__all__ = ["job_lines", "jobs_table", "prompts_table", "results_table", "samples_table"]
 
 _GAPS_SHOWN: int = 20
 
@@ -104,6 +105,14 @@ def jobs_table(jobs: Sequence[Job]) -> Table:
     for job in jobs:
         done = f"{job.done:,}/{job.expected:,}"
         made.add_row(job.name, str(job.id)[:8], job.state.value, done, ago(job.created_at))
+    return made
+
+
+def prompts_table(rows: Sequence[PromptRow]) -> RenderableType:
+    """Versions of prompts."""
+    made = table("prompt", "made", "digest", "description")
+    for row in rows:
+        made.add_row(row.reference, ago(row.created_at), row.digest[:12], one_line(row.description))
     return made
 
 

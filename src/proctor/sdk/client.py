@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from proctor.sdk.imports import ImportReport
     from proctor.sdk.logs import LogPage, LogsWanted
     from proctor.sdk.previews import DryRun
+    from proctor.sdk.prompts import Prompts
     from proctor.sdk.providers import ProviderLine
     from proctor.sdk.reclassifications import Reclassification
     from proctor.sdk.regrades import RegradePlan, RegradeReport
@@ -102,6 +103,13 @@ class Client(SuiteCalls):
         from proctor.sdk.evaluators import Evaluators
 
         return Evaluators(self._platform)
+
+    @property
+    def prompts(self) -> Prompts:
+        """Versions of prompts, which targets name."""
+        from proctor.sdk.prompts import Prompts
+
+        return Prompts(self._platform)
 
     @property
     def evaluations(self) -> Evaluations:

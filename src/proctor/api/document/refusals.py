@@ -21,6 +21,7 @@ _BY_PART: Mapping[str, str] = {
     "samples": "samples-unknown",
     "tenant": "tenant-unknown",
     "evaluator": "evaluator-unknown",
+    "prompt": "prompt-unknown",
 }
 """By a part of the path that is looked up."""
 _CONTROLS = ("run-set-ended", "run-set-imported")
@@ -64,7 +65,8 @@ _OWN: Mapping[str, tuple[str, ...]] = {
     "POST /samples": (*_DATA, "dataset-unknown", "operations-full"),
     "POST /jobs": (
         *("dataset-unknown", "samples-unknown", "evaluator-unknown", "evaluator-forbidden", "evaluator-outdated"),
-        *("job-invalid", "evaluator-configuration", "data-extra"),
+        *("job-invalid", "evaluator-configuration", "data-extra", "target-invalid", "prompt-unknown"),
+        *("provider-unknown", "providers-invalid", "price-unknown", "models-extra"),
     ),
     "GET /jobs/{job}": _DATA,
     "POST /sql": (*_DATA, "query-refused", "query-failed", "query-too-long", "job-unknown"),
@@ -82,6 +84,7 @@ _OWN: Mapping[str, tuple[str, ...]] = {
     "PUT /retention": ("retention-invalid",),
     "PUT /jobs/{job}/hold": ("job-invalid",),
     "DELETE /samples/{samples}": ("samples-used",),
+    "POST /prompts": ("prompt-invalid", "target-invalid"),
     "POST /evaluators": ("evaluator-name", "evaluator-forbidden", "evaluators-full", *_CONFIGURES),
     "POST /evaluators/{evaluator}/trials": (
         "evaluator-forbidden",

@@ -57,6 +57,20 @@ _JOB = {
     "started_at": "2026-07-01T09:12:00Z",
     "ended_at": "2026-07-01T09:12:01Z",
 }
+_PROMPT: Mapping[str, Any] = {
+    "reference": "capital@2",
+    "name": "capital",
+    "version": 2,
+    "digest": _DIGEST,
+    "description": "One word is asked for",
+    "creator": "0198c2ef-1a2b-7c3d-8e4f-5a6b7c8d9e0f",
+    "created_at": "2026-06-30T10:00:00Z",
+}
+_PROMPT_VERSION: Mapping[str, Any] = {
+    "row": _PROMPT,
+    "system": "You know geography.",
+    "prompt": "Answer in one word: {{input}}",
+}
 JOBS: Mapping[str, Any] = {
     "SampleSet": _SAMPLES,
     "Job": _JOB,
@@ -103,5 +117,8 @@ JOBS: Mapping[str, Any] = {
         "trace_id": _TRACE,
         "time": "2026-07-01T09:12:01Z",
     },
+    "PromptRow": _PROMPT,
+    "PromptVersion": _PROMPT_VERSION,
+    "PromptAdded": {"prompt": _PROMPT_VERSION, "new": True},
 }
 """By the name of a component of the document."""

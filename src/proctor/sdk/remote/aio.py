@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
     from proctor.sdk.remote.analyses import RemoteAnalyses
     from proctor.sdk.remote.evaluators import RemoteEvaluators
+    from proctor.sdk.remote.prompts import RemotePrompts
 
 __all__ = ["AsyncClient"]
 
@@ -102,6 +103,7 @@ class AsyncClient:
         self.datasets = AsyncDatasets(client.datasets, self)
         self.evaluations = AsyncEvaluations(client.evaluations, self)
         self.evaluators = AsyncEvaluators(client.evaluators, self)
+        self.prompts = AsyncPrompts(client.prompts, self)
         self.analyses = AsyncAnalyses(client.analyses, self)
 
     @classmethod
@@ -275,3 +277,13 @@ class AsyncEvaluators:
         self.try_out = soon(evaluators.try_out)
         self.rules = soon(evaluators.rules)
         self.allow = soon(evaluators.allow)
+
+
+class AsyncPrompts:
+    """``RemotePrompts``, awaited."""
+
+    def __init__(self, prompts: RemotePrompts, client: AsyncClient) -> None:
+        soon = client._soon
+        self.all = soon(prompts.all)
+        self.show = soon(prompts.show)
+        self.add = soon(prompts.add)

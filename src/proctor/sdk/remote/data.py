@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from proctor.sdk.remote.analyses import RemoteAnalyses
     from proctor.sdk.remote.evaluations import RemoteEvaluations
     from proctor.sdk.remote.evaluators import RemoteEvaluators
+    from proctor.sdk.remote.prompts import RemotePrompts
 
 __all__ = ["RemoteData"]
 
@@ -30,6 +31,13 @@ class RemoteData:
         from proctor.sdk.remote.evaluators import RemoteEvaluators
 
         return RemoteEvaluators(self.transport)
+
+    @property
+    def prompts(self) -> RemotePrompts:
+        """Versions of prompts, which targets name."""
+        from proctor.sdk.remote.prompts import RemotePrompts
+
+        return RemotePrompts(self.transport)
 
     @property
     def analyses(self) -> RemoteAnalyses:
