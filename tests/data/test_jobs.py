@@ -139,10 +139,10 @@ def test_how_long_an_evaluator_takes_is_measured_by_what_it_did(desk: Desk) -> N
 @pytest.mark.parametrize(
     ("rows", "words"),
     [
-        ([{"id": "nobody", "output": "x"}], "no such examples: row 1 .'nobody'"),
-        ([{"id": "e0", "output": "x"}, {"id": "e0", "output": "y"}], "several outputs of: 'e0', repeat 0"),
+        ([{"id": "nobody", "output": "x"}], "row 1: the dataset version has no example 'nobody'"),
+        ([{"id": "e0", "output": "x"}, {"id": "e0", "output": "y"}], "row 2: repeat: row 1 has repeat 0 of 'e0' too"),
         ([{"id": "e0", "output": "x", "repeat": -1}], "repeat: it must be a whole number from 0"),
-        ([{"id": "e0", "output": "x", "repeat": 1000}], "a repeat is from 0 to 999"),
+        ([{"id": "e0", "output": "x", "repeat": 1000}], "whole number from 0 to 999"),
         ([{"id": "e0", "status": "sulks"}], "status: without an output it may be one of"),
         ([{"id": "e0", "output": "x", "status": "refused"}], "with one there is none"),
         ([{"output": "x"}], "id: it must be a text"),
@@ -156,6 +156,24 @@ def test_outputs_that_are_of_no_example_are_refused_and_nothing_is_kept(
     with pytest.raises(SamplesInvalid, match=words):
         desk.outputs(rows)
     assert desk.evaluations.sample_sets() == []
+
+
+def test_rows_that_are_no_outputs_are_left_out_and_told_where_that_is_asked(desk: Desk) -> None:
+    desk.numbers(3)
+    file = desk.folder / "mixed.jsonl"
+    lines = ['{"id": "e0", "output": "0"}', "{", '{"id": "nobody", "output": "x"}', '{"id": "e0", "output": "1"}']
+    lines += ['{"id": "e1", "repeat": -1, "output": "1"}', '{"id": "e2", "output": "2"}']
+    file.write_text("\n".join(lines) + "\n")
+    told = OutputsTold(dataset="capitals", name="mixed", skip_malformed=True)
+    kept, fresh = desk.evaluations.add_outputs(file, told)
+    assert (kept.outputs, kept.left_out, fresh) == (2, 4, True)
+    assert [(one.row, one.field) for one in kept.problems] == [(2, ""), (5, "repeat"), (3, ""), (4, "repeat")]
+    assert desk.evaluations.samples("mixed") == kept
+    standing = desk.work(desk.submit(samples="mixed"))
+    assert standing.evaluators[0].counts == {"scored": 2, "invalid_example": 1}
+    file.write_text("{\n")
+    with pytest.raises(SamplesInvalid, match="no output"):
+        desk.evaluations.add_outputs(file, told)
 
 
 def test_the_same_outputs_are_kept_once(desk: Desk) -> None:

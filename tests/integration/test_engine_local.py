@@ -91,7 +91,8 @@ def test_separate_sees_the_declared_artifacts_and_nothing_else(local: Bench) -> 
 
 def test_in_live_a_detached_service_still_runs_and_the_session_is_dead(local: Bench) -> None:
     agent = (
-        "setsid bash -c 'exec >/dev/null 2>&1 </dev/null; while :; do date +%N > /app/b; mv /app/b /app/beat; sleep 0.05; done' & "
+        "setsid bash -c 'exec >/dev/null 2>&1 </dev/null; "
+        "while :; do date +%N > /app/b; mv /app/b /app/beat; sleep 0.05; done' & "
         "(while :; do date +%N > /app/child; sleep 0.05; done) >/dev/null 2>&1 & sleep 0.3; echo 42 > answer.txt"
     )
     tests = (

@@ -56,6 +56,9 @@ def evaluate(
         ),
     ] = None,
     model: Annotated[str | None, typer.Option(help="What made the outputs of the file.")] = None,
+    skip_malformed: Annotated[
+        bool, typer.Option("--skip-malformed", help="Leave out rows of the file that are no outputs of an example.")
+    ] = False,
     name: Annotated[str | None, typer.Option(help="A label for the job.")] = None,
     band: Annotated[str, typer.Option(help="How urgent it is: critical, high, normal, low.")] = "normal",
     keep: Annotated[
@@ -71,7 +74,7 @@ def evaluate(
         evaluations = opened.evaluations
         asked: dict[str, object] = {"dataset": dataset, "evaluators": evaluator, "name": name, "band": band}
         if outputs is not None:
-            asked["samples"] = _kept(evaluations, dataset, outputs, model, quiet=as_json)
+            asked["samples"] = _kept(evaluations, dataset, outputs, model, skip=skip_malformed, quiet=as_json)
         if target is not None:
             from proctor.jobs.targets import read_target
 
@@ -94,16 +97,19 @@ def finish(evaluations: Evaluations, job: Job, *, as_json: bool) -> None:
         raise typer.Exit(code)
 
 
-def _kept(evaluations: Evaluations, dataset: str, outputs: str, model: str | None, *, quiet: bool) -> str:
+def _kept(evaluations: Evaluations, dataset: str, outputs: str, model: str | None, *, skip: bool, quiet: bool) -> str:
     """The reference of the outputs, taken in where they are a file."""
     path = Path(outputs)
     if not path.is_file():
         return outputs
+    from proctor.reports.jobs import left_out_lines
     from proctor.sdk.evaluations import OutputsTold
 
-    told = OutputsTold(dataset=dataset, name=path.stem, model=model)
-    more = counting("output", "read", quiet=quiet)
-    return str(evaluations.add_outputs(path, told, on_rows=more)[0].id)
+    told = OutputsTold(dataset=dataset, name=path.stem, model=model, skip_malformed=skip)
+    kept = evaluations.add_outputs(path, told, on_rows=counting("output", "read", quiet=quiet))[0]
+    for line in left_out_lines(kept):
+        err().print(line, soft_wrap=True, markup=False)
+    return str(kept.id)
 
 
 _ROUTE = re.compile(r"(?P<evaluator>[^=]+)=(?P<after>[^:]+):(?P<low>[0-9.]+?)\.\.(?P<high>[0-9.]+)(:(?P<p>[0-9.]+))?")

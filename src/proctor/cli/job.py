@@ -160,14 +160,16 @@ def add_samples(
     model: Annotated[str | None, typer.Option(help="What made the outputs, where the rows don't say.")] = None,
     id_field: Annotated[str, typer.Option(help="The field that names the example.")] = "id",
     output_field: Annotated[str, typer.Option(help="The field that holds the output.")] = "output",
+    skip_malformed: Annotated[bool, typer.Option("--skip-malformed", help="Leave out what is no output.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Keep the outputs of a file, to be judged as often as one likes."""
     from proctor.jobs.outputs_files import OutputFields
+    from proctor.reports.jobs import left_out_lines
     from proctor.sdk.evaluations import OutputsTold
 
     with client(as_json=as_json) as opened:
-        told = OutputsTold(dataset=dataset, name=name or file.stem, model=model)
+        told = OutputsTold(dataset=dataset, name=name or file.stem, model=model, skip_malformed=skip_malformed)
         fields = OutputFields(id=id_field, output=output_field)
         more = counting("output", "read", quiet=as_json)
         kept, fresh = opened.evaluations.add_outputs(file, told, fields, on_rows=more)
@@ -176,6 +178,7 @@ def add_samples(
         else:
             word = "kept" if fresh else "there already"
             show(f"{kept.name} ({str(kept.id)[:8]}): {kept.outputs:,} outputs, {kept.repeats} of each example, {word}")
+            show(*left_out_lines(kept))
 
 
 @samples_app.command("list")

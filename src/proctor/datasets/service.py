@@ -22,10 +22,11 @@ from proctor.datasets.exporting import ExportFormat, write_version
 from proctor.datasets.fields import Fields
 from proctor.datasets.formats.catalogue import Format, found_format, rows_of
 from proctor.datasets.making import Draft, Maker
+from proctor.datasets.problems import Problem
 from proctor.datasets.references import check_name
 from proctor.datasets.registry import DatasetRow
 from proctor.datasets.splits import Split, cut
-from proctor.datasets.staging import Problem, Staged, files_of, stage
+from proctor.datasets.staging import Staged, files_of, stage
 from proctor.datasets.versions import DatasetVersion, Lineage, Parent
 from proctor.datasets.workbench import workbench
 from proctor.datasets.writing import VersionWriter, Written

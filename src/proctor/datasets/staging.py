@@ -13,39 +13,22 @@ from proctor.datasets.errors import RowsMalformed
 from proctor.datasets.examples import Example
 from proctor.datasets.fields import FieldInvalid, Fields, read_example
 from proctor.datasets.formats.rows import Row
+from proctor.datasets.problems import Problem, Problems
 from proctor.datasets.schema import table_of
 from proctor.datasets.selecting import without
 from proctor.datasets.workbench import Files, workbench
 from proctor.datasets.writing import VersionWriter, Written
-from proctor.kernel.words import counted
 from proctor.objects.parquet import GROUP_ROWS
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Problem", "Staged", "files_of", "stage", "written_tables"]
+__all__ = ["Staged", "files_of", "stage", "written_tables"]
 
-TOLD: int = 20
-"""Problems that a refusal lists: a page of a terminal."""
-KEPT: int = 1000
-"""Rows left out that a report names: enough to mend them by, and no second dataset."""
 _PORTION_ROWS: int = 1000
 _PORTION_BYTES: int = 8 << 20
 """Examples that are held as Python's own values at once."""
 _NUMBER = struct.Struct("<q")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Problem:
-    """What is wrong with a row. ``row``: as its format counts, from 1; ``field``: empty for the whole row."""
-
-    row: int
-    field: str
-    reason: str
-
-    def __str__(self) -> str:
-        field = f"{self.field}: " if self.field else ""
-        return f"row {self.row:,}: {field}{self.reason}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,26 +38,6 @@ class Staged:
     written: Written
     left_out: int
     problems: tuple[Problem, ...]
-
-
-class _Problems:
-    """All that is wrong, counted; the first of it, kept."""
-
-    def __init__(self) -> None:
-        self.count = 0
-        self.first: list[Problem] = []
-
-    def add(self, problem: Problem) -> None:
-        self.count += 1
-        if len(self.first) < KEPT:
-            self.first.append(problem)
-
-    def refusal(self, where: str) -> RowsMalformed:
-        lines = [str(one) for one in self.first[:TOLD]]
-        if self.count > TOLD:
-            lines.append(f"and {self.count - TOLD:,} more")
-        told = f"{counted(self.count, 'row')} can't be imported:"
-        return RowsMalformed("\n  ".join([told, *lines]), where=where)
 
 
 class _Numbers:
@@ -131,7 +94,7 @@ def stage(
     ``skip``: rows that are no examples, and later rows of an id, are left out. Raises ``RowsMalformed`` naming the
     first of them where they are not to be, ``SourceInvalid``, ``DatasetEmpty``.
     """
-    problems = _Problems()
+    problems = Problems()
     place = folder / "parts"
     place.mkdir()
     with (folder / "numbers").open("w+b") as file, VersionWriter(place) as writer:
@@ -141,18 +104,18 @@ def stage(
                 if skip or not problems.count:
                     portions.add(number, example)
         if problems.count and not skip:
-            raise problems.refusal(where)
+            raise _refusal(problems, where)
         written = writer.finish()
         repeated = _repeated(written, folder, numbers, problems)
     if not repeated:
         return Staged(written=written, left_out=problems.count, problems=tuple(problems.first))
     if not skip:
-        raise problems.refusal(where)
+        raise _refusal(problems, where)
     once = _first_ones(written, folder)
     return Staged(written=once, left_out=problems.count, problems=tuple(problems.first))
 
 
-def _examples(rows: Iterator[Row], fields: Fields, problems: _Problems) -> Iterator[tuple[int, Example]]:
+def _examples(rows: Iterator[Row], fields: Fields, problems: Problems) -> Iterator[tuple[int, Example]]:
     for number, raw in rows:
         try:
             if isinstance(raw, FieldInvalid):
@@ -164,7 +127,7 @@ def _examples(rows: Iterator[Row], fields: Fields, problems: _Problems) -> Itera
             yield number, example
 
 
-def _repeated(written: Written, folder: Path, numbers: _Numbers, problems: _Problems) -> bool:
+def _repeated(written: Written, folder: Path, numbers: _Numbers, problems: Problems) -> bool:
     """Whether ids come again; each such row is a problem."""
     before = problems.count
     with workbench(folder) as asked:
@@ -182,6 +145,10 @@ def _first_ones(written: Written, folder: Path) -> Written:
         for table in without(written_tables(written), positions):
             writer.add(table)
         return writer.finish()
+
+
+def _refusal(problems: Problems, where: str) -> RowsMalformed:
+    return RowsMalformed(problems.told("can't be imported"), where=where)
 
 
 def files_of(written: Written) -> Files:

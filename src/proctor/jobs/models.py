@@ -41,6 +41,10 @@ sample_set = Table(
     Column("source", Text, nullable=False),
     Column("creator", Uuid),
     Column("created_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
+    Column(
+        "left_out", BigInteger, nullable=False, server_default="0", comment="rows that were no outputs of an example"
+    ),
+    Column("problems", JSONB, nullable=False, server_default=text("'[]'"), comment="[{row, field, reason}], the first"),
     CheckConstraint("rows > 0 AND repeats > 0", name="size"),
     Index(None, "tenant_id", "name", "created_at"),
 )

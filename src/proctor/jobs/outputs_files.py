@@ -9,7 +9,9 @@ from pathlib import Path
 from proctor.datasets.examples import json_text
 from proctor.datasets.fields import FieldInvalid, Raw
 from proctor.datasets.formats.rows import Row
+from proctor.datasets.problems import Problem, Problems
 from proctor.evaluators.statuses import Status
+from proctor.jobs.chunks import REPEATS
 from proctor.jobs.errors import SamplesInvalid
 from proctor.jobs.samples import Arrived
 
@@ -29,16 +31,18 @@ class OutputFields:
     model: str = "model"
 
 
-def outputs_of(path: Path, fields: OutputFields) -> Iterator[Arrived]:
-    """The outputs of a file, one by one. Raises ``SamplesInvalid`` at the first row that is none."""
+def outputs_of(path: Path, fields: OutputFields, problems: Problems) -> Iterator[Arrived]:
+    """The outputs of a file, one by one; rows that are none become problems. Raises ``SamplesInvalid`` for a file that
+    can't be read."""
     for row in _rows(path):
         try:
             if isinstance(row.raw, FieldInvalid):
                 raise row.raw
-            yield _arrived(row.number, row.raw, fields)
+            arrived = _arrived(row.number, row.raw, fields)
         except FieldInvalid as error:
-            field = f"{error.field}: " if error.field else ""
-            raise SamplesInvalid(f"Row {row.number:,}: {field}{error.reason}.", where=str(path)) from error
+            problems.add(Problem(row=row.number, field=error.field, reason=error.reason))
+        else:
+            yield arrived
 
 
 def _rows(path: Path) -> Iterator[Row]:
@@ -88,8 +92,8 @@ def _repeat(value: object, name: str) -> int:
         return 0
     if isinstance(value, str) and value.isascii() and value.isdigit():
         value = int(value)
-    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-        raise FieldInvalid(name, "it must be a whole number from 0")
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < REPEATS:
+        raise FieldInvalid(name, f"it must be a whole number from 0 to {REPEATS - 1}")
     return value
 
 

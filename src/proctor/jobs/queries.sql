@@ -101,9 +101,10 @@ DELETE FROM proctor.sample_set WHERE tenant_id = :tenant AND id = :id;
 
 -- name: insert_samples
 INSERT INTO proctor.sample_set
-    (tenant_id, id, name, dataset_version, rows, repeats, outputs, parts, content_hash, model, source, creator)
+    (tenant_id, id, name, dataset_version, rows, repeats, outputs, parts, content_hash, model, source, creator,
+     left_out, problems)
 VALUES (:tenant, :id, :name, :dataset_version, :rows, :repeats, :outputs, CAST(:parts AS jsonb), :content_hash, :model,
-        :source, :creator)
+        :source, :creator, :left_out, CAST(:problems AS jsonb))
 ON CONFLICT (tenant_id, id) DO NOTHING RETURNING id;
 
 -- name: find_samples

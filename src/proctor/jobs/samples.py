@@ -9,15 +9,15 @@ import hashlib
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 from uuid import UUID
 
+from proctor.datasets.problems import Problem, Problems
 from proctor.datasets.versions import DatasetVersion
 from proctor.evaluators.statuses import Status
-from proctor.jobs.chunks import REPEATS
 from proctor.jobs.errors import SamplesInvalid
 from proctor.jobs.samples_schema import sample_digest, sample_schema
 from proctor.jobs.values import SampleSet
@@ -33,8 +33,8 @@ __all__ = ["Arrived", "SampleKeeper", "Told"]
 
 MEMORY: str = "1GB"
 """That DuckDB may use for sorting; what is beyond goes to its temporary folder."""
-_NAMED: int = 20
-"""Rows that an error names."""
+NAMED: int = 100
+"""Rows left out that are kept with what was taken: enough to see what is wrong with the rest."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -62,6 +62,8 @@ class Told:
     source: str
     model: str | None
     creator: UUID | None
+    skip_malformed: bool = False
+    """Whether rows that are no outputs of an example are left out, and told."""
 
 
 class SampleKeeper:
@@ -71,14 +73,20 @@ class SampleKeeper:
         """``folder``: for what is sorted meanwhile."""
         self._objects, self._version, self._folder = objects, version, folder
 
-    def keep(self, told: Told, arrived: Iterable[Arrived], on_rows: Callable[[int], None]) -> SampleSet:
-        """Outputs, stored; nothing refers to them yet. Raises ``SamplesInvalid``, ``ObjectStoreFull``."""
+    def keep(
+        self, told: Told, arrived: Iterable[Arrived], problems: Problems, on_rows: Callable[[int], None]
+    ) -> SampleSet:
+        """Outputs, stored; nothing refers to them yet. ``problems``: of rows that did not arrive, and of those that do
+        not fit. Raises ``SamplesInvalid`` for the first of them where they are not left out; ``ObjectStoreFull``."""
         with _sorter(self._folder) as sorter, tempfile.TemporaryDirectory(dir=self._folder) as folder:
             _take(sorter, arrived, on_rows)
             self._take_examples(sorter)
-            _check(sorter)
-            repeats = _repeats(sorter)
-            return self._written(told, sorter, repeats, Path(folder))
+            _find_misfits(sorter, problems)
+            if problems.count and not told.skip_malformed:
+                raise SamplesInvalid(problems.told("can't be kept"), where=told.source)
+            _leave_out(sorter)
+            kept = self._written(told, sorter, _repeats(sorter), Path(folder))
+            return replace(kept, left_out=problems.count, problems=tuple(problems.first[:NAMED]))
 
     def _take_examples(self, sorter: duckdb.DuckDBPyConnection) -> None:
         sorter.execute("CREATE TABLE example (row BIGINT, id VARCHAR, digest BLOB)")
@@ -139,21 +147,15 @@ _FIELDS = tuple(Arrived.__dataclass_fields__)
 
 def _take(sorter: duckdb.DuckDBPyConnection, arrived: Iterable[Arrived], on_rows: Callable[[int], None]) -> None:
     sorter.execute(_ARRIVED)
-    is_empty = True
     for batch in _batches(arrived):
         sorter.register("batch", _arrow(batch))
         sorter.execute("INSERT INTO arrived SELECT * FROM batch")
         on_rows(len(batch))
-        is_empty = False
-    if is_empty:
-        raise SamplesInvalid("There is no output in it.")
 
 
 def _batches(arrived: Iterable[Arrived]) -> Iterator[list[Arrived]]:
     held: list[Arrived] = []
     for one in arrived:
-        if not 0 <= one.repeat < REPEATS:
-            raise SamplesInvalid(f"Row {one.number:,}: a repeat is from 0 to {REPEATS - 1}.", where="repeat")
         held.append(one)
         if len(held) == GROUP_ROWS:
             yield held
@@ -170,27 +172,32 @@ def _arrow(batch: Sequence[Arrived]) -> pa.Table:
     return pa.table({name: pa.array([getattr(one, name) for one in batch], types[name]) for name in _FIELDS})
 
 
-_STRANGE = """
-    SELECT number, example FROM arrived WHERE NOT EXISTS (SELECT 1 FROM example WHERE id = arrived.example)
-    ORDER BY number LIMIT ?
+_MISFITS = """
+    CREATE TABLE misfit AS
+    SELECT number, first_value(number) OVER same AS first, example, repeat, e.id IS NULL AS strange
+    FROM arrived LEFT JOIN example AS e ON e.id = arrived.example
+    WINDOW same AS (PARTITION BY example, repeat ORDER BY number)
+    QUALIFY strange OR number <> first
 """
-_TWICE = """
-    SELECT example, repeat FROM arrived GROUP BY example, repeat HAVING count(*) > 1 ORDER BY min(number) LIMIT ?
-"""
+"""Outputs of no example, and all but the first of one and the same."""
 
 
-def _check(sorter: duckdb.DuckDBPyConnection) -> None:
-    """Raises ``SamplesInvalid`` for outputs of no example, and for two of one."""
-    strange = sorter.execute(_STRANGE, [_NAMED]).fetchall()
-    if strange:
-        named = ", ".join(f"row {number:,} ({example[:100]!r})" for number, example in strange)
-        raise SamplesInvalid(f"The dataset version has no such examples: {named}.", where="example")
-    twice = sorter.execute(_TWICE, [_NAMED]).fetchall()
-    if twice:
-        named = ", ".join(f"{example[:100]!r}, repeat {repeat}" for example, repeat in twice)
-        raise SamplesInvalid(
-            f"There are several outputs of: {named}.", where="example", remedy="Number them by `repeat`, from 0."
-        )
+def _find_misfits(sorter: duckdb.DuckDBPyConnection, problems: Problems) -> None:
+    sorter.execute(_MISFITS)
+    found = sorter.execute("SELECT number, first, example, repeat, strange FROM misfit ORDER BY number")
+    while rows := found.fetchmany(GROUP_ROWS):
+        for number, first, example, repeat, strange in rows:
+            reason = f"the dataset version has no example {example[:100]!r}"
+            if not strange:
+                reason = f"row {first:,} has repeat {repeat} of {example[:100]!r} too; repeats are numbered from 0"
+            problems.add(Problem(row=number, field="" if strange else "repeat", reason=reason))
+
+
+def _leave_out(sorter: duckdb.DuckDBPyConnection) -> None:
+    """Raises ``SamplesInvalid`` where nothing is left."""
+    sorter.execute("DELETE FROM arrived WHERE number IN (SELECT number FROM misfit)")
+    if sorter.execute("SELECT count(*) FROM arrived").fetchall() == [(0,)]:
+        raise SamplesInvalid("There is no output in it.")
 
 
 _ORDERED = """

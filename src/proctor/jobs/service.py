@@ -161,7 +161,8 @@ class JobService:
 
     def add_samples(self, new: SampleSet) -> tuple[SampleSet, bool]:
         """Keep outputs whose parts are stored; what is kept, and whether it was not there before."""
-        fields = {**asdict(new), "parts": json.dumps([asdict(part) for part in new.parts]), "model": new.model or ""}
+        lists = {name: json.dumps([asdict(one) for one in getattr(new, name)]) for name in ("parts", "problems")}
+        fields = {**asdict(new), **lists, "model": new.model or ""}
         fields.pop("created_at")
 
         def work(connection: Connection) -> tuple[SampleSet, bool]:

@@ -11,6 +11,7 @@ from uuid import UUID
 
 from sqlalchemy import Row
 
+from proctor.datasets.problems import Problem
 from proctor.jobs.chunks import Cut
 from proctor.jobs.orders import Judge
 from proctor.jobs.routing import Route
@@ -73,6 +74,10 @@ class SampleSet:
     source: str
     creator: UUID | None
     created_at: datetime
+    left_out: int = 0
+    """Rows of the source that were no outputs of an example."""
+    problems: tuple[Problem, ...] = ()
+    """What was wrong with the first of them."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -197,4 +202,5 @@ def job_of(row: Row[Any]) -> Job:
 def sample_set_of(row: Row[Any]) -> SampleSet:
     """Outputs from their row."""
     fields = {name: value for name, value in row._mapping.items() if name != "tenant_id"}
-    return SampleSet(**{**fields, "parts": tuple(Part(**part) for part in row.parts), "model": row.model or None})
+    parts, problems = (tuple(Part(**one) for one in row.parts), tuple(Problem(**one) for one in row.problems))
+    return SampleSet(**{**fields, "parts": parts, "problems": problems, "model": row.model or None})

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from proctor.analysis.intervals import Interval
     from proctor.jobs.prompts import PromptRow
 
-__all__ = ["job_lines", "jobs_table", "prompts_table", "results_table", "samples_table"]
+__all__ = ["job_lines", "jobs_table", "left_out_lines", "prompts_table", "results_table", "samples_table"]
 
 _GAPS_SHOWN: int = 20
 
@@ -124,6 +124,16 @@ def samples_table(found: Sequence[SampleSet]) -> Table:
             one.name, str(one.id)[:8], f"{one.outputs:,}", str(one.repeats), one.model or UNKNOWN, ago(one.created_at)
         )
     return made
+
+
+def left_out_lines(kept: SampleSet) -> list[str]:
+    """What of a file was no output; nothing where all of it was."""
+    if not kept.left_out:
+        return []
+    lines = [f"{counted(kept.left_out, 'row')} left out:"]
+    lines += [f"  {one_line(str(problem))}" for problem in kept.problems[:_GAPS_SHOWN]]
+    more = kept.left_out - len(lines) + 1
+    return [*lines, f"  and {more:,} more"] if more else lines
 
 
 def results_table(rows: Sequence[Mapping[str, object]]) -> Table:

@@ -35,6 +35,8 @@ class OutputsTold:
     name: str
     model: str | None = None
     source: str = ""
+    skip_malformed: bool = False
+    """Whether rows that are no outputs of an example are left out, and told."""
 
 
 class Evaluations:
@@ -61,13 +63,21 @@ class Evaluations:
         """Keep the outputs of a file; what is kept, and whether it was not there before.
 
         Raises ``SamplesInvalid``, ``DatasetUnknown``."""
+        from proctor.datasets.problems import Problems
         from proctor.jobs.outputs_files import OutputFields, outputs_of
         from proctor.jobs.samples import SampleKeeper, Told
 
         version = self._platform.datasets.find(self._platform.tenant, told.dataset)
         keeper = SampleKeeper(self._platform.objects, version, data_folder(self._platform.settings, "tmp"))
-        about = Told(name=told.name, source=told.source or path.name, model=told.model, creator=creator)
-        kept = keeper.keep(about, outputs_of(path, fields or OutputFields()), on_rows)
+        about = Told(
+            name=told.name,
+            source=told.source or path.name,
+            model=told.model,
+            creator=creator,
+            skip_malformed=told.skip_malformed,
+        )
+        problems = Problems()
+        kept = keeper.keep(about, outputs_of(path, fields or OutputFields(), problems), problems, on_rows)
         return self._service.add_samples(kept)
 
     def sample_sets(self, *, before: UUID | None = None, limit: int = 100) -> list[SampleSet]:

@@ -26,6 +26,7 @@ class SamplesImportWork(Work):
     file: str = Field(max_length=200, pattern=r"^[^/\x00-\x1f]+$")
     id_field: str = "id"
     output_field: str = "output"
+    skip_malformed: bool = False
 
 
 def import_samples(work: SamplesImportWork, job: Job) -> Made:
@@ -37,7 +38,13 @@ def import_samples(work: SamplesImportWork, job: Job) -> Made:
     path = job.scratch / f"outputs{suffix}"
     job.platform.objects.fetch(StoredObject(**work.upload.model_dump()), path)
     job.tally.begin("outputs read")
-    told = OutputsTold(dataset=work.dataset, name=work.name, model=work.model, source=work.file)
+    told = OutputsTold(
+        dataset=work.dataset,
+        name=work.name,
+        model=work.model,
+        source=work.file,
+        skip_malformed=work.skip_malformed,
+    )
     fields = OutputFields(id=work.id_field, output=work.output_field)
     kept, fresh = Evaluations(job.platform).add_outputs(
         path, told, fields, creator=work.creator, on_rows=job.tally.more

@@ -129,6 +129,7 @@ async def create_samples(
     model: Annotated[str | None, Query(min_length=1, max_length=300, description="What made them.")] = None,
     id_field: Annotated[str, Query(min_length=1, max_length=200, description="Names the example.")] = "id",
     output_field: Annotated[str, Query(min_length=1, max_length=200, description="Holds the output.")] = "output",
+    skip_malformed: Annotated[bool, Query(description="Leave out rows that are no outputs of an example.")] = False,
 ) -> Response:
     """Keep the outputs of a file, a row each. The same again changes nothing."""
     with tempfile.NamedTemporaryFile() as received:
@@ -141,6 +142,7 @@ async def create_samples(
             "file": file,
             "id_field": id_field,
             "output_field": output_field,
+            "skip_malformed": skip_malformed,
         }
         return await anyio.to_thread.run_sync(_import, asked, received, work)
 

@@ -55,6 +55,7 @@ class RemoteEvaluations:
             "file": path.name,
             "id_field": fields.id,
             "output_field": fields.output,
+            "skip_malformed": told.skip_malformed,
         }
         with opened(path) as content:
             headers = {"Content-Type": "application/octet-stream"}

@@ -37,6 +37,11 @@ CREATE TABLE proctor.prompt_version (
 );
 COMMENT ON COLUMN proctor.prompt_version.digest IS 'of the two texts';
 
+ALTER TABLE proctor.sample_set ADD COLUMN left_out BIGINT DEFAULT '0' NOT NULL;
+ALTER TABLE proctor.sample_set ADD COLUMN problems JSONB DEFAULT '[]' NOT NULL;
+COMMENT ON COLUMN proctor.sample_set.left_out IS 'rows that were no outputs of an example';
+COMMENT ON COLUMN proctor.sample_set.problems IS '[{row, field, reason}], the first';
+
 ALTER TABLE proctor.target_output ALTER COLUMN call_id DROP NOT NULL;
 COMMENT ON COLUMN proctor.target_output.call_id IS 'NULL: a command made it';
 
