@@ -22,7 +22,7 @@ from tests.foreign.environments import (
     MODEL_CLIENTS,
     STATSMODELS,
     Foreign,
-    PythonMissing,
+    NotMade,
 )
 
 JUDGES = Path(__file__).parent / "judges"
@@ -43,7 +43,7 @@ def made() -> None:
     """All judges installed, side by side: one after the other would take twice as long on an empty cache."""
 
     def make(foreign: Foreign) -> None:
-        with suppress(PythonMissing):  # the test that asks says so
+        with suppress(NotMade):  # the test that asks says so
             foreign.interpreter()
 
     judges = (CHDB, COMPOSE, HARBOR, HUGGING_FACE, STATSMODELS, JSONSCHEMA, JCS, JUNITPARSER, LITELLM, MODEL_CLIENTS)
@@ -58,7 +58,7 @@ def ask(made: None) -> Ask:
     def put(foreign: Foreign, judge: str, question: object) -> Any:
         try:
             return foreign.ask(JUDGES / f"{judge}.py", question)
-        except PythonMissing as missing:
+        except NotMade as missing:
             pytest.skip(f"{foreign.name} {missing}")
 
     return put
