@@ -185,6 +185,7 @@ ITEM = {
     "sourceTraceId": "t1",
     "createdAt": "2026-01-01T00:00:00Z",
     "updatedAt": "2026-01-02T00:00:00Z",
+    "version": "2026-01-02T00:00:00Z",
 }
 
 
@@ -233,7 +234,43 @@ def test_assertions_that_are_no_equality_are_kept_whole(tmp_path: Path) -> None:
     (found,) = examples(write(tmp_path, "x.json", json.dumps([test])), "promptfoo")
     assert json.loads(found["expected"]) == test["assert"]
     (found,) = examples(write(tmp_path, "x.csv", "q,__expected1,__expected2\nQ,contains:a,icontains:b\n"), "promptfoo")
-    assert json.loads(found["expected"]) == ["contains:a", "icontains:b"]
+    assert json.loads(found["expected"]) == [{"type": "contains", "value": "a"}, {"type": "icontains", "value": "b"}]
+
+
+@pytest.mark.parametrize(
+    ("cell", "wanted"),
+    [
+        ("answer: 4", "answer: 4"),
+        ("equals: red ", "red"),
+        ("not-contains:a", [{"type": "not-contains", "value": "a"}]),
+        ("is-json", [{"type": "is-json"}]),
+        ("similar(0.9): a text", [{"type": "similar", "value": "a text", "threshold": 0.9}]),
+        ('contains-any:a,"b,c"', [{"type": "contains-any", "value": ["a", "b,c"]}]),
+        ("fn:output.length", [{"type": "javascript", "value": "output.length"}]),
+    ],
+)
+def test_a_cell_of_promptfoo_is_an_assertion_in_short(tmp_path: Path, cell: str, wanted: object) -> None:
+    quoted = cell.replace('"', '""')
+    (found,) = examples(write(tmp_path, "x.csv", f'q,__expected\nQ,"{quoted}"\n'), "promptfoo")
+    expected = found["expected"] if isinstance(wanted, str) else json.loads(found["expected"])
+    assert expected == wanted
+
+
+def test_columns_of_promptfoo_say_what_its_json_does(tmp_path: Path) -> None:
+    test = {
+        "vars": {"q": "Q"},
+        "options": {"prefix": "p"},
+        "threshold": 0.5,
+        "description": "d",
+        "metadata": {"k": "1"},
+    }
+    header = "q,__prefix,__threshold,__description,__metadata:k"
+    files = [write(tmp_path, "x.json", json.dumps([test])), write(tmp_path, "x.csv", f"{header}\nQ,p,0.5,d,1\n")]
+    one, other = (examples(path, "promptfoo") for path in files)
+    assert one == other
+    assert rows(write(tmp_path, "bad.csv", f"{header}\nQ,p,nan,d,1\n"), "promptfoo") == [
+        (1, "__threshold: it must be a number")
+    ]
 
 
 @pytest.mark.parametrize("text", ["{}", '{"results": []}', '{"results": {"results": 1}}'])
@@ -255,6 +292,25 @@ def test_samples_of_inspect_have_targets(tmp_path: Path) -> None:
     ]
     for name, text in (("x.json", json.dumps([sample])), ("x.jsonl", json.dumps(sample) + "\n")):
         assert examples(write(tmp_path, name, text), "inspect") == wanted
+
+
+def test_samples_of_inspect_are_read_as_inspect_reads_them(tmp_path: Path) -> None:
+    wanted = {"id": "a", "input": "Q", "expected": "3", "metadata": '{"choices":["x","y"],"k":1}'}
+    cells = 'id,input,target,choices,metadata\na,Q,3,"x, y,","{""k"": 1}"\n'
+    sample = {"id": "a", "input": "Q", "target": 3, "choices": ["x", "y"], "metadata": '{"k": 1}'}
+    for path in (write(tmp_path, "x.csv", cells), write(tmp_path, "x.json", json.dumps(sample, indent=2))):
+        assert examples(path, "inspect") == [wanted], path.name
+    bad = write(tmp_path, "bad.jsonl", json.dumps({**sample, "metadata": "{"}))
+    assert rows(bad, "inspect") == [(1, "metadata: it must be JSON")]
+
+
+def test_a_dataset_of_the_client_of_phoenix_is_read(tmp_path: Path) -> None:
+    example = {"id": "e1", "node_id": "n", "input": {"q": "Q"}, "output": {}, "metadata": {}, "updated_at": "x"}
+    whole = write(tmp_path, "dataset.json", json.dumps({"id": "d", "name": "d", "examples": [example]}))
+    line = {"example_id": "e1", "input": {"q": "Q"}, "output": {}, "metadata": {}}
+    for path in (whole, write(tmp_path, "frame.jsonl", json.dumps(line) + "\n")):
+        (found,) = examples(path, "phoenix")
+        assert (found["id"], found["input"]) == ("e1", '{"q":"Q"}'), path.name
 
 
 # --- which format it is -----------------------------------------------------------------------------------------------
