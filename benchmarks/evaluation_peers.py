@@ -47,8 +47,8 @@ from proctor.sdk.evaluations import Evaluations
 
 __all__ = ["PEERS", "Disagreement", "Peer", "measure"]
 
-RUN_SEC: float = 240
-"""For one peer's whole program: the slowest needs a minute and a half on a busy machine with two cores."""
+RUN_SEC: float = 300
+"""For one peer's whole program: the slowest needs three minutes on two cores that are busy with other work."""
 FEW: int = 500
 SOME: int = 1_000
 """Examples for peers under 500/s, so that all together take some minutes; their rates hardly grow with more."""

@@ -216,10 +216,11 @@ def test_examples_of_phoenix_say_the_same_in_each_form(tmp_path: Path) -> None:
 
 def test_tests_of_promptfoo_say_the_same_in_each_form(tmp_path: Path) -> None:
     test = {"vars": {"q": "Q"}, "assert": [{"type": "equals", "value": "A"}], "metadata": {"k": "1"}}
-    results = {"results": {"results": [{"testIdx": n // 2, "testCase": test} for n in range(2)]}}
+    results = {"results": {"results": [{"testIdx": n // 2, "testCase": test} for n in range(2)]}, "vars": ["q"]}
     files = [
         write(tmp_path, "list.json", json.dumps([test])),
         write(tmp_path, "x.jsonl", json.dumps(test)),
+        write(tmp_path, "one.json", json.dumps(test, indent=2)),
         write(tmp_path, "config.json", json.dumps({"prompts": [], "tests": [test]})),
         write(tmp_path, "output.json", json.dumps(results)),
         write(tmp_path, "x.csv", "q,__expected,__metadata:k\nQ,equals:A,1\n"),

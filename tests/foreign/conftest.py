@@ -40,7 +40,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def made() -> None:
-    """All judges installed, side by side: one after the other would take twice as long on an empty cache."""
+    """Most judges installed, side by side: one after the other would take twice as long on an empty cache.
+
+    Those of exports are left to the test that first asks them: all at once take longer than a test may.
+    """
 
     def make(foreign: Foreign) -> None:
         with suppress(NotMade):  # the test that asks says so
@@ -57,7 +60,7 @@ def ask(made: None) -> Ask:
 
     def put(foreign: Foreign, judge: str, question: object) -> Any:
         try:
-            return foreign.ask(JUDGES / f"{judge}.py", question)
+            return foreign.ask(JUDGES / f"{judge}{foreign.suffix}", question)
         except NotMade as missing:
             pytest.skip(f"{foreign.name} {missing}")
 

