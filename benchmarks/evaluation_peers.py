@@ -272,11 +272,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, default=10_000)
     parser.add_argument("--peers", nargs="+", choices=list(PEERS), default=list(PEERS), metavar="NAME")
-    parser.add_argument("--json", action="store_true", help="print nothing but the report")
+    parser.add_argument("--json", action="store_true", help="the report in one line")
     options = parser.parse_args()
     before = load_average()
     report = measure(options.rows, options.peers)
-    print(json.dumps({**report, "load_average": {"before": before, "after": load_average()}}, indent=2))
+    report["load_average"] = {"before": before, "after": load_average()}
+    print(json.dumps(report, indent=None if options.json else 2))
 
 
 if __name__ == "__main__":

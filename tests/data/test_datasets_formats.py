@@ -204,6 +204,15 @@ def test_items_of_langfuse_say_the_same_in_each_form(tmp_path: Path) -> None:
         assert examples(path, "langfuse") == [wanted], path.name
 
 
+@pytest.mark.parametrize("text", ["42", "true", "null", "4e2", "A: [b]", '"A" is it', "{"])
+@pytest.mark.parametrize("quoted", [False, True])
+def test_a_text_in_the_csv_of_langfuse_stays_a_text(tmp_path: Path, text: str, quoted: bool) -> None:
+    cell = (json.dumps(text) if quoted else text).replace('"', '""')
+    content = f'id,input,expectedOutput,sourceTraceId\n1,q,"{cell}",12345678901234567890\n'
+    ((_, raw),) = rows(write(tmp_path, "x.csv", content), "langfuse")
+    assert (raw["expected"], raw["sourceTraceId"]) == (text, "12345678901234567890")
+
+
 def test_examples_of_phoenix_say_the_same_in_each_form(tmp_path: Path) -> None:
     example = {"id": "e1", "input": {"q": "Q"}, "output": {"a": "A"}, "metadata": {"k": "1"}, "updated_at": "x"}
     answer = write(tmp_path, "x.json", json.dumps({"data": {"dataset_id": "d", "examples": [example]}}))
@@ -212,6 +221,26 @@ def test_examples_of_phoenix_say_the_same_in_each_form(tmp_path: Path) -> None:
     for path in (answer, old, new):
         wanted = {"id": "e1", "input": '{"q":"Q"}', "expected": '{"a":"A"}', "metadata": '{"k":"1"}'}
         assert examples(path, "phoenix") == [wanted], path.name
+
+
+def test_downloads_of_a_server_of_phoenix_are_read() -> None:
+    """Made by Phoenix 20.26.1 from examples that its client sent; CSV has no types and no empty values."""
+    folder = Path(__file__).parents[1] / "fixtures" / "phoenix"
+    answer, lines, cells = (examples(folder / f"examples.{kind}", "phoenix") for kind in ("json", "jsonl", "csv"))
+    assert answer == lines
+    assert [one["id"] for one in cells] == [one["id"] for one in answer]
+    assert [(one["input"], one["expected"], one["metadata"]) for one in answer] == [
+        ('{"q":"1+1"}', '{"a":"2"}', '{"k":1,"t":"x"}'),
+        ('{"messages":[{"content":"ü, \\"q\\"","role":"user"}],"n":3}', None, None),
+        ('{"none":null,"q":"null?"}', '{"a":null,"b":true,"l":[1,"x"]}', None),
+        ('{"plain.dot":"1","under_score":"2"}', '{"a":"x"}', None),
+    ]
+    assert [(one["input"], one["expected"], one["metadata"]) for one in cells] == [
+        ('{"q":"1+1"}', '{"a":"2"}', '{"k":"1.0","t":"x"}'),
+        ('{"messages":[{"content":"ü, \\"q\\"","role":"user"}],"n":"3.0"}', None, None),
+        ('{"q":"null?"}', '{"b":"True","l":[1,"x"]}', None),
+        ('{"plain.dot":"1","under_score":"2"}', '{"a":"x"}', None),
+    ]
 
 
 def test_tests_of_promptfoo_say_the_same_in_each_form(tmp_path: Path) -> None:

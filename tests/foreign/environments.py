@@ -218,7 +218,7 @@ def _installed(command: Sequence[str]) -> None:
     except subprocess.TimeoutExpired:
         raise NotMade(f"was not installed in {INSTALL_SEC:,.0f} s") from None
     if done.returncode:
-        raise NotMade(f"could not be installed: {done.stderr[-2000:].strip()}")
+        raise NotMade(f"could not be installed: {done.stderr.strip()[-500:]}")
 
 
 def _environment() -> dict[str, str]:

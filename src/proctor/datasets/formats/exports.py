@@ -23,6 +23,8 @@ _VOLATILE: frozenset[str] = frozenset(
     {"datasetId", "datasetName", "createdAt", "updatedAt", "version", "mediaReferences", "htmlSourcePath"}
 )
 """Of a Langfuse item: says nothing of the example, and would make each export another version."""
+_VALUES: frozenset[str] = frozenset({"input", "expectedOutput", "metadata"})
+"""Of a Langfuse item: any JSON. Its CSV quoted texts in them once, and now has them as they are."""
 _JSON_TEXTS: tuple[str, ...] = ("metadata", "files")
 """Of an Inspect sample: objects that a text may stand for, in a CSV's cell or in JSON."""
 
@@ -40,7 +42,7 @@ def inspect_rows(path: Path) -> Iterator[Row]:
 
 def langfuse_rows(path: Path) -> Iterator[Row]:
     """Dataset items of Langfuse as JSONL, a JSON array, CSV, or a page of its API (``data``)."""
-    rows = csv_rows(path, _json_cells) if is_csv(path) else listed(path, ("data",))
+    rows = csv_rows(path, _langfuse_cells) if is_csv(path) else listed(path, ("data",))
     return meant(rows, _of_langfuse)
 
 
@@ -92,12 +94,15 @@ def _of_langfuse(raw: Mapping[str, Any]) -> Raw:
     return {**named, "expected": raw.get("expectedOutput"), "metadata": object_or_named(raw.get("metadata"))}
 
 
-def _json_cells(cells: Mapping[str, str]) -> Raw:
-    """Cells that are JSON as their values; an id is text, whatever it looks like."""
-    return {name: text if name == "id" else _json_or_text(text) for name, text in cells.items()}
+def _langfuse_cells(cells: Mapping[str, str]) -> Raw:
+    """What may be any JSON as its value; ids and words are text, whatever they look like."""
+    return {name: _value(text, '{["') if name in _VALUES else text for name, text in cells.items()}
 
 
-def _json_or_text(text: str) -> object:
+def _value(text: str, begins: str) -> object:
+    """The JSON of a cell that begins with one of these; a number stays text, for a text looks the same in a cell."""
+    if text[:1] not in begins:
+        return text
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
@@ -115,12 +120,15 @@ def _of_phoenix(raw: Mapping[str, Any]) -> Raw:
 
 
 def _of_phoenix_cells(cells: Mapping[str, str]) -> Raw:
-    """``example_id``, ``input_KEY``, ``output_KEY``, ``metadata_KEY``; or with a dot, and ``id``."""
+    """``example_id``, ``input_KEY``, ``output_KEY``, ``metadata_KEY``; or with a dot, and ``id``.
+
+    Objects and lists in a cell are JSON; numbers and truth values are texts, as its CSV has made them.
+    """
     parts: dict[str, dict[str, object]] = {"input": {}, "output": {}, "metadata": {}}
     for name, text in cells.items():
         for part, values in parts.items():
             if name.startswith((f"{part}_", f"{part}.")):
-                values[name[len(part) + 1 :]] = text
+                values[name[len(part) + 1 :]] = _value(text, "{[")
     identity = cells.get("id") or cells.get("example_id")
     found = {"id": identity, "input": parts["input"], "expected": parts["output"], "metadata": parts["metadata"]}
     return {name: value for name, value in found.items() if value}
