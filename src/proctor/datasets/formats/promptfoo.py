@@ -30,12 +30,15 @@ context-faithfulness context-recall context-relevance conversation-relevance cos
 g-eval gleu guardrails icontains is-html is-json is-refusal is-sql is-valid-function-call
 is-valid-openai-function-call is-valid-openai-tools-call is-xml javascript latency levenshtein llm-rubric meteor
 model-graded-closedqa model-graded-factuality moderation perplexity perplexity-score pi python regex rouge-n ruby
-search-rubric select-best similar starts-with webhook word-count
+search-rubric similar skill-used starts-with tool-call-f1 trace-error-spans trace-span-count trace-span-duration
+trajectory:goal-success trajectory:step-count trajectory:tool-args-match trajectory:tool-sequence trajectory:tool-used
+webhook word-count
 """
 _TYPES: frozenset[str] = _LISTS | frozenset(_OTHERS.split())
 """What a cell may begin with; any other text is what is expected."""
 _SHORT: Mapping[str, str] = {"fn": "javascript", "eval": "javascript", "grade": "llm-rubric"}
-_ASSERTION = re.compile(r"(not-)?([a-z-]+)(?:\((\d+(?:\.\d+)?)\))?(?::(.*))?", re.DOTALL)
+_NAMES: str = "|".join(map(re.escape, sorted(_TYPES)))
+_ASSERTION = re.compile(rf"(not-)?({_NAMES})(?:\((\d+(?:\.\d+)?)\))?(?::(.*))?", re.DOTALL)
 _OPTIONS: tuple[str, ...] = ("prefix", "suffix")
 
 
@@ -129,11 +132,13 @@ def _number(text: str | None) -> float | None:
 
 
 def _assertion(text: str) -> Mapping[str, object]:
+    short, colon, code = text.partition(":")
+    if colon and short in _SHORT:
+        return {"type": _SHORT[short], "value": code.strip()}
     found = _ASSERTION.fullmatch(text)
-    negated, name, threshold, value = found.groups() if found else (None, "", None, None)
-    kind = _SHORT.get(name, name)
-    if kind not in _TYPES:
+    if found is None:
         return {"type": "equals", "value": text}
+    negated, kind, threshold, value = found.groups()
     made: dict[str, object] = {"type": (negated or "") + kind}
     if value is not None:
         made["value"] = _words(value) if kind in _LISTS else value.strip()
