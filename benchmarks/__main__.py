@@ -28,6 +28,7 @@ COMMANDS: Mapping[str, Sequence[Sequence[str]]] = {
     "live": [["--json"]],
     "gateway": [["--json"]],
     "metrics": [["--json"]],
+    "evaluation_peers": [["--json"]],
     "startup": [["--json"]],
     "result_store": [["--rows", "10000000", "--json"]],
     "telling": [["--json"]],
@@ -45,7 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.error(f"no benchmark {', '.join(sorted(unknown))}")
     reports: dict[str, list[Any]] = {}
     failed = False
-    print(f"{'benchmark':14} {'figure':44} {'value':>14} {'ratio':>8}  of what")
+    print(f"{'benchmark':16} {'figure':44} {'value':>14} {'ratio':>8}  of what")
     for name in options.names or COMMANDS:
         for report in _reports(name):
             failed = failed or report is None
@@ -63,13 +64,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _reports(name: str) -> Iterator[Any]:
     module = f"benchmarks.{name}"
     if importlib.util.find_spec(module) is None:
-        print(f"{name:14} is not there")
+        print(f"{name:16} is not there")
         return
     for arguments in COMMANDS[name]:
         command = [sys.executable, "-m", module, *arguments]
         done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
         if done.returncode:
-            print(f"{name:14} ended with {done.returncode}")
+            print(f"{name:16} ended with {done.returncode}")
             yield None
         else:
             yield json.loads(done.stdout[done.stdout.index("{") :])
@@ -77,7 +78,7 @@ def _reports(name: str) -> Iterator[Any]:
 
 def _line(name: str, figure: Figure) -> str:
     ratio = "" if figure.ratio is None else f"{figure.ratio:,.2f}"
-    return f"{name:14} {figure.what:44} {figure.value:>14} {ratio:>8}  {figure.of}"
+    return f"{name:16} {figure.what:44} {figure.value:>14} {ratio:>8}  {figure.of}"
 
 
 if __name__ == "__main__":

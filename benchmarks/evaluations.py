@@ -58,12 +58,13 @@ class Piece:
     outputs: pa.Table
 
 
-def _pieces(rows: int) -> Iterator[Piece]:
+def pieces(rows: int) -> Iterator[Piece]:
+    """So many examples and their outputs, the same each time."""
     for first in range(0, rows, GROUP_ROWS):
         numbers = range(first, min(first + GROUP_ROWS, rows))
         digests = [hashlib.sha256(b"%d" % number).digest()[:16] for number in numbers]
         expected = [f"the answer to question number {number} is {number * 7919 % 1000}" for number in numbers]
-        outputs = [text if number % RIGHT else text + "." for number, text in zip(numbers, expected, strict=True)]
+        outputs = [text if number % RIGHT else f"not {text}" for number, text in zip(numbers, expected, strict=True)]
         yield Piece(_examples(numbers, expected, digests), _outputs(outputs, digests))
 
 
@@ -107,7 +108,7 @@ def prepare(platform: Platform, rows: int) -> str:
             VersionWriter(Path(folder)) as examples,
             PartWriter(platform.objects, prefix, sample_schema(), folder=Path(folder)) as outputs,
         ):
-            for piece in _pieces(rows):
+            for piece in pieces(rows):
                 examples.add(piece.examples)
                 outputs.write(piece.outputs)
             version = _kept(platform, name, examples)

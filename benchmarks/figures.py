@@ -168,6 +168,24 @@ def _metrics(report: Report) -> Iterator[Figure]:
     yield Figure(what="exact-match, rows/s", value=f"{rate:,.0f}", ratio=rate / 5e6, of="the target of 5 million/s")
 
 
+def _evaluation_peers(report: Report) -> Iterator[Figure]:
+    ours = report["ours"]
+    words = f"{ours['per_processor_sec']:,.0f} a processor second, {ours['bytes']:,} bytes"
+    yield Figure(what=f"exact match/s, {ours['examples']:,} examples", value=f"{ours['per_sec']:,.0f}", of=words)
+    for name, found in report["peers"].items():
+        what = f"  {name} {found['version']}"
+        if (missing := found.get("missing")) is not None:
+            yield Figure(what=what, value="none", of=missing.splitlines()[-1])
+            continue
+        spent = f"{found['per_processor_sec']:,.0f} a processor second, {found['bytes']:,} bytes"
+        yield Figure(
+            what=f"{what}, {found['examples']:,} examples",
+            value=f"{found['per_sec']:,.0f}",
+            ratio=ours["per_sec"] / found["per_sec"],
+            of=f"ours over theirs; {spent}: {found['keeps']}",
+        )
+
+
 _BY_NAME: Mapping[str, Callable[[Report], Iterator[Figure]]] = {
     "null_cells": _null_cells,
     "sandbox_start": _sandbox_start,
@@ -178,6 +196,7 @@ _BY_NAME: Mapping[str, Callable[[Report], Iterator[Figure]]] = {
     "live": _live,
     "gateway": _gateway,
     "metrics": _metrics,
+    "evaluation_peers": _evaluation_peers,
     "startup": _startup,
     "stored": _stored,
     "result_store": _result_store,

@@ -1,1 +1,1 @@
-"""Scripts that run in peers' own environments and print what a null sample or trial takes there, as JSON."""
+"""Scripts for the own environments of peers: each prints what null samples or judged examples take there, as JSON."""

@@ -185,6 +185,7 @@ ITEM = {
     "sourceTraceId": "t1",
     "createdAt": "2026-01-01T00:00:00Z",
     "updatedAt": "2026-01-02T00:00:00Z",
+    "version": "2026-01-02T00:00:00Z",
 }
 
 
@@ -203,6 +204,15 @@ def test_items_of_langfuse_say_the_same_in_each_form(tmp_path: Path) -> None:
         assert examples(path, "langfuse") == [wanted], path.name
 
 
+@pytest.mark.parametrize("text", ["42", "true", "null", "4e2", "A: [b]", '"A" is it', "{"])
+@pytest.mark.parametrize("quoted", [False, True])
+def test_a_text_in_the_csv_of_langfuse_stays_a_text(tmp_path: Path, text: str, quoted: bool) -> None:
+    cell = (json.dumps(text) if quoted else text).replace('"', '""')
+    content = f'id,input,expectedOutput,sourceTraceId\n1,q,"{cell}",12345678901234567890\n'
+    ((_, raw),) = rows(write(tmp_path, "x.csv", content), "langfuse")
+    assert (raw["expected"], raw["sourceTraceId"]) == (text, "12345678901234567890")
+
+
 def test_examples_of_phoenix_say_the_same_in_each_form(tmp_path: Path) -> None:
     example = {"id": "e1", "input": {"q": "Q"}, "output": {"a": "A"}, "metadata": {"k": "1"}, "updated_at": "x"}
     answer = write(tmp_path, "x.json", json.dumps({"data": {"dataset_id": "d", "examples": [example]}}))
@@ -213,12 +223,33 @@ def test_examples_of_phoenix_say_the_same_in_each_form(tmp_path: Path) -> None:
         assert examples(path, "phoenix") == [wanted], path.name
 
 
+def test_downloads_of_a_server_of_phoenix_are_read() -> None:
+    """Made by Phoenix 20.26.1 from examples that its client sent; CSV has no types and no empty values."""
+    folder = Path(__file__).parents[1] / "fixtures" / "phoenix"
+    answer, lines, cells = (examples(folder / f"examples.{kind}", "phoenix") for kind in ("json", "jsonl", "csv"))
+    assert answer == lines
+    assert [one["id"] for one in cells] == [one["id"] for one in answer]
+    assert [(one["input"], one["expected"], one["metadata"]) for one in answer] == [
+        ('{"q":"1+1"}', '{"a":"2"}', '{"k":1,"t":"x"}'),
+        ('{"messages":[{"content":"ü, \\"q\\"","role":"user"}],"n":3}', None, None),
+        ('{"none":null,"q":"null?"}', '{"a":null,"b":true,"l":[1,"x"]}', None),
+        ('{"plain.dot":"1","under_score":"2"}', '{"a":"x"}', None),
+    ]
+    assert [(one["input"], one["expected"], one["metadata"]) for one in cells] == [
+        ('{"q":"1+1"}', '{"a":"2"}', '{"k":"1.0","t":"x"}'),
+        ('{"messages":[{"content":"ü, \\"q\\"","role":"user"}],"n":"3.0"}', None, None),
+        ('{"q":"null?"}', '{"b":"True","l":[1,"x"]}', None),
+        ('{"plain.dot":"1","under_score":"2"}', '{"a":"x"}', None),
+    ]
+
+
 def test_tests_of_promptfoo_say_the_same_in_each_form(tmp_path: Path) -> None:
     test = {"vars": {"q": "Q"}, "assert": [{"type": "equals", "value": "A"}], "metadata": {"k": "1"}}
-    results = {"results": {"results": [{"testIdx": n // 2, "testCase": test} for n in range(2)]}}
+    results = {"results": {"results": [{"testIdx": n // 2, "testCase": test} for n in range(2)]}, "vars": ["q"]}
     files = [
         write(tmp_path, "list.json", json.dumps([test])),
         write(tmp_path, "x.jsonl", json.dumps(test)),
+        write(tmp_path, "one.json", json.dumps(test, indent=2)),
         write(tmp_path, "config.json", json.dumps({"prompts": [], "tests": [test]})),
         write(tmp_path, "output.json", json.dumps(results)),
         write(tmp_path, "x.csv", "q,__expected,__metadata:k\nQ,equals:A,1\n"),
@@ -233,7 +264,47 @@ def test_assertions_that_are_no_equality_are_kept_whole(tmp_path: Path) -> None:
     (found,) = examples(write(tmp_path, "x.json", json.dumps([test])), "promptfoo")
     assert json.loads(found["expected"]) == test["assert"]
     (found,) = examples(write(tmp_path, "x.csv", "q,__expected1,__expected2\nQ,contains:a,icontains:b\n"), "promptfoo")
-    assert json.loads(found["expected"]) == ["contains:a", "icontains:b"]
+    assert json.loads(found["expected"]) == [{"type": "contains", "value": "a"}, {"type": "icontains", "value": "b"}]
+
+
+@pytest.mark.parametrize(
+    ("cell", "wanted"),
+    [
+        ("answer: 4", "answer: 4"),
+        ("equals: red ", "red"),
+        ("not-contains:a", [{"type": "not-contains", "value": "a"}]),
+        ("is-json", [{"type": "is-json"}]),
+        ("contain", "contain"),
+        ("grade", "grade"),
+        ("grade: is polite", [{"type": "llm-rubric", "value": "is polite"}]),
+        ("trajectory:tool-used: search", [{"type": "trajectory:tool-used", "value": "search"}]),
+        ("similar(0.9): a text", [{"type": "similar", "value": "a text", "threshold": 0.9}]),
+        ('contains-any:a,"b,c"', [{"type": "contains-any", "value": ["a", "b,c"]}]),
+        ("fn:output.length", [{"type": "javascript", "value": "output.length"}]),
+    ],
+)
+def test_a_cell_of_promptfoo_is_an_assertion_in_short(tmp_path: Path, cell: str, wanted: object) -> None:
+    quoted = cell.replace('"', '""')
+    (found,) = examples(write(tmp_path, "x.csv", f'q,__expected\nQ,"{quoted}"\n'), "promptfoo")
+    expected = found["expected"] if isinstance(wanted, str) else json.loads(found["expected"])
+    assert expected == wanted
+
+
+def test_columns_of_promptfoo_say_what_its_json_does(tmp_path: Path) -> None:
+    test = {
+        "vars": {"q": "Q"},
+        "options": {"prefix": "p"},
+        "threshold": 0.5,
+        "description": "d",
+        "metadata": {"k": "1"},
+    }
+    header = "q,__prefix,__threshold,__description,__metadata:k"
+    files = [write(tmp_path, "x.json", json.dumps([test])), write(tmp_path, "x.csv", f"{header}\nQ,p,0.5,d,1\n")]
+    one, other = (examples(path, "promptfoo") for path in files)
+    assert one == other
+    assert rows(write(tmp_path, "bad.csv", f"{header}\nQ,p,nan,d,1\n"), "promptfoo") == [
+        (1, "__threshold: it must be a number")
+    ]
 
 
 @pytest.mark.parametrize("text", ["{}", '{"results": []}', '{"results": {"results": 1}}'])
@@ -255,6 +326,25 @@ def test_samples_of_inspect_have_targets(tmp_path: Path) -> None:
     ]
     for name, text in (("x.json", json.dumps([sample])), ("x.jsonl", json.dumps(sample) + "\n")):
         assert examples(write(tmp_path, name, text), "inspect") == wanted
+
+
+def test_samples_of_inspect_are_read_as_inspect_reads_them(tmp_path: Path) -> None:
+    wanted = {"id": "a", "input": "Q", "expected": "3", "metadata": '{"choices":["x","y"],"k":1}'}
+    cells = 'id,input,target,choices,metadata\na,Q,3,"x, y,","{""k"": 1}"\n'
+    sample = {"id": "a", "input": "Q", "target": 3, "choices": ["x", "y"], "metadata": '{"k": 1}'}
+    for path in (write(tmp_path, "x.csv", cells), write(tmp_path, "x.json", json.dumps(sample, indent=2))):
+        assert examples(path, "inspect") == [wanted], path.name
+    bad = write(tmp_path, "bad.jsonl", json.dumps({**sample, "metadata": "{"}))
+    assert rows(bad, "inspect") == [(1, "metadata: it must be JSON")]
+
+
+def test_a_dataset_of_the_client_of_phoenix_is_read(tmp_path: Path) -> None:
+    example = {"id": "e1", "node_id": "n", "input": {"q": "Q"}, "output": {}, "metadata": {}, "updated_at": "x"}
+    whole = write(tmp_path, "dataset.json", json.dumps({"id": "d", "name": "d", "examples": [example]}))
+    line = {"example_id": "e1", "input": {"q": "Q"}, "output": {}, "metadata": {}}
+    for path in (whole, write(tmp_path, "frame.jsonl", json.dumps(line) + "\n")):
+        (found,) = examples(path, "phoenix")
+        assert (found["id"], found["input"]) == ("e1", '{"q":"Q"}'), path.name
 
 
 # --- which format it is -----------------------------------------------------------------------------------------------

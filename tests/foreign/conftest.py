@@ -22,7 +22,7 @@ from tests.foreign.environments import (
     MODEL_CLIENTS,
     STATSMODELS,
     Foreign,
-    PythonMissing,
+    NotMade,
 )
 
 JUDGES = Path(__file__).parent / "judges"
@@ -40,10 +40,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def made() -> None:
-    """All judges installed, side by side: one after the other would take twice as long on an empty cache."""
+    """Most judges installed, side by side: one after the other would take twice as long on an empty cache.
+
+    Those of exports are left to the test that first asks them: all at once take longer than a test may.
+    """
 
     def make(foreign: Foreign) -> None:
-        with suppress(PythonMissing):  # the test that asks says so
+        with suppress(NotMade):  # the test that asks says so
             foreign.interpreter()
 
     judges = (CHDB, COMPOSE, HARBOR, HUGGING_FACE, STATSMODELS, JSONSCHEMA, JCS, JUNITPARSER, LITELLM, MODEL_CLIENTS)
@@ -57,8 +60,8 @@ def ask(made: None) -> Ask:
 
     def put(foreign: Foreign, judge: str, question: object) -> Any:
         try:
-            return foreign.ask(JUDGES / f"{judge}.py", question)
-        except PythonMissing as missing:
+            return foreign.ask(JUDGES / f"{judge}{foreign.suffix}", question)
+        except NotMade as missing:
             pytest.skip(f"{foreign.name} {missing}")
 
     return put

@@ -9,8 +9,9 @@ from pathlib import Path
 from proctor.datasets.errors import FormatUnclear, SourceInvalid
 from proctor.datasets.formats.arrow_rows import DICT_FILE, STATE_FILE, hugging_face_rows, parquet_rows
 from proctor.datasets.formats.csv_rows import csv_rows
-from proctor.datasets.formats.exports import inspect_rows, langfuse_rows, phoenix_rows, promptfoo_rows
+from proctor.datasets.formats.exports import inspect_rows, langfuse_rows, phoenix_rows
 from proctor.datasets.formats.json_rows import line_rows
+from proctor.datasets.formats.promptfoo import promptfoo_rows
 from proctor.datasets.formats.rows import Row
 
 __all__ = ["Format", "found_format", "rows_of"]
