@@ -25,7 +25,7 @@ from proctor.jobs.replies import Made
 from proctor.jobs.samples_schema import sample_digest, sample_schema
 from proctor.kernel.canonical import Json
 from proctor.objects.parquet import Part, read_rows
-from proctor.objects.store import ObjectStore
+from proctor.objects.store import ObjectMissing, ObjectStore
 from proctor.results.batches import Batch, Place, stored
 from proctor.results.schema import COLUMNS, result_schema
 
@@ -70,7 +70,8 @@ class Order:
     """Where the objects are."""
     rows: int
     """Of the dataset version."""
-    version: UUID
+    version: UUID | None
+    """``None``: the rows are a stream's."""
     examples: tuple[Part, ...]
     outputs: tuple[Part, ...]
     """Empty where a target makes them."""
@@ -84,6 +85,8 @@ class Order:
     model: str | None
     """What made the outputs, where they do not say so themselves."""
     trace_id: str
+    first: int = 0
+    """Which row the parts begin with: of a stream's chunk they hold its own alone."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,22 +104,18 @@ def score(order: Order) -> Batch:
     import pyarrow as pa
 
     objects, chunk = _objects(order.store), order.chunk
-    offset = chunk.repeat * order.rows
-    examples = read_rows(objects, order.examples, chunk.start, chunk.stop, _EXAMPLE_COLUMNS)
+    if not chunk.rows:
+        raise ObjectMissing("Its rows were let go before they were judged.")
+    start, stop, offset = chunk.start - order.first, chunk.stop - order.first, chunk.repeat * order.rows
+    examples = read_rows(objects, order.examples, start, stop, _EXAMPLE_COLUMNS)
     if order.made is None:
-        outputs = read_rows(objects, order.outputs, offset + chunk.start, offset + chunk.stop, _OUTPUT_COLUMNS)
+        outputs = read_rows(objects, order.outputs, offset + start, offset + stop, _OUTPUT_COLUMNS)
     else:
         outputs = _made(order.made, examples.column("digest").to_pylist())
-    evaluators = [_built(one) for one in order.judges]
-    rows = _Rows(
-        order=order,
-        examples=examples,
-        outputs=outputs,
-        present=_present(outputs),
-    )
+    rows = _Rows(order=order, examples=examples, outputs=outputs, present=_present(outputs))
     spent: dict[str, float] = {}
     tables = []
-    for judge, evaluator in zip(order.judges, evaluators, strict=True):
+    for judge, evaluator in [(one, _built(one)) for one in order.judges]:
         begun = time.perf_counter()
         scores = _scores(rows, evaluator)
         spent[judge.digest] = time.perf_counter() - begun
@@ -167,6 +166,8 @@ def _judged(evaluator: AnyEvaluator, samples: Samples) -> Scores:
 
 def _samples(examples: pa.Table, outputs: pa.Table) -> Samples:
     known = {name: _whole(examples.column(name)) for name in _EXAMPLE_COLUMNS[2:]}
+    if known["input"].null_count:  # a stream's row need not tell it: whoever reads inputs sees an empty one
+        known["input"] = known["input"].fill_null("")
     return Samples(
         output=_whole(outputs.column("output")), output_is_json=_whole(outputs.column("output_is_json")), **known
     )
@@ -213,7 +214,7 @@ def _table(rows: _Rows, judge: Judge, scores: Scores, seconds: float) -> pa.Tabl
     word, model = _word(count), rows.outputs.column("model").combine_chunks()
     columns = {
         "job": word(str(order.place.job)),
-        "dataset_version": word(str(order.version)),
+        "dataset_version": word(None if order.version is None else str(order.version)),
         "row": _counted_from(order.chunk.start, count),
         "example": rows.examples.column("id"),
         "sample": rows.outputs.column("digest"),

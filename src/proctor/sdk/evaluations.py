@@ -22,6 +22,7 @@ from proctor.queue.service import Band
 from proctor.results.reading import ResultReader
 from proctor.results.retention import Retention, retention, set_retention
 from proctor.results.views import Which
+from proctor.streaming.service import forget
 from proctor.telemetry.context import trace_id_of_here
 
 if TYPE_CHECKING:
@@ -100,7 +101,7 @@ class Evaluations:
         platform = self._platform
         version = platform.datasets.find(platform.tenant, request.dataset)
         samples, target = self._source(request, version)
-        judges, seconds = self._judges(request.evaluators)
+        judges, seconds = self.judges(request.evaluators)
         repeats = request.repeats if samples is None else samples.repeats
         return NewJob(
             name=request.name or (samples.name if samples is not None else f"{version.dataset} by {_model(target)}"),
@@ -143,8 +144,10 @@ class Evaluations:
             if has_budget and known.prices.of(model) is None:
                 raise PriceUnknown(f"{model} has no known price.", where="target.model")
 
-    def _judges(self, references: list[str]) -> tuple[tuple[Judge, ...], float]:
-        """The evaluators, and how long all of them together take for one example, as far as it was measured."""
+    def judges(self, references: list[str]) -> tuple[tuple[Judge, ...], float]:
+        """The evaluators, and how long all of them together take for one example, as far as it was measured.
+
+        Raises ``JobInvalid``, ``EvaluatorUnknown``, ``EvaluatorForbidden``."""
         found = [self._usable(reference) for reference in references]
         judges = tuple(_judge(one) for one in found)
         if len({judge.name for judge in judges}) < len(judges):
@@ -232,7 +235,10 @@ class Evaluations:
         """Delete a job's results for good; what it was stays on record. Safe to repeat, then by its id.
 
         Raises ``JobUnknown``, ``JobRunning``, ``JobHeld``."""
-        return self._keeper.delete(reference, by=by)
+        deleted = self._keeper.delete(reference, by=by)
+        if deleted.stream:
+            forget(self._platform.database, self._platform.tenant, deleted.id)
+        return deleted
 
     def delete_samples(self, reference: str) -> SampleSet:
         """Delete outputs for good. Raises ``SamplesUnknown``, and ``SamplesUsed`` where a job judged them."""
