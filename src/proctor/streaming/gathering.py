@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
+from functools import cache
 from uuid import UUID
 
 from proctor.streaming.appending import Appender
@@ -31,8 +32,8 @@ class Gatherer:
     """Appends for all senders of a process. Its methods may be called from any thread."""
 
     def __init__(self, appender: Callable[[UUID], Appender]) -> None:
-        """``appender``: a tenant's; it is kept while the stream is busy."""
-        self._appender = appender
+        """``appender``: a tenant's; made once, since it remembers when it last woke a worker."""
+        self._appender = cache(appender)
         self._lock = threading.Lock()
         self._lines: dict[tuple[UUID, str], _Line] = {}
         self._rows = 0
