@@ -15,7 +15,7 @@ from uuid import uuid4
 
 from proctor.database.errors import DatabaseUnavailable
 from proctor.kernel.errors import ProctorError
-from proctor.sdk.remote.errors import ServerFault, ServerUnreachable
+from proctor.sdk.remote.errors import ServerFault, ServerRefused, ServerUnreachable
 from proctor.streaming.errors import StreamBusy
 from proctor.streaming.rows import ROW_BYTES, batches, keyed
 from proctor.streaming.values import Appended, Refusal
@@ -84,13 +84,17 @@ class Sender:
         while True:
             try:
                 return self._streams.append_lines(self._stream, body, key=key)
-            except _PASSING as error:
-                if time.monotonic() > until or self._stopping.is_set():
+            except ProctorError as error:
+                if not _passes(error) or time.monotonic() > until or self._stopping.is_set():
                     raise
                 self._on_wait(error)
-            if self._stopping.wait(wait):
-                wait = 0.0  # one more try, and that is the last
+            self._stopping.wait(wait)
             wait = min(2 * wait, WAIT_SEC[1])
+
+
+def _passes(error: ProctorError) -> bool:
+    """Whether it may be another thing later; too many requests of a key are."""
+    return isinstance(error, _PASSING) or (isinstance(error, ServerRefused) and error.code == "rate-limited")
 
 
 def fed(sender: Sender, source: NatsSource, sent: Callable[[Sent], None]) -> None:

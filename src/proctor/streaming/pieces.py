@@ -19,7 +19,7 @@ from proctor.streaming.values import Row
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["PIECE_CHARACTERS", "stored_pieces"]
+__all__ = ["PIECE_CHARACTERS", "placed", "stored_pieces"]
 
 PIECE_CHARACTERS: int = 32 << 20
 """Of texts in a chunk: a worker holds several at once."""

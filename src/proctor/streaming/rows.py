@@ -21,7 +21,7 @@ from proctor.kernel.canonical import Json, canonical_json
 from proctor.streaming.errors import RowsInvalid
 from proctor.streaming.values import Entry, Refusal, Row
 
-__all__ = ["REQUEST_BYTES", "REQUEST_ROWS", "ROW_BYTES", "keyed", "lines_of", "read_entries"]
+__all__ = ["REQUEST_BYTES", "REQUEST_ROWS", "ROW_BYTES", "batches", "keyed", "lines_of", "read_entries"]
 
 ROW_BYTES: int = 1 << 20
 """Of a row: an answer of a quarter of a million tokens. What is larger is no traffic but a file."""
