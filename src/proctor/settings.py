@@ -113,6 +113,9 @@ class Settings(BaseSettings):
     log_days: int = Field(default=30, ge=0, le=3650, description="How long log lines are kept to search; 0: none are.")
     otlp_endpoint: str | None = Field(default=None, description="The collector that traces go to, by OTLP over HTTP.")
     otlp_headers: SecretStr | None = Field(default=None, description="Headers for it: name=value, commas between.")
+    nats_token: SecretStr | None = Field(default=None, description="What `proctor stream feed` says to NATS.")
+    nats_user: str | None = Field(default=None, description="Or its user there,")
+    nats_password: SecretStr | None = Field(default=None, description="and that user's password.")
     otlp_ratio: float = Field(default=1.0, ge=0, le=1, description="The share of traces that is sent.")
 
     @property
@@ -126,6 +129,14 @@ class Settings(BaseSettings):
         text = "" if self.otlp_headers is None else self.otlp_headers.get_secret_value()
         pairs = [one.partition("=") for one in text.split(",") if one.strip()]
         return {name.strip(): value.strip() for name, _, value in pairs}
+
+    @property
+    def nats_login(self) -> dict[str, str | None]:
+        """How NATS is told who asks: ``token``, ``user``, ``password``."""
+        token, password = (
+            None if one is None else one.get_secret_value() for one in (self.nats_token, self.nats_password)
+        )
+        return {"token": token, "user": self.nats_user, "password": password}
 
     @property
     def secret_texts(self) -> list[str]:

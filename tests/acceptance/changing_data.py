@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.acceptance.places import Place
 
-__all__ = ["datasets", "derivations", "evaluators", "jobs", "prompts"]
+__all__ = ["datasets", "derivations", "evaluators", "jobs", "prompts", "streams"]
 
 
 def datasets(place: Place) -> None:
@@ -90,3 +90,28 @@ def jobs(place: Place) -> None:
     assert (code, gone["job"]["state"]) == (0, "deleted")
     assert place.here("job", "show", gone["job"]["id"])[1]["job"] == gone["job"]
     assert place.there("samples", "delete", "more")[1]["samples"] == kept["samples"]
+
+
+def streams(place: Place) -> None:
+    """Opened and sent to from afar, its rows are judged there while it is open; the same again changes nothing."""
+    code, opened = place.there("stream", "open", "chat", "-e", "exact-match", "-e", "contains")
+    assert (code, opened["job"]["open"], opened["job"]["kept"]) == (0, True, False)
+    assert place.there("stream", "open", "chat", "-e", "contains")[1]["error"]["code"] == "stream-taken"
+    place.desk.write(
+        "chat.jsonl", '{"id": "a", "expected": "x", "output": "x"}\nnonsense\n{"id": "b", "output": "y"}\n'
+    )
+    for _ in range(2):
+        assert place.there("stream", "append", "chat", "chat.jsonl") == (0, {"rows": 2, "refused": 1})
+    while place.there("job", "show", "chat")[1]["done"] < 4:
+        pass  # the server's own evaluators do it; the test's timeout ends a wait for none
+    assert place.there("stream", "show", "chat")[1]["refused"] == 1
+    there = place.there("stream", "feed", "chat", "--nats", "nats://u:p@h", "--stream", "s", "--consumer", "c")
+    assert there[1]["error"]["code"] == "source-unusable"
+    assert place.there("stream", "append", "chat", "gone.jsonl")[1]["error"]["code"] == "source-unusable"
+    code, done = place.there("stream", "close", "chat")
+    assert (code, done["job"]["state"], done["done"]) == (0, "complete", 4)
+    assert place.here("job", "show", "chat") == (0, done)
+    assert place.there("stream", "append", "chat", "chat.jsonl") == (0, {"rows": 2, "refused": 1})
+    place.desk.write("late.jsonl", '{"id": "c", "output": "z"}\n')
+    assert place.there("stream", "append", "chat", "late.jsonl")[1]["error"]["code"] == "stream-closed"
+    assert place.there("job", "delete", "chat")[1]["job"]["state"] == "deleted"

@@ -17,7 +17,7 @@ import pytest
 from typer.main import get_command
 
 from proctor.cli.main import app
-from tests.acceptance.changing_data import datasets, derivations, evaluators, jobs, prompts
+from tests.acceptance.changing_data import datasets, derivations, evaluators, jobs, prompts, streams
 from tests.acceptance.conftest import Cli, Desk, serving
 from tests.acceptance.places import Place
 from tests.acceptance.test_imports import line, results
@@ -46,6 +46,9 @@ def place() -> Iterator[Place]:
             desk("dataset", "import", "shown.jsonl", "--name", "shown")
         desk.write("outputs.jsonl", '{"id": "a", "output": "y"}\n')
         desk("evaluate", "shown", "--outputs", "outputs.jsonl", "-e", "contains", "--name", "judged")
+        desk("stream", "open", "open-one", "-e", "contains")
+        desk.write("sent.jsonl", '{"id": "a", "expected": "x", "output": "x"}\nnonsense\n')
+        desk("stream", "append", "open-one", "sent.jsonl")
         (failed, *_) = desk.json("cells", "r", "--outcome", "failed")["cells"]
         yield Place(machine, desk, failed["attempt"])
     machine("down")
@@ -81,6 +84,8 @@ READING: dict[str, list[tuple[str, ...]]] = {
     "job list": [(), ("--state", "paused")],
     "job show": [("judged",), ("gone",)],
     "job results": [("judged",), ("judged", "--status", "scored"), ("gone",)],
+    "stream show": [("open-one",), ("judged",), ("gone",)],
+    "stream refusals": [("open-one",), ("gone",)],
     "sql": [("SELECT example, status, time FROM results ORDER BY row",), ("SELECT gone FROM results",)],
     "job compare": [("gone", "other")],
     "job segments": [("gone",), ("gone", "--by", "mood")],
@@ -378,6 +383,7 @@ CHANGING: dict[str, Callable[[Place], None]] = {
     "evaluators register": evaluators,
     "prompts add": prompts,
     "evaluate": jobs,
+    "stream open": streams,
 }
 """What changes something there, or writes something here, by one of the commands that are asked."""
 ALSO: frozenset[str] = frozenset(
@@ -393,6 +399,7 @@ ALSO: frozenset[str] = frozenset(
         "evaluators try",
         *("samples add", "samples delete"),
         *(f"job {name}" for name in ("pause", "resume", "cancel", "delete", "hold", "release", "retention")),
+        *(f"stream {name}" for name in ("append", "feed", "close")),
         "quota",
         "tenant quota",
         "tenant list",

@@ -35,6 +35,7 @@ _ATTEMPT = {"attempt": "attempt"}
 _OPERATION = {"operation": "operation"}
 _DATASET = {"dataset": "dataset"}
 _JOB = {"job": "job"}
+_STREAM = {"stream": "stream"}
 
 PUSH: dict[str, Any] = {
     "name": "x",
@@ -125,6 +126,11 @@ PROBES: dict[str, Probe] = {
     "DELETE /api/v1/jobs/{job}": Probe(_JOB),
     "PUT /api/v1/jobs/{job}/hold": Probe(_JOB, {"reason": "x"}),
     "GET /api/v1/retention": Probe(),
+    "POST /api/v1/streams": Probe(body={"name": "x", "evaluators": ["exact-match"]}),
+    "GET /api/v1/streams/{stream}": Probe(_STREAM),
+    "GET /api/v1/streams/{stream}/refusals": Probe(_STREAM),
+    "POST /api/v1/streams/{stream}/rows": Probe(_STREAM, {"id": "x", "output": "y"}),
+    "POST /api/v1/streams/{stream}/close": Probe(_STREAM),
     "PUT /api/v1/retention": Probe(body={"result_days": 30, "rollup_days": 365}),
     "DELETE /api/v1/jobs/{job}/hold": Probe(_JOB),
     "DELETE /api/v1/samples/{samples}": Probe({"samples": "samples"}),

@@ -75,7 +75,10 @@ def planted(  # type: ignore[no-untyped-def]
         job = UUID(acme.owner.post("jobs", {**judged, "evaluators": by, "name": name})["id"])
         worker = ChunkWorker(database, objects, ChunkWorkerSettings(processes=1, scope=job), recover=recover)
         worker.run(lambda job=job: acme.owner.get(f"jobs/{job}")["job"]["state"] in ("queued", "running"))
+    acme.owner.post("streams", {"name": "planted-stream", "evaluators": ["contains"]})
+    acme.owner.post("streams/planted-stream/rows", {"id": "planted-row", "said": "planted-output"}, 200)
     return {
+        "stream": "planted-stream",
         "dataset": "planted-data",
         "samples": "planted-samples",
         "job": "planted-job",

@@ -45,6 +45,7 @@ PAGED = {
     "/api/v1/samples": (),
     "/api/v1/secrets": ("name=PLANTED_SECRET",),
     "/api/v1/series/{series}/history": ("since=2020-01-01T00:00:00Z",),
+    "/api/v1/streams/{stream}/refusals": (),
     "/api/v1/suites": ("label=planted-label",),
     "/api/v1/suites/{suite}/certificates": ("task=*1", "verdict=certified"),
     "/api/v1/tenants": ("name=acme",),

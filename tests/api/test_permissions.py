@@ -32,6 +32,7 @@ NOWHERE = {
     "samples": "no-such-samples",
     "job": "no-such-job",
     "other_job": "no-other-job",
+    "stream": "no-such-stream",
 }
 """Ids of things that there are not."""
 

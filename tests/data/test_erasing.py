@@ -15,6 +15,8 @@ from proctor.kernel.ids import new_id
 from proctor.results import rollups
 from proctor.results.retention import Retention
 from proctor.sdk.erasing import erase_evaluations
+from proctor.sdk.streams import Streams
+from proctor.streaming.asking import StreamRequest
 from tests.conftest import Urls
 from tests.data.desk import Desk
 
@@ -23,6 +25,7 @@ pytestmark = [pytest.mark.database, pytest.mark.usefixtures("clean_queue")]
 ERASED = {
     *("dataset", "dataset_version", "sample_set", "evaluation_job"),
     *("result_batch", "result_rollup", "result_retention", "queue_item"),
+    *("job_piece", "stream_key", "stream_refusal", "stream_tally"),
 }
 
 
@@ -57,6 +60,9 @@ def fill(desk: Desk) -> None:
     desk.outputs([{"id": "a", "output": "y"}], name="few", dataset="small")
     desk.work(desk.submit(samples="few", dataset="small"))
     desk.submit(samples="few", dataset="small", name="waiting")
+    streams = Streams(desk.platform)
+    streams.open(StreamRequest(name="bot", evaluators=["contains"]))
+    streams.append_lines("bot", b'{"id": "a", "output": "y"}\nnonsense')
     desk.evaluations.set_retention(Retention(result_days=5))
     sums: dict[str, Any] = {"n": 1, "scored": 1, "score_sum": 1, "score_squares": 1, "score_min": 1, "score_max": 1}
     row = {
@@ -85,7 +91,7 @@ def test_nothing_of_a_tenant_is_left_and_another_keeps_everything(desk: Desk, ur
     before = tables_of(urls, platform.tenant)
     assert before >= ERASED
     objects = list(platform.objects.list(f"{platform.tenant}/"))
-    assert {key.split("/")[1] for key in objects} == {"results", "samples", "datasets"}
+    assert {key.split("/")[1] for key in objects} == {"results", "samples", "datasets", "streams"}
 
     assert erase_evaluations(urls.owner, platform.objects, platform.tenant) == len(objects)
     assert tables_of(urls, platform.tenant) == before - ERASED

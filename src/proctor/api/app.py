@@ -38,6 +38,7 @@ from proctor.api.routes import (
     setup,
     socket,
     sql,
+    streams,
     suites,
     tenants,
     usage,
@@ -47,6 +48,8 @@ from proctor.api.routes import (
 from proctor.api.threads import QUICK_THREADS
 from proctor.app import Server
 from proctor.identity.known import KnownPrincipals
+from proctor.sdk.streams import appender_of
+from proctor.streaming.gathering import Gatherer
 
 __all__ = ["PREFIX", "ROUTERS", "create_app"]
 
@@ -63,6 +66,7 @@ ROUTERS: tuple[tuple[str, APIRouter], ...] = (
             evaluators,
             prompts,
             jobs,
+            streams,
             analyses,
             sql,
             run_sets,
@@ -76,6 +80,7 @@ ROUTERS: tuple[tuple[str, APIRouter], ...] = (
         )
     ),
     (PREFIX, operations.links),
+    (PREFIX, streams.rows),
 )
 """Everything that is served, and below which path."""
 EXEMPT = Exempt(
@@ -86,6 +91,7 @@ EXEMPT = Exempt(
         *(f"POST {PREFIX}/pushes", f"POST {PREFIX}/pushes/"),
         *(f"POST {PREFIX}/run-sets", f"POST {PREFIX}/run-sets/rehearsal"),  # with script files
         f"POST {PREFIX}/datasets/derivations",  # with labels
+        f"POST {PREFIX}/streams/",  # rows
     ),
 )
 _DESCRIPTION = """Evaluates AI coding agents: every cell accounted for, every failure with a cause.
@@ -113,6 +119,7 @@ def create_app(server: Server, limits: Limits | None = None) -> FastAPI:
     )
     app.state.server, app.state.metrics, app.state.live = server, Metrics(server), Live(server)
     app.state.counted, app.state.principals = Counted(), KnownPrincipals(server.database, server.secret)
+    app.state.gatherer = Gatherer(lambda tenant: appender_of(server.platform(tenant)))
     problems.install(app)
     for prefix, router in ROUTERS:
         app.include_router(router, prefix=prefix)

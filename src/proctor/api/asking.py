@@ -32,6 +32,7 @@ from proctor.identity.principals import Principal
 from proctor.kernel.canonical import Json
 from proctor.kernel.errors import UsageError
 from proctor.sdk.client import Client
+from proctor.streaming.gathering import Gatherer
 from proctor.telemetry.context import note
 
 __all__ = ["Asked", "key_of", "needs", "only_known", "opens", "permission_of", "principal_of", "server_of"]
@@ -60,6 +61,11 @@ class Asked:
     def counted(self) -> Counted:
         """What took long to count."""
         return cast("Counted", self.state.counted)
+
+    @property
+    def gatherer(self) -> Gatherer:
+        """What adds rows to streams, for all requests together."""
+        return cast("Gatherer", self.state.gatherer)
 
     @property
     def tenant(self) -> UUID:

@@ -22,9 +22,10 @@ from proctor.api.asking import principal_of, server_of
 from proctor.api.repeats import Place, Repeat, begin
 from proctor.kernel.errors import ProctorError, UsageError
 
-__all__ = ["Repeatable"]
+__all__ = ["KEY", "KeyMalformed", "Repeatable"]
 
-_KEY = re.compile(r"[\x21-\x7e]{1,255}")
+KEY: str = r"[\x21-\x7e]{1,255}"
+"""What a key is."""
 
 
 class KeyMalformed(UsageError):
@@ -57,7 +58,7 @@ class Repeatable(APIRoute):
 
 async def _place_of(request: Request, key: str) -> Place:
     """Raises ``KeyMalformed``, ``Unauthenticated``."""
-    if _KEY.fullmatch(key) is None:
+    if re.fullmatch(KEY, key) is None:
         raise KeyMalformed(where="Idempotency-Key")
     principal = await principal_of(request)
     head = f"{request.method} {request.url.path}?{request.url.query}\0".encode()

@@ -35,7 +35,7 @@ _NOT_FOUND = (
 _CONFLICT = (
     *("name-taken", "last-owner", "request-running"),
     *("run-set-moved", "run-set-ended", "run-set-runs", "run-set-imported"),
-    *("operation-ended", "dataset-version-taken", "job-ended"),
+    *("operation-ended", "dataset-version-taken", "job-ended", "stream-closed", "stream-taken"),
 )
 _STATUS: Mapping[str, int] = {
     **dict.fromkeys(_NOT_FOUND, 404),
@@ -53,6 +53,7 @@ _STATUS: Mapping[str, int] = {
     "too-many-streams": 429,
     "operations-full": 429,
     "database-unavailable": 503,
+    "stream-busy": 503,
     "timeout": 504,
 }
 """By code; any other usage error is 422, any other fault 500."""

@@ -45,6 +45,7 @@ from proctor.cli import (
     secret,
     serve,
     sql,
+    stream,
     suite,
     task,
     usage,
@@ -120,6 +121,7 @@ app.add_typer(dataset.app, name="dataset")
 app.add_typer(job.samples_app, name="samples")
 job_analysis.register(job.app)
 app.add_typer(job.app, name="job")
+app.add_typer(stream.app, name="stream")
 app.add_typer(evaluators.app, name="evaluators")
 app.add_typer(prompts.app, name="prompts")
 app.add_typer(task.app, name="task")

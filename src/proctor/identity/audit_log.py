@@ -41,6 +41,8 @@ class Action(StrEnum):
     JOB_HELD = "job.held"
     JOB_RELEASED = "job.released"
     RETENTION_SET = "retention.set"
+    STREAM_OPENED = "stream.opened"
+    STREAM_CLOSED = "stream.closed"
     SAMPLES_KEPT = "samples.kept"
     SAMPLES_DELETED = "samples.deleted"
     PROMPT_ADDED = "prompt.added"

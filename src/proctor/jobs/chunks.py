@@ -38,11 +38,15 @@ class Chunk:
 
 @dataclass(frozen=True, kw_only=True)
 class Cut:
-    """How a job is cut: ``rows`` of the version, ``repeats`` of each, ``size`` rows to a chunk."""
+    """How a job is cut: ``rows`` of the version, ``repeats`` of each, ``size`` rows to a chunk.
+
+    ``pieces``: of a stream, how many chunks there are so far, each of the rows that came together, at most ``size``.
+    """
 
     rows: int
     repeats: int
     size: int
+    pieces: int | None = None
 
     @property
     def _in_repeat(self) -> int:
@@ -51,10 +55,11 @@ class Cut:
     @property
     def chunks(self) -> int:
         """How many chunks it makes."""
-        return self._in_repeat * self.repeats
+        return self._in_repeat * self.repeats if self.pieces is None else self.pieces
 
     def chunk(self, index: int) -> Chunk:
-        """What a number stands for."""
+        """What a number stands for; of a stream its piece says that."""
+        assert self.pieces is None
         repeat, place = divmod(index, self._in_repeat)
         start = place * self.size
         return Chunk(index=index, repeat=repeat, start=start, stop=min(start + self.size, self.rows))

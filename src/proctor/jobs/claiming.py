@@ -15,10 +15,11 @@ from sqlalchemy import Connection, Row
 from proctor.database.engine import Database
 from proctor.database.queries import run_query
 from proctor.datasets import registry
-from proctor.jobs.chunks import Cut
+from proctor.jobs.chunks import Chunk, Cut
 from proctor.jobs.orders import Judge, Order
+from proctor.jobs.pieces import Piece, pieces_of
 from proctor.jobs.targets import Target
-from proctor.jobs.values import judges_of, sample_set_of
+from proctor.jobs.values import cut_of, judges_of, sample_set_of
 from proctor.objects.parquet import Part
 from proctor.objects.store import ObjectStore
 from proctor.queue import service as queue
@@ -39,7 +40,8 @@ class _Job:
     """What of a job every chunk needs."""
 
     cut: Cut
-    version: UUID
+    version: UUID | None
+    """``None``: a stream, each chunk of which has its own parts."""
     examples: tuple[Part, ...]
     outputs: tuple[Part, ...]
     judges: tuple[Judge, ...]
@@ -85,7 +87,12 @@ class Claimer:
         self._database.set_tenant(connection, tenant)
         places = [_place(claim) for claim in claims]
         self._learn(connection, tenant, {place.job for place in places})
-        return [self._order(place, claim.tries) for place, claim in zip(places, claims, strict=True)]
+        streamed = [(place.job, place.chunk) for place in places if self._jobs[place.job].version is None]
+        pieces = pieces_of(connection, tenant, streamed)
+        return [
+            self._order(place, claim.tries, pieces.get((place.job, place.chunk)))
+            for place, claim in zip(places, claims, strict=True)
+        ]
 
     def _learn(self, connection: Connection, tenant: UUID, jobs: set[UUID]) -> None:
         unknown = [job for job in jobs if job not in self._jobs]
@@ -97,17 +104,20 @@ class Claimer:
         while len(self._jobs) > _KEPT:
             self._jobs.popitem(last=False)
 
-    def _order(self, place: Place, tries: int) -> Order:
+    def _order(self, place: Place, tries: int, piece: Piece | None) -> Order:
         job = self._jobs[place.job]
+        examples, outputs = (job.examples, job.outputs) if piece is None else ((piece.examples,), (piece.outputs,))
+        chunk = _chunk(job, place, piece)
         return Order(
             place=place,
             tries=tries,
-            chunk=job.cut.chunk(place.chunk),
+            chunk=chunk,
+            first=0 if job.version is not None else chunk.start,
             store=self._store,
             rows=job.cut.rows,
             version=job.version,
-            examples=job.examples,
-            outputs=job.outputs,
+            examples=examples,
+            outputs=outputs,
             judges=job.judges,
             target=None if job.target is None else job.target.model_dump(mode="json", exclude_defaults=True),
             target_digest=None if job.target is None else job.target.digest,
@@ -117,6 +127,15 @@ class Claimer:
             model=job.model,
             trace_id=job.trace_id,
         )
+
+
+def _chunk(job: _Job, place: Place, piece: Piece | None) -> Chunk:
+    """What is to be done; of a stream's rows that were let go nothing, which its scoring tells."""
+    if piece is not None:
+        return piece.as_chunk
+    if job.version is None:
+        return Chunk(index=place.chunk, repeat=0, start=0, stop=0)
+    return job.cut.chunk(place.chunk)
 
 
 def _place(claim: Claim) -> Place:
@@ -130,9 +149,9 @@ def _known(connection: Connection, tenant: UUID, row: Row[Any]) -> _Job:
     kept = row.sample_set and sample_set_of(_run(connection, "samples_of", tenant=tenant, ids=[row.sample_set]).one())
     target = row.spec.get("target")
     return _Job(
-        cut=Cut(rows=row.rows, repeats=row.repeats, size=row.chunk_rows),
+        cut=cut_of(row),
         version=row.dataset_version,
-        examples=registry.find(connection, tenant, str(row.dataset_version)).parts,
+        examples=() if row.stream else registry.find(connection, tenant, str(row.dataset_version)).parts,
         outputs=kept.parts if kept else (),
         judges=judges_of(row.spec),
         target=None if target is None else Target.model_validate(target),

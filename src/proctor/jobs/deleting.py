@@ -19,6 +19,7 @@ from proctor.jobs.asking import LONGEST_REASON
 from proctor.jobs.chunks import chunk_id
 from proctor.jobs.claiming import KIND
 from proctor.jobs.errors import JobHeld, JobInvalid, JobRunning, JobUnknown, SamplesUsed
+from proctor.jobs.pieces import pieces_prefix
 from proctor.jobs.service import find, find_samples, tell
 from proctor.jobs.values import Job, JobState, SampleSet, job_of
 from proctor.objects.store import ObjectStore
@@ -52,6 +53,7 @@ class JobKeeper:
             if not job.state.has_ended or self._still_worked_on(connection, job):
                 raise JobRunning(f"It is {job.state}, and chunks of it may be under way.", where=job.name)
             results.end_job(connection, self._tenant, job.id)
+            _run(connection, "drop_stream", tenant=self._tenant, id=job.id)
             if _run(connection, "delete_job", tenant=self._tenant, id=job.id, by=by).rowcount:
                 payload = {"name": job.name}
                 tell(connection, self._tenant, job.id, "job.deleted", trace_id=job.trace_id, payload=payload)
@@ -59,6 +61,9 @@ class JobKeeper:
 
         deleted = self._database.as_tenant(self._tenant, work)
         results.remove_ended(self._database, self._objects, self._tenant, deleted.id)
+        if deleted.stream:
+            for key in self._objects.list(pieces_prefix(self._tenant, deleted.id)):
+                self._objects.delete(key)
         return deleted
 
     def _still_worked_on(self, connection: Connection, job: Job) -> bool:

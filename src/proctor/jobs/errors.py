@@ -7,6 +7,8 @@ ProctorError
 │   ├── JobRunning        it can't be deleted yet
 │   ├── JobHeld           a legal hold keeps it
 │   ├── JobInvalid        what was asked for can't be done
+│   ├── StreamClosed      rows can't be added to it
+│   ├── StreamTaken       a stream of that name is open
 │   ├── SamplesUnknown    there are no such outputs
 │   ├── SamplesInvalid    outputs can't be read, or are of no example
 │   ├── SamplesUsed       jobs refer to the outputs
@@ -30,6 +32,8 @@ __all__ = [
     "SamplesInvalid",
     "SamplesUnknown",
     "SamplesUsed",
+    "StreamClosed",
+    "StreamTaken",
     "TargetInvalid",
 ]
 
@@ -67,6 +71,20 @@ class JobInvalid(UsageError):
 
     code = "job-invalid"
     remedy = "Correct the field that is named."
+
+
+class StreamClosed(UsageError):
+    """It is no open stream."""
+
+    code = "stream-closed"
+    remedy = "`proctor stream open NAME --evaluator EVALUATOR` opens one."
+
+
+class StreamTaken(UsageError):
+    """A stream of that name is open."""
+
+    code = "stream-taken"
+    remedy = "Close it first, `proctor stream close NAME`, or choose another name."
 
 
 class SamplesUnknown(UsageError):

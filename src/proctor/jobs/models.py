@@ -23,7 +23,7 @@ from sqlalchemy.dialects.postgresql import JSONB
 
 from proctor.database.schema import metadata
 
-__all__ = ["evaluation_job", "judgement", "prompt_version", "sample_set", "target_output"]
+__all__ = ["evaluation_job", "job_piece", "judgement", "prompt_version", "sample_set", "target_output"]
 
 sample_set = Table(
     "sample_set",
@@ -57,7 +57,7 @@ evaluation_job = Table(
     Column("name", Text, nullable=False, comment="a label"),
     Column("state", Text, nullable=False, server_default="queued"),
     Column("spec", JSONB, nullable=False, comment="what was asked for, with every reference resolved"),
-    Column("dataset_version", Uuid, nullable=False),
+    Column("dataset_version", Uuid, comment="NULL: a stream, whose rows are of none"),
     Column("sample_set", Uuid, comment="the outputs that are judged"),
     Column("band", Integer, nullable=False),
     Column("rows", BigInteger, nullable=False),
@@ -84,6 +84,8 @@ evaluation_job = Table(
     Column("held_reason", Text),
     Column("deleted_at", DateTime(timezone=True), comment="its results are gone, and this row is what is left"),
     Column("deleted_by", Uuid),
+    Column("stream", Boolean, nullable=False, server_default=text("false"), comment="its rows come while it runs"),
+    Column("open", Boolean, nullable=False, server_default=text("false"), comment="rows may still come"),
     CheckConstraint(
         "state IN ('queued', 'running', 'paused', 'complete', 'complete_with_gaps', 'cancelled', 'deleted')",
         name="state",
@@ -95,9 +97,27 @@ evaluation_job = Table(
     CheckConstraint("(state = 'deleted') = (deleted_at IS NOT NULL)", name="deleted"),
     CheckConstraint("held_at IS NULL OR deleted_at IS NULL", name="hold_keeps"),
     CheckConstraint("chunks_done BETWEEN 0 AND chunks", name="done"),
+    CheckConstraint("stream = (dataset_version IS NULL)", name="stream"),
+    CheckConstraint("NOT open OR (stream AND ended_at IS NULL)", name="open"),
     Index(None, "tenant_id", "created_at"),
     Index(None, "tenant_id", "sample_set", postgresql_where=text("state <> 'deleted'")),
     Index(None, "tenant_id", "id", postgresql_where=text("state IN ('queued', 'running', 'paused')")),
+    Index("ix_evaluation_job_tenant_id_name_open", "tenant_id", "name", unique=True, postgresql_where=text("open")),
+)
+
+job_piece = Table(
+    "job_piece",
+    metadata,
+    Column("tenant_id", Uuid, primary_key=True),
+    Column("job_id", Uuid, primary_key=True),
+    Column("chunk", Integer, primary_key=True, comment="which of the job's it is"),
+    Column("start", BigInteger, nullable=False, comment="position of its first row in the stream"),
+    Column("rows", Integer, nullable=False),
+    Column("examples", JSONB, nullable=False, comment="{key, rows, bytes, sha256} of what was asked and expected"),
+    Column("outputs", JSONB, nullable=False, comment="the same of what was answered"),
+    Column("created_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
+    CheckConstraint("chunk >= 0 AND start >= 0 AND rows > 0", name="place"),
+    Index(None, "tenant_id", "created_at"),
 )
 
 target_output = Table(

@@ -70,7 +70,8 @@ class Order:
     """Where the objects are."""
     rows: int
     """Of the dataset version."""
-    version: UUID
+    version: UUID | None
+    """``None``: the rows are a stream's."""
     examples: tuple[Part, ...]
     outputs: tuple[Part, ...]
     """Empty where a target makes them."""
@@ -86,6 +87,8 @@ class Order:
     model: str | None
     """What made the outputs, where they do not say so themselves."""
     trace_id: str
+    first: int = 0
+    """Which row the parts begin with: of a stream's chunk they hold its own alone."""
 
     @property
     def waiting(self) -> list[Judge]:

@@ -1,9 +1,9 @@
 -- name: insert_job
 INSERT INTO proctor.evaluation_job
     (tenant_id, id, name, spec, dataset_version, sample_set, band, rows, repeats, chunk_rows, chunks, budget_nano,
-     creator, trace_id, kept)
+     creator, trace_id, kept, stream, open)
 VALUES (:tenant, :id, :name, CAST(:spec AS jsonb), :dataset_version, :sample_set, :band, :rows, :repeats, :chunk_rows,
-        :chunks, :budget_nano, :creator, :trace_id, :kept);
+        :chunks, :budget_nano, :creator, :trace_id, :kept, :stream, :stream);
 
 -- name: find_jobs
 -- A job by its id, the beginning of one, or its name: of those with the name the newest first. What was deleted has
@@ -23,7 +23,7 @@ SELECT * FROM proctor.evaluation_job WHERE tenant_id = :tenant AND id = :id FOR 
 
 -- name: set_state
 UPDATE proctor.evaluation_job
-SET state = :state, ended_at = CASE WHEN :ended THEN coalesce(ended_at, now()) END
+SET state = :state, ended_at = CASE WHEN :ended THEN coalesce(ended_at, now()) END, open = open AND NOT :ended
 WHERE tenant_id = :tenant AND id = :id;
 
 -- name: begin_jobs
@@ -33,11 +33,12 @@ WHERE tenant_id = :tenant AND id = ANY(CAST(:ids AS uuid[])) AND state = 'queued
 
 -- name: jobs_of
 -- What workers have to know of jobs to do their chunks.
-SELECT id, state, spec, dataset_version, sample_set, rows, repeats, chunk_rows, creator, trace_id
+SELECT id, state, spec, dataset_version, sample_set, rows, repeats, chunk_rows, chunks, stream, creator, trace_id
 FROM proctor.evaluation_job WHERE tenant_id = :tenant AND id = ANY(CAST(:ids AS uuid[]));
 
 -- name: advance
--- Chunks that are done, and what came of them: {evaluator: {status: rows}} is added up. A cancelled job stays so.
+-- Chunks that are done, and what came of them: {evaluator: {status: rows}} is added up. A cancelled job stays so, and
+-- an open stream goes on.
 UPDATE proctor.evaluation_job j
 SET chunks_done = j.chunks_done + :chunks,
     counts = (
@@ -51,9 +52,11 @@ SET chunks_done = j.chunks_done + :chunks,
         ) grouped
     ),
     started_at = coalesce(j.started_at, now()),
-    state = CASE WHEN j.state IN ('queued', 'running', 'paused') AND j.chunks_done + :chunks = j.chunks THEN 'complete'
+    state = CASE WHEN j.state IN ('queued', 'running', 'paused') AND j.chunks_done + :chunks = j.chunks AND NOT j.open
+                 THEN 'complete'
                  WHEN j.state = 'queued' THEN 'running' ELSE j.state END,
-    ended_at = CASE WHEN j.state IN ('queued', 'running', 'paused') AND j.chunks_done + :chunks = j.chunks THEN now()
+    ended_at = CASE WHEN j.state IN ('queued', 'running', 'paused') AND j.chunks_done + :chunks = j.chunks AND NOT j.open
+                    THEN now()
                     ELSE j.ended_at END
 WHERE j.tenant_id = :tenant AND j.id = :id
 RETURNING j.state, j.trace_id, j.name, j.chunks, j.chunks_done, j.held_at IS NOT NULL AS held;
@@ -61,7 +64,7 @@ RETURNING j.state, j.trace_id, j.name, j.chunks, j.chunks_done, j.held_at IS NOT
 -- name: close_gaps
 -- A job of which nothing is left but chunks that nobody will try again.
 UPDATE proctor.evaluation_job SET state = 'complete_with_gaps', ended_at = now()
-WHERE tenant_id = :tenant AND id = :id AND state IN ('queued', 'running') AND chunks_done < chunks
+WHERE tenant_id = :tenant AND id = :id AND state IN ('queued', 'running') AND chunks_done < chunks AND NOT open
 RETURNING trace_id, name;
 
 -- name: hold_job
@@ -82,6 +85,10 @@ WHERE tenant_id = :tenant AND id = :id AND state <> 'deleted';
 -- Jobs whose results go when they are old enough; a deleted one has none.
 SELECT id FROM proctor.evaluation_job
 WHERE tenant_id = :tenant AND NOT kept AND held_at IS NULL AND state <> 'deleted' ORDER BY id;
+
+-- name: unkept_streams
+SELECT id FROM proctor.evaluation_job
+WHERE tenant_id = :tenant AND stream AND NOT kept AND held_at IS NULL AND state <> 'deleted' ORDER BY id;
 
 -- name: lock_samples
 -- Nobody submits a job that judges them before this transaction ends.
@@ -181,7 +188,8 @@ SELECT name FROM proctor.evaluation_job WHERE tenant_id = :tenant AND held_at IS
 WITH jobs AS (DELETE FROM proctor.evaluation_job WHERE tenant_id = :tenant),
      replies AS (DELETE FROM proctor.target_output WHERE tenant_id = :tenant),
      judgements AS (DELETE FROM proctor.judgement WHERE tenant_id = :tenant),
-     prompts AS (DELETE FROM proctor.prompt_version WHERE tenant_id = :tenant)
+     prompts AS (DELETE FROM proctor.prompt_version WHERE tenant_id = :tenant),
+     pieces AS (DELETE FROM proctor.job_piece WHERE tenant_id = :tenant)
 DELETE FROM proctor.sample_set WHERE tenant_id = :tenant;
 
 -- name: lock_prompts
@@ -209,3 +217,50 @@ ORDER BY version DESC LIMIT 1;
 -- Without their texts.
 SELECT name, version, digest, description, creator, created_at FROM proctor.prompt_version
 WHERE tenant_id = :tenant ORDER BY name, version DESC;
+
+-- name: pieces_of
+-- Where the rows of these chunks of streams are.
+SELECT p.job_id, p.chunk, p.start, p.rows, p.examples, p.outputs
+FROM proctor.job_piece p
+JOIN unnest(CAST(:jobs AS uuid[]), CAST(:chunks AS int[])) AS w (job, chunk) ON w.job = p.job_id AND w.chunk = p.chunk
+WHERE p.tenant_id = :tenant;
+
+-- name: insert_pieces
+INSERT INTO proctor.job_piece (tenant_id, job_id, chunk, start, rows, examples, outputs)
+SELECT :tenant, :id, r.chunk, r.start, r.rows, r.examples, r.outputs
+FROM jsonb_to_recordset(CAST(:pieces AS jsonb)) AS r (chunk int, start bigint, rows int, examples jsonb, outputs jsonb);
+
+-- name: grow_job
+UPDATE proctor.evaluation_job SET rows = rows + :rows, chunks = chunks + :chunks
+WHERE tenant_id = :tenant AND id = :id;
+
+-- name: close_stream
+-- No more rows; where all that came has its results, that is the end.
+UPDATE proctor.evaluation_job
+SET open = false,
+    state = CASE WHEN chunks_done = chunks THEN 'complete' ELSE state END,
+    ended_at = CASE WHEN chunks_done = chunks THEN now() ELSE ended_at END
+WHERE tenant_id = :tenant AND id = :id AND open;
+
+-- name: wake_workers
+SELECT pg_notify(:channel, '');
+
+-- name: named_pieces
+-- Which of these objects hold rows of streams.
+SELECT o.key FROM proctor.job_piece p, LATERAL (VALUES (p.examples ->> 'key'), (p.outputs ->> 'key')) AS o (key)
+WHERE p.tenant_id = :tenant AND p.job_id = ANY(CAST(:jobs AS uuid[])) AND o.key = ANY(CAST(:keys AS text[]));
+
+-- name: aged_pieces
+-- Of these streams what came so many days ago, the oldest first.
+SELECT job_id, chunk, created_at, examples ->> 'key' AS examples, outputs ->> 'key' AS outputs FROM proctor.job_piece
+WHERE tenant_id = :tenant AND job_id = ANY(CAST(:jobs AS uuid[])) AND created_at < now() - make_interval(days => :days)
+  AND (created_at, job_id, chunk) > (CAST(:since AS timestamptz), CAST(:job AS uuid), CAST(:chunk AS int))
+ORDER BY created_at, job_id, chunk LIMIT :limit;
+
+-- name: drop_pieces
+DELETE FROM proctor.job_piece p
+USING unnest(CAST(:jobs AS uuid[]), CAST(:chunks AS int[])) AS w (job, chunk)
+WHERE p.tenant_id = :tenant AND p.job_id = w.job AND p.chunk = w.chunk;
+
+-- name: drop_stream
+DELETE FROM proctor.job_piece WHERE tenant_id = :tenant AND job_id = :id;

@@ -12,7 +12,7 @@ from proctor.jobs.orders import Order
 from proctor.jobs.replies import Made
 from proctor.jobs.samples_schema import sample_digest, sample_schema
 from proctor.objects.parquet import read_rows
-from proctor.objects.store import ObjectStore
+from proctor.objects.store import ObjectMissing, ObjectStore
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -55,10 +55,13 @@ class Rows:
 
 def rows_of(order: Order, objects: ObjectStore) -> Rows:
     """Read them. Raises ``ObjectMissing``, ``ObjectDamaged``."""
-    chunk, offset = order.chunk, order.chunk.repeat * order.rows
-    examples = read_rows(objects, order.examples, chunk.start, chunk.stop, _EXAMPLE_COLUMNS)
+    chunk = order.chunk
+    if not chunk.rows:
+        raise ObjectMissing("Its rows were let go before they were judged.")
+    start, stop, offset = chunk.start - order.first, chunk.stop - order.first, chunk.repeat * order.rows
+    examples = read_rows(objects, order.examples, start, stop, _EXAMPLE_COLUMNS)
     if order.made is None:
-        outputs = read_rows(objects, order.outputs, offset + chunk.start, offset + chunk.stop, _OUTPUT_COLUMNS)
+        outputs = read_rows(objects, order.outputs, offset + start, offset + stop, _OUTPUT_COLUMNS)
     else:
         outputs = _made(order.made, examples.column("digest").to_pylist())
     column = outputs.column("output")
@@ -93,6 +96,8 @@ def samples(rows: Rows, where: pa.Array | None) -> Samples:
     if where is not None:
         examples, outputs = examples.filter(where), outputs.filter(where)
     known = {name: whole(examples.column(name)) for name in _EXAMPLE_COLUMNS[2:]}
+    if known["input"].null_count:  # a stream's row need not tell it: whoever reads inputs sees an empty one
+        known["input"] = known["input"].fill_null("")
     return Samples(
         output=whole(outputs.column("output")), output_is_json=whole(outputs.column("output_is_json")), **known
     )

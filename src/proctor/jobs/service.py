@@ -13,16 +13,17 @@ from sqlalchemy import Connection
 
 from proctor.database.engine import Database
 from proctor.database.queries import run_query
-from proctor.jobs.chunks import chunk_id
+from proctor.jobs.chunks import Chunk, chunk_id
 from proctor.jobs.claiming import KIND
 from proctor.jobs.errors import JobEnded, JobUnknown, SamplesUnknown
+from proctor.jobs.pieces import pieces_of
 from proctor.jobs.values import Job, JobState, NewJob, SampleSet, job_of, sample_set_of
 from proctor.kernel.ids import derived_id, new_id
 from proctor.queue import service as queue
 from proctor.results import service as results
 from proctor.results.service import Pace
 
-__all__ = ["Gap", "JobService", "known_parts", "tell", "unkept"]
+__all__ = ["Gap", "JobService", "enqueue", "find", "known_parts", "tell", "unkept", "unkept_streams"]
 
 _run = partial(run_query, "proctor.jobs")
 
@@ -72,9 +73,10 @@ class JobService:
                 creator=new.creator,
                 trace_id=new.trace_id,
                 kept=new.kept,
+                stream=new.version is None,
             )
             job = find(connection, tenant, str(identity))
-            _enqueue(connection, tenant, job, range(job.cut.chunks))
+            enqueue(connection, tenant, job, range(job.cut.chunks))
             tell(connection, tenant, job.id, "job.submitted", trace_id=job.trace_id, payload={"name": job.name})
             return job
 
@@ -105,9 +107,12 @@ class JobService:
         letters = self._database.as_tenant(
             self._tenant, lambda c: queue.dead_letters(c, self._tenant, KIND, holder=job.id)
         )
+        failed = [int(json.loads(letter.payload)["chunk"]) for letter in letters]
+        chunks = self._database.as_tenant(self._tenant, lambda c: _chunks(c, self._tenant, job, failed))
         found = []
-        for letter in letters:
-            chunk = job.cut.chunk(int(json.loads(letter.payload)["chunk"]))
+        for letter, index in zip(letters, failed, strict=True):
+            if (chunk := chunks.get(index)) is None:
+                continue  # of a stream whose rows were let go meanwhile
             place = {"chunk": chunk.index, "repeat": chunk.repeat, "start": chunk.start, "stop": chunk.stop}
             found.append(Gap(**place, reason=letter.reason))
         return sorted(found, key=lambda gap: gap.chunk)
@@ -140,7 +145,10 @@ class JobService:
 
         def work(connection: Connection, job: Job) -> None:
             done = results.chunks_done(connection, self._tenant, job.id)
-            _enqueue(connection, self._tenant, job, (one for one in range(job.cut.chunks) if one not in done))
+            left = [one for one in range(job.cut.chunks) if one not in done]
+            if job.state.has_ended and not left:
+                raise JobEnded("Every chunk has its results.", where=job.name)
+            enqueue(connection, self._tenant, job, left)
             _set(connection, self._tenant, job, JobState.RUNNING if job.started_at else JobState.QUEUED)
 
         return self._change(reference, work, ended=True)
@@ -202,6 +210,11 @@ def find_samples(connection: Connection, tenant: UUID, reference: str) -> Sample
     return sample_set_of(_one(rows, reference, SamplesUnknown))
 
 
+def unkept_streams(connection: Connection, tenant: UUID) -> list[UUID]:
+    """Streams whose rows go when they are as old as the tenant says."""
+    return list(_run(connection, "unkept_streams", tenant=tenant).scalars())
+
+
 def unkept(connection: Connection, tenant: UUID) -> list[UUID]:
     """Jobs whose results go when they are as old as the tenant says."""
     return list(_run(connection, "unkept_jobs", tenant=tenant).scalars())
@@ -238,13 +251,22 @@ def _one(rows: Sequence[Any], reference: str, error: type[JobUnknown | SamplesUn
     return rows[0]
 
 
-def _enqueue(connection: Connection, tenant: UUID, job: Job, chunks: Iterable[int]) -> None:
+def enqueue(connection: Connection, tenant: UUID, job: Job, chunks: Iterable[int]) -> None:
+    """Queue chunks of a job, with fresh tries."""
     band = queue.Band(job.band)
     items = [
         queue.Item(id=chunk_id(job.id, index), band=band, payload=json.dumps({"job": str(job.id), "chunk": index}))
         for index in chunks
     ]
     queue.enqueue(connection, tenant, KIND, items, holder=job.id, revive=True)
+
+
+def _chunks(connection: Connection, tenant: UUID, job: Job, indices: Sequence[int]) -> Mapping[int, Chunk]:
+    """What numbers of chunks stand for."""
+    if not job.stream:
+        return {index: job.cut.chunk(index) for index in indices}
+    found = pieces_of(connection, tenant, [(job.id, index) for index in indices])
+    return {index: piece.as_chunk for (_, index), piece in found.items()}
 
 
 def _set(connection: Connection, tenant: UUID, job: Job, state: JobState) -> None:

@@ -27,7 +27,7 @@ class EvaluatorSummary:
     """One evaluator's numbers in a job. ``counts``: results by status; what has no result yet is in none.
 
     ``coverage``: scored of expected; ``bounds``: of the mean over all that is expected, whatever the missing scores
-    are between 0 and 1.
+    are between 0 and 1. Both are ``None`` of a stream to which nothing came.
     """
 
     evaluator: str
@@ -38,8 +38,8 @@ class EvaluatorSummary:
     mean: float | None
     error: float | None
     interval: Interval | None
-    coverage: float
-    bounds: Interval
+    coverage: float | None
+    bounds: Interval | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,7 +66,8 @@ def _summary(results: duckdb.DuckDBPyConnection, job: Job, evaluator: str) -> Ev
 
     judge = next(judge for judge in job.judges if judge.name == evaluator)
     scores = results.execute(
-        "SELECT score, row, probability FROM results WHERE evaluator = ? AND status = 'scored'", [evaluator]
+        "SELECT score, row, probability FROM results WHERE evaluator = ? AND status = 'scored' AND row < ?",
+        [evaluator, job.cut.rows],  # a stream may have grown since the job was read
     ).fetchnumpy()
     values, clusters = scores["score"], scores["row"] if job.cut.repeats > 1 else None
     weights = None if judge.route is None else 1 / scores["probability"].astype("float64")
@@ -82,6 +83,6 @@ def _summary(results: duckdb.DuckDBPyConnection, job: Job, evaluator: str) -> Ev
         mean=None if found is None else found.value,
         error=None if found is None else found.error,
         interval=None if found is None else found.interval,
-        coverage=len(values) / expected,
-        bounds=Interval(total / expected, (total + missing) / expected),
+        coverage=len(values) / expected if expected else None,
+        bounds=Interval(total / expected, (total + missing) / expected) if expected else None,
     )

@@ -46,7 +46,7 @@ def result_table(rows: Rows, said: Said) -> pa.Table:
     word, model = _word(count), rows.outputs.column("model").combine_chunks()
     columns = {
         "job": word(str(order.place.job)),
-        "dataset_version": word(str(order.version)),
+        "dataset_version": word(None if order.version is None else str(order.version)),
         "row": _counted_from(order.chunk.start, count),
         "example": rows.examples.column("id"),
         "sample": rows.outputs.column("digest"),

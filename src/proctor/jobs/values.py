@@ -20,7 +20,18 @@ from proctor.kernel.canonical import Json
 from proctor.objects.parquet import Part
 from proctor.results.batches import Counts
 
-__all__ = ["Deletion", "Hold", "Job", "JobState", "NewJob", "SampleSet", "job_of", "judges_of", "sample_set_of"]
+__all__ = [
+    "Deletion",
+    "Hold",
+    "Job",
+    "JobState",
+    "NewJob",
+    "SampleSet",
+    "cut_of",
+    "job_of",
+    "judges_of",
+    "sample_set_of",
+]
 
 
 class JobState(StrEnum):
@@ -85,8 +96,9 @@ class NewJob:
     """What is asked for, with every reference resolved. ``dataset``: as it is called, for a reader."""
 
     name: str
-    dataset: str
-    version: UUID
+    dataset: str | None
+    version: UUID | None
+    """``None``: a stream, whose rows are of no dataset."""
     samples: SampleSet | None
     """Outputs that are kept, or"""
     target: Target | None
@@ -101,7 +113,9 @@ class NewJob:
 
     def document(self) -> dict[str, Json]:
         """As it is kept."""
-        document: dict[str, Json] = {"dataset": self.dataset, "evaluators": [_told(one) for one in self.judges]}
+        document: dict[str, Json] = {"evaluators": [_told(one) for one in self.judges]}
+        if self.dataset is not None:
+            document["dataset"] = self.dataset
         if self.samples is not None:
             document["samples"] = self.samples.name
         if self.target is not None:
@@ -113,14 +127,16 @@ class NewJob:
 class Job:
     """An evaluation job as it stands. ``counts``: results so far by evaluator and status.
 
-    ``kept``: until it is deleted by name; otherwise its results go when they are as old as the tenant says.
+    ``kept``: until it is deleted by name; otherwise its results go when they are as old as the tenant says. ``stream``:
+    its rows came while it ran; ``open``: more may come.
     """
 
     id: UUID
     name: str
     state: JobState
-    dataset: str
-    dataset_version: UUID
+    dataset: str | None
+    """``None``: a stream's rows are of no dataset version."""
+    dataset_version: UUID | None
     samples: str | None
     target: Mapping[str, Json] | None
     """What makes the outputs; ``None``: they are kept ones."""
@@ -139,6 +155,8 @@ class Job:
     kept: bool = True
     hold: Hold | None = None
     deletion: Deletion | None = None
+    stream: bool = False
+    open: bool = False
 
     @property
     def expected(self) -> int:
@@ -177,7 +195,7 @@ def job_of(row: Row[Any]) -> Job:
         id=row.id,
         name=row.name,
         state=JobState(row.state),
-        dataset=spec["dataset"],
+        dataset=spec.get("dataset"),
         dataset_version=row.dataset_version,
         samples=spec.get("samples"),
         target=spec.get("target"),
@@ -185,7 +203,7 @@ def job_of(row: Row[Any]) -> Job:
         sample_set=row.sample_set,
         judges=judges_of(spec),
         band=row.band,
-        cut=Cut(rows=row.rows, repeats=row.repeats, size=row.chunk_rows),
+        cut=cut_of(row),
         chunks_done=row.chunks_done,
         counts=row.counts,
         creator=row.creator,
@@ -196,7 +214,15 @@ def job_of(row: Row[Any]) -> Job:
         kept=row.kept,
         hold=None if row.held_at is None else Hold(at=row.held_at, by=row.held_by, reason=row.held_reason),
         deletion=None if row.deleted_at is None else Deletion(at=row.deleted_at, by=row.deleted_by),
+        stream=row.stream,
+        open=row.open,
     )
+
+
+def cut_of(row: Row[Any]) -> Cut:
+    """How a job is cut, from its row."""
+    pieces = row.chunks if row.stream else None
+    return Cut(rows=row.rows, repeats=row.repeats, size=row.chunk_rows, pieces=pieces)
 
 
 def sample_set_of(row: Row[Any]) -> SampleSet:

@@ -10,7 +10,7 @@ import json
 import queue as queues
 import threading
 import time
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -21,13 +21,14 @@ from sqlalchemy import Connection
 
 from proctor.database.engine import Database
 from proctor.database.queries import run_query
-from proctor.evaluators import measures
 from proctor.jobs.claiming import KIND, Claimer
+from proctor.jobs.latencies import note_latencies
 from proctor.jobs.orders import Order
 from proctor.jobs.outside import Resources
 from proctor.jobs.preparing import Preparer
 from proctor.jobs.scorers import Ended, Scorers
 from proctor.jobs.service import tell
+from proctor.jobs.waking import Ear
 from proctor.objects.store import ObjectStore
 from proctor.queue import service as queue
 from proctor.queue import workers
@@ -109,12 +110,20 @@ class ChunkWorker:
         self._stopping.set()
         self._ended.put(None)
 
+    def _woken(self) -> None:
+        """There is work after a rest: look now, and often for a while."""
+        self._idle = 0
+        self._ended.put(None)
+
     def run(self, work_left: Callable[[], bool]) -> None:
         """Work. ``work_left`` is asked when nothing was claimed and nothing is under way."""
         self._database.as_scheduler(lambda c: workers.register(c, self._identity, slots=self._settings.processes))
         self._recover(self._database, self._database.as_scheduler(workers.dead_local_workers))
         heart = threading.Thread(target=self._heart, name="chunk-heart", daemon=True)
         heart.start()
+        ear = Ear(self._database, self._woken)
+        if self._settings.scope is None:  # else it looks often anyway
+            ear.start()
         try:
             while not self._stopping.is_set() and self._step(work_left):
                 pass
@@ -122,6 +131,7 @@ class ChunkWorker:
                 self._settle(self._gathered(None))
         finally:
             self._over.set()
+            ear.close()
             self._scorers.close()
             self._preparer.close()
             heart.join()
@@ -195,7 +205,7 @@ class ChunkWorker:
             ours = sorted(queue.complete(connection, tenant, KIND, claims))
             batches = [batch for claim in ours if (batch := done[claim].batch) is not None]
             results.record(connection, tenant, batches)
-            _note_latencies(connection, tenant, batches)
+            note_latencies(connection, tenant, batches)
             return [advance(connection, tenant, job, of_job) for job, of_job in _by_job(batches).items()]
 
         for settled in self._database.as_tenant(tenant, work):
@@ -242,23 +252,11 @@ def advance(connection: Connection, tenant: UUID, job: UUID, batches: Sequence[B
     row = _run(connection, "advance", tenant=tenant, id=job, **values).one()
     if row.held:
         results.hold(connection, tenant, job, held=True)
-    if row.chunks_done == row.chunks:
+    if row.state == "complete":
         payload = {"name": row.name, "state": row.state}
         tell(connection, tenant, job, "job.complete", trace_id=row.trace_id, payload=payload)
     close_gaps(connection, tenant, job)
     return Settled(job=job, rows=sum(batch.rows for batch in batches), chunks=len(batches), state=row.state)
-
-
-def _note_latencies(connection: Connection, tenant: UUID, batches: Sequence[Batch]) -> None:
-    """How long evaluators take: what the next job's chunks are sized by, and what a registry shows."""
-    judged: Counter[str] = Counter()
-    spent: dict[str, float] = defaultdict(float)
-    for batch in batches:
-        for digest, of_batch in batch.spent.items():
-            judged[digest] += of_batch.evaluations
-            spent[digest] += of_batch.seconds
-    for digest in sorted(digest for digest, evaluations in judged.items() if evaluations):
-        measures.note_latency(connection, tenant, digest, evaluations=judged[digest], seconds=spent[digest])
 
 
 def close_gaps(connection: Connection, tenant: UUID, job: UUID) -> None:

@@ -501,6 +501,10 @@ WHERE tenant_id = :tenant AND kind = :kind AND id = ANY(CAST(:ids AS uuid[])) AN
 SELECT count(*) FROM proctor.queue_item
 WHERE tenant_id = :tenant AND kind = :kind AND id = ANY(CAST(:ids AS uuid[])) AND state = 'claimed';
 
+-- name: queued
+-- Which of these rows there are.
+SELECT id FROM proctor.queue_item WHERE tenant_id = :tenant AND kind = :kind AND id = ANY(CAST(:ids AS uuid[]));
+
 -- name: counts
 -- How many rows of a holder are in each state; paused for it is what it does not want now, whoever else does.
 SELECT CASE WHEN holders ->> CAST(:holder AS text) IS NULL AND state <> 'dead' THEN 'paused' ELSE state END AS state,

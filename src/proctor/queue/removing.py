@@ -10,7 +10,7 @@ from sqlalchemy import Connection
 
 from proctor.database.queries import run_query
 
-__all__ = ["drop", "erase"]
+__all__ = ["drop", "erase", "queued"]
 
 _run = partial(run_query, "proctor.queue")
 
@@ -19,6 +19,11 @@ def drop(connection: Connection, tenant_id: UUID, kind: str, ids: Sequence[UUID]
     """Remove rows in whatever state, dead letters too; those that somebody runs stay, and how many they are."""
     _run(connection, "drop_rows", tenant=tenant_id, kind=kind, ids=list(ids))
     return int(_run(connection, "claimed_of", tenant=tenant_id, kind=kind, ids=list(ids)).scalar_one())
+
+
+def queued(connection: Connection, tenant_id: UUID, kind: str, ids: Sequence[UUID]) -> set[UUID]:
+    """Which of these rows there are, in whatever state: of the others the work is done, or nobody wants it."""
+    return set(_run(connection, "queued", tenant=tenant_id, kind=kind, ids=list(ids)).scalars())
 
 
 def erase(connection: Connection, tenant_id: UUID, kind: str) -> None:

@@ -55,7 +55,8 @@ def comparison_parts(told: JobComparison) -> Iterator[RenderableType]:
     """The comparison of two jobs."""
     yield f"{_job(told.a)} against {_job(told.b)}"
     if told.paired_by == "example":
-        yield f"  different dataset versions, paired by example id: {told.a.dataset} and {told.b.dataset}"
+        a, b = (side.dataset or "a stream" for side in (told.a, told.b))
+        yield f"  different dataset versions, paired by example id: {a} and {b}"
     yield _differences(told)
     for one in told.evaluators:
         yield from (f"  {one_line(one.evaluator)}: {line}" for line in _remarks(one))

@@ -15,12 +15,22 @@ from proctor.jobs.values import Job, SampleSet
 from proctor.kernel.words import counted
 from proctor.reports.formats import UNKNOWN, ago, duration, one_line, percent
 from proctor.reports.tables import table
+from proctor.streaming.values import KeptRefusal, Stream
 
 if TYPE_CHECKING:
     from proctor.analysis.intervals import Interval
     from proctor.jobs.prompts import PromptRow
 
-__all__ = ["job_lines", "jobs_table", "left_out_lines", "prompts_table", "results_table", "samples_table"]
+__all__ = [
+    "job_lines",
+    "jobs_table",
+    "left_out_lines",
+    "prompts_table",
+    "refusals_table",
+    "results_table",
+    "samples_table",
+    "stream_line",
+]
 
 _GAPS_SHOWN: int = 20
 
@@ -30,7 +40,7 @@ def job_lines(standing: JobStanding) -> list[RenderableType]:
     job = standing.job
     lines: list[RenderableType] = [
         f"{job.name} ({str(job.id)[:8]}): {job.state.value}",
-        f"  {job.dataset} · {_source(job)} · {counted(job.cut.rows, 'example')}, {counted(job.cut.repeats, 'repeat')}",
+        f"  {_of(job)}",
         f"  {standing.done:,} of {standing.expected:,} evaluations{_rate(standing)}",
         *_keeping(job),
         _numbers(standing.evaluators),
@@ -43,6 +53,14 @@ def job_lines(standing: JobStanding) -> list[RenderableType]:
     if len(standing.gaps) > _GAPS_SHOWN:
         lines.append(f"  and {len(standing.gaps) - _GAPS_SHOWN:,} more such chunks")
     return lines
+
+
+def _of(job: Job) -> str:
+    """What is judged."""
+    if job.stream:
+        return f"stream, {'open' if job.open else 'closed'} · {counted(job.cut.rows, 'row')}"
+    examples, repeats = counted(job.cut.rows, "example"), counted(job.cut.repeats, "repeat")
+    return f"{job.dataset} · {_source(job)} · {examples}, {repeats}"
 
 
 def _source(job: Job) -> str:
@@ -97,6 +115,23 @@ def _score(value: float | None) -> str:
 
 def _range(found: Interval | None) -> str:
     return UNKNOWN if found is None else f"[{found.low:.4f}, {found.high:.4f}]"
+
+
+def stream_line(stream: Stream) -> str:
+    """What came to a stream, in a line."""
+    job = stream.job
+    return (
+        f"{job.name} ({str(job.id)[:8]}): {'open' if job.open else 'closed'}, {job.state.value} · "
+        f"{counted(job.cut.rows, 'row')}, {stream.refused:,} refused"
+    )
+
+
+def refusals_table(found: Sequence[KeptRefusal]) -> Table:
+    """Rows that were refused, the newest first."""
+    made = table("refused", "row", "field", "reason", "begins with", right=("row",))
+    for one in found:
+        made.add_row(ago(one.at), str(one.row), one_line(one.field), one_line(one.reason), one_line(one.said))
+    return made
 
 
 def jobs_table(jobs: Sequence[Job]) -> Table:

@@ -50,12 +50,14 @@ _run = partial(run_query, "proctor.results")
 class MergeRule:
     """What is merged. ``small``: bytes below which a batch is worth merging; ``large``: of a merged one, about.
 
-    ``rested_sec``: a job's batches are merged when none came for so long, or when they make a large one.
+    ``rested_sec``: a job's batches are merged when none came for so long, or when they make a large one. ``many``: so
+    many staged ones are merged even while more come, since each reader decodes them all.
     """
 
     small: int = 64 << 20
     large: int = 192 << 20
     rested_sec: float = 60.0
+    many: int = 200
 
 
 class Merger:
@@ -71,12 +73,13 @@ class Merger:
     def merge(self) -> int:
         """Merge what is worth it; how many batches were merged."""
         rule = self._rule
-        wanted = {"small": rule.small, "large": rule.large, "rested": rule.rested_sec, "limit": _PAGE}
+        worth = {"small": rule.small, "large": rule.large, "rested": rule.rested_sec, "many": rule.many}
+        wanted = {**worth, "limit": _PAGE}
         found = self._read(lambda c: _run(c, "mergeable", tenant=self._tenant, **wanted).all())
-        return sum(self._merge_job(row.job_id, held=row.held) for row in found)
+        return sum(self._merge_job(row.job_id, held=row.held, staged_only=row.staged_only) for row in found)
 
-    def _merge_job(self, job: UUID, *, held: bool) -> int:
-        wanted = {"job": job, "held": held, "small": self._rule.small, "limit": _PAGE}
+    def _merge_job(self, job: UUID, *, held: bool, staged_only: bool) -> int:
+        wanted = {"job": job, "held": held, "small": self._rule.small, "staged_only": staged_only, "limit": _PAGE}
         rows = self._read(lambda c: _run(c, "merging", tenant=self._tenant, **wanted).all())
         parts = _enough([batch_of(row) for row in rows], self._rule.large)
         if len(parts) < 2:

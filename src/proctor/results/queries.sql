@@ -31,12 +31,15 @@ FROM proctor.result_batch
 WHERE tenant_id = :tenant AND job_id = :job AND created_at > now() - make_interval(secs => :within);
 
 -- name: mergeable
--- Jobs whose batches are worth merging: several small ones, the newest of which came a while ago or are many.
-SELECT job_id, held, count(*) AS batches, sum(rows)::bigint AS rows, sum(bytes)::bigint AS bytes
+-- Jobs whose batches are worth merging: several small ones, the newest of which came a while ago or are large together;
+-- or so many staged ones, as of a stream that never rests. Of those only what is staged is merged.
+SELECT job_id, held, count(*) AS batches, sum(rows)::bigint AS rows, sum(bytes)::bigint AS bytes,
+       max(created_at) >= now() - make_interval(secs => :rested) AND sum(bytes) < :large AS staged_only
 FROM proctor.result_batch
 WHERE tenant_id = :tenant AND state = 'live' AND bytes < :small
 GROUP BY job_id, held
-HAVING count(*) > 1 AND (max(created_at) < now() - make_interval(secs => :rested) OR sum(bytes) >= :large)
+HAVING count(*) > 1 AND (max(created_at) < now() - make_interval(secs => :rested) OR sum(bytes) >= :large
+                        OR count(*) FILTER (WHERE path IS NULL) >= :many)
 ORDER BY sum(bytes) DESC LIMIT :limit;
 
 -- name: merging
@@ -44,6 +47,7 @@ ORDER BY sum(bytes) DESC LIMIT :limit;
 SELECT id, job_id, chunk, path, staged, sha256, rows, bytes, min_time, max_time, counts
 FROM proctor.result_batch
 WHERE tenant_id = :tenant AND job_id = :job AND held = :held AND state = 'live' AND bytes < :small
+  AND (path IS NULL OR NOT :staged_only)
 ORDER BY chunk, min_time, id LIMIT :limit;
 
 -- name: supersede

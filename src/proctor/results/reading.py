@@ -92,5 +92,6 @@ def staged(batches: Iterable[Batch]) -> pa.Table:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
+    schema = result_schema()
     tables = [pq.read_table(io.BytesIO(batch.staged)) for batch in batches if batch.staged is not None]
-    return pa.concat_tables([result_schema().empty_table(), *tables])
+    return pa.concat_tables([schema.empty_table(), *(table.cast(schema) for table in tables)])

@@ -22,8 +22,8 @@ SCHEMA_VERSION: int = 1
 
 COLUMNS: Mapping[str, str] = {
     "job": "the job's id",
-    "dataset_version": "the id of the version whose example it is",
-    "row": "the example's position in that version, from 0",
+    "dataset_version": "the id of the version whose example it is; null: the row came through a stream",
+    "row": "the example's position in that version or stream, from 0",
     "example": "the example's id",
     "sample": "the first 16 bytes of sha256 over the example and the output that was judged; null: there was no output",
     "target": "what made the output: digest of model, prompt version and parameters, or of a command; null: not known",
@@ -76,7 +76,7 @@ def result_schema() -> pa.Schema:
         "probability": pa.float32(),
         "time": pa.timestamp("us", tz="UTC"),
     }
-    nullable = {"sample", "target", "model", "score", "label", "error", "cost_nano"}
+    nullable = {"dataset_version", "sample", "target", "model", "score", "label", "error", "cost_nano"}
     fields = [pa.field(name, types[name], nullable=name in nullable) for name in COLUMNS]
     return pa.schema(fields, metadata={"proctor.results": str(SCHEMA_VERSION)})
 

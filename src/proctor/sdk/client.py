@@ -12,6 +12,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import UUID
@@ -63,6 +64,7 @@ if TYPE_CHECKING:
     from proctor.sdk.regrades import RegradePlan, RegradeReport
     from proctor.sdk.requests import RunRequest
     from proctor.sdk.running import RunSession
+    from proctor.sdk.streams import Streams
 
 __all__ = ["Client", "Leaderboard", "Prepared"]
 
@@ -124,6 +126,13 @@ class Client(SuiteCalls):
         from proctor.sdk.analyses import JobAnalyses
 
         return JobAnalyses(self._platform)
+
+    @cached_property
+    def streams(self) -> Streams:
+        """Streams; one for all threads, so that what they send at once is added together."""
+        from proctor.sdk.streams import Streams
+
+        return Streams(self._platform)
 
     def _read(self, work: Callable[[Connection], T]) -> T:
         return self._platform.engine.read(work)

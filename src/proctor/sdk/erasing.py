@@ -15,10 +15,11 @@ from proctor.datasets import registry
 from proctor.jobs import deleting
 from proctor.objects.store import ObjectStore
 from proctor.results import service as results
+from proctor.streaming import service as streaming
 
 __all__ = ["erase_evaluations"]
 
-_PREFIXES: tuple[str, ...] = ("results", "samples", "datasets")
+_PREFIXES: tuple[str, ...] = ("results", "samples", "streams", "datasets")
 """Of the tenant's objects: what the rows that are erased name, and what nobody named yet."""
 _TENANT = text("SELECT set_config('proctor.tenant', :tenant, true)")
 
@@ -40,6 +41,7 @@ def erase_evaluations(owner: URL, objects: ObjectStore, tenant: UUID) -> int:
 
 def _erase_rows(connection: Connection, tenant: UUID) -> None:
     deleting.erase(connection, tenant)
+    streaming.erase(connection, tenant)
     results.erase(connection, tenant)
     registry.erase(connection, tenant)
 

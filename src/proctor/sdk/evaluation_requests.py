@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from proctor.evaluators.service import EvaluatorDetail
     from proctor.jobs.targets import Target
 
-__all__ = ["resolved"]
+__all__ = ["evaluators_of", "resolved"]
 
 
 def resolved(platform: Platform, request: EvaluationRequest, creator: UUID | None) -> NewJob:
@@ -35,7 +35,7 @@ def resolved(platform: Platform, request: EvaluationRequest, creator: UUID | Non
     version = platform.datasets.find(platform.tenant, request.dataset)
     samples, target = _source(platform, request, version)
     found = [platform.evaluators.judging(platform.tenant, reference) for reference in request.evaluators]
-    judges = _judges(found, request)
+    judges = _judges(found, request.evaluators, request.routes)
     _check_models(platform, judges, target, has_budget=request.budget is not None)
     repeats = request.repeats if samples is None else samples.repeats
     return NewJob(
@@ -52,6 +52,16 @@ def resolved(platform: Platform, request: EvaluationRequest, creator: UUID | Non
         trace_id=trace_id_of_here(),
         kept=request.keep,
     )
+
+
+def evaluators_of(platform: Platform, references: Sequence[str]) -> tuple[Judge, ...]:
+    """Evaluators that judge everything, looked at as ``resolved`` does.
+
+    Raises ``JobInvalid``, ``EvaluatorUnknown``, ``EvaluatorForbidden``."""
+    found = [platform.evaluators.judging(platform.tenant, reference) for reference in references]
+    judges = _judges(found, references, [])
+    _check_models(platform, judges, None, has_budget=False)
+    return judges
 
 
 def _source(
@@ -73,11 +83,13 @@ def _source(
     return samples, None
 
 
-def _judges(found: Sequence[EvaluatorDetail], request: EvaluationRequest) -> tuple[Judge, ...]:
-    names = {reference: one.row.reference for reference, one in zip(request.evaluators, found, strict=True)}
+def _judges(
+    found: Sequence[EvaluatorDetail], references: Sequence[str], wanted: Sequence[RouteRequest]
+) -> tuple[Judge, ...]:
+    names = {reference: one.row.reference for reference, one in zip(references, found, strict=True)}
     if len(set(names.values())) < len(found):
         raise JobInvalid("An evaluator is named twice.", where="evaluators")
-    routes = _routes(request.routes, names)
+    routes = _routes(wanted, names)
     return tuple(_judge(one, routes.get(one.row.reference)) for one in found)
 
 

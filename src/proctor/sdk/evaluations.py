@@ -17,6 +17,7 @@ from proctor.jobs.values import Job, JobState, SampleSet
 from proctor.results.reading import ResultReader
 from proctor.results.retention import Retention, retention, set_retention
 from proctor.results.views import Which
+from proctor.streaming.service import forget
 
 if TYPE_CHECKING:
     from proctor.jobs.asking import EvaluationRequest
@@ -172,7 +173,10 @@ class Evaluations:
         """Delete a job's results for good; what it was stays on record. Safe to repeat, then by its id.
 
         Raises ``JobUnknown``, ``JobRunning``, ``JobHeld``."""
-        return self._keeper.delete(reference, by=by)
+        deleted = self._keeper.delete(reference, by=by)
+        if deleted.stream:
+            forget(self._platform.database, self._platform.tenant, deleted.id)
+        return deleted
 
     def delete_samples(self, reference: str) -> SampleSet:
         """Delete outputs for good. Raises ``SamplesUnknown``, and ``SamplesUsed`` where a job judged them."""

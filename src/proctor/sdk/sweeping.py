@@ -24,6 +24,7 @@ from proctor.datasets import registry
 from proctor.engine import reading
 from proctor.identity.requests import ANSWERS_AGE, count_old, remove_old
 from proctor.identity.service import tenants
+from proctor.jobs import growing
 from proctor.jobs import service as jobs
 from proctor.models.cache import KIND as MODEL_CACHE
 from proctor.objects.store import ListedObject, ObjectStore
@@ -147,6 +148,15 @@ def _samples(connection: Connection, tenant: UUID, items: Sequence[ListedObject]
     return jobs.known_parts(connection, tenant, [item.key for item in items])
 
 
+def _streams(connection: Connection, tenant: UUID, items: Sequence[ListedObject]) -> set[str]:
+    keys = [item.key for item in items]
+    owners = set[UUID]()
+    for key in keys:
+        with suppress(ValueError):
+            owners.add(UUID(key.split("/")[2]))
+    return growing.named_pieces(connection, tenant, list(owners), keys)
+
+
 def _results(connection: Connection, tenant: UUID, items: Sequence[ListedObject]) -> set[str]:
     return results.known_paths(connection, tenant, [item.key for item in items])
 
@@ -176,6 +186,7 @@ _NAMED: Mapping[str, Callable[..., set[str]]] = {
     "datasets": partial(_of_ids, registry.versions_known),
     "samples": _samples,
     "results": _results,
+    "streams": _streams,
 }
 """By kind: which of the objects a row names."""
 _KINDS: frozenset[str] = frozenset({*_NAMED, _LOGS})

@@ -20,6 +20,7 @@ from proctor.results.merging import Merger
 from proctor.results.retention import Retainer
 from proctor.sdk.judging import resources_of
 from proctor.sdk.secrets import kept_secrets
+from proctor.streaming import service as streaming
 
 __all__ = ["ServerEvaluator"]
 
@@ -83,6 +84,7 @@ class ServerEvaluator:
         merger.remove()
         unkept = database.as_tenant(tenant, lambda c: jobs.unkept(c, tenant))
         gone = Retainer(database, objects, tenant, folder).let_go(unkept)
+        gone += streaming.let_go(database, objects, tenant)
         if merged or gone:
             seconds = round(time.monotonic() - begun, 3)
             _log.info("results.kept_in_order", merged=merged, rolled_up=gone, seconds=seconds)

@@ -19,6 +19,7 @@ _BY_PART: Mapping[str, str] = {
     "operation": "operation-unknown",
     "job": "job-unknown",
     "samples": "samples-unknown",
+    "stream": "job-unknown",
     "tenant": "tenant-unknown",
     "evaluator": "evaluator-unknown",
     "prompt": "prompt-unknown",
@@ -69,6 +70,16 @@ _OWN: Mapping[str, tuple[str, ...]] = {
         *("provider-unknown", "providers-invalid", "price-unknown", "models-extra"),
     ),
     "GET /jobs/{job}": _DATA,
+    "POST /streams": (
+        *("evaluator-unknown", "evaluator-forbidden", "evaluator-outdated", "evaluator-configuration"),
+        *("stream-taken", "job-invalid", "data-extra"),
+    ),
+    "GET /streams/{stream}": ("stream-closed",),
+    "GET /streams/{stream}/refusals": ("stream-closed",),
+    "POST /streams/{stream}/close": ("stream-closed",),
+    "POST /streams/{stream}/rows": (
+        *("stream-closed", "rows-invalid", "stream-key-reused", "idempotency-key", "stream-busy", "data-extra"),
+    ),
     "POST /sql": (*_DATA, "query-refused", "query-failed", "query-too-long", "job-unknown"),
     "GET /jobs/{job}/results": _DATA,
     **{

@@ -71,9 +71,36 @@ _PROMPT_VERSION: Mapping[str, Any] = {
     "system": "You know geography.",
     "prompt": "Answer in one word: {{input}}",
 }
+_STREAM = {
+    **_JOB,
+    "name": "support-bot",
+    "state": "running",
+    "dataset": None,
+    "dataset_version": None,
+    "samples": None,
+    "sample_set": None,
+    "band": 1,
+    "cut": {"rows": 1204, "repeats": 1, "size": 10_000, "pieces": 31},
+    "chunks_done": 31,
+    "counts": {"exact-match": {"scored": 1204}},
+    "ended_at": None,
+    "kept": False,
+    "stream": True,
+    "open": True,
+}
+_REFUSED = {"row": 3, "field": "output", "reason": "it is missing"}
 JOBS: Mapping[str, Any] = {
     "SampleSet": _SAMPLES,
     "Job": _JOB,
+    "Stream": {"job": _STREAM, "refused": 1},
+    "Appended": {"rows": 2, "refused": 1, "refusals": [_REFUSED]},
+    "Refusal": _REFUSED,
+    "KeptRefusal": {
+        "id": "0198c2f4-7081-7c9d-8eaf-2a3b4c5d6e7f",
+        "at": "2026-07-01T09:12:01Z",
+        **_REFUSED,
+        "said": '{"id": "ticket-4713"}',
+    },
     "JobStanding": {
         "job": _JOB,
         "expected": 1204,

@@ -49,7 +49,7 @@ class ListedResult(BaseModel):
     """One result; docs/reference/results-schema.md says what each column is."""
 
     job: str
-    dataset_version: str
+    dataset_version: str | None
     row: int
     example: str
     sample: str | None

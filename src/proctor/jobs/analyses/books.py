@@ -72,14 +72,24 @@ class Book:
         found = self.run("scored", job=str(job.id), evaluator=evaluator).fetchnumpy()
         return found["score"], found["row"]
 
-    def attach_examples(self, version: UUID, name: str) -> None:
-        """Have the examples of a dataset version as a view: ``row``, ``id``, ``difficulty``, ``source``, ``tags``.
+    def attach_examples(self, job: Job, name: str) -> None:
+        """Have the examples of a job as a view: ``row``, ``id``, ``difficulty``, ``source``, ``tags``.
 
-        Raises ``DatasetUnknown``, ``ObjectMissing``, ``ObjectDamaged``.
+        Of a stream they are those that have results, each id once, and they have no labels. Raises
+        ``DatasetUnknown``, ``ObjectMissing``, ``ObjectDamaged``.
         """
-        files = local_parts(self._shelf.objects, self._shelf.version(version), self._folder)
+        if job.dataset_version is None:
+            self._connection.execute(f"CREATE TEMP VIEW {name} AS {_STREAMED.format(job=job.id)}")
+            return
+        files = local_parts(self._shelf.objects, self._shelf.version(job.dataset_version), self._folder)
         parts = [_part_query(str(file), number * PART_ROWS) for number, file in enumerate(files)]
         self._connection.execute(f"CREATE TEMP VIEW {name} AS {' UNION ALL '.join(parts)}")
+
+
+_STREAMED = """
+    SELECT min(row) AS row, example AS id, NULL::VARCHAR AS difficulty, NULL::VARCHAR AS source, []::VARCHAR[] AS tags
+    FROM results WHERE job = '{job}' GROUP BY example
+"""
 
 
 def _part_query(path: str, first: int) -> str:

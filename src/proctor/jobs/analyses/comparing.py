@@ -38,8 +38,8 @@ class Sides:
 
     @property
     def same_version(self) -> bool:
-        """Whether both judged the same dataset version."""
-        return self.a.dataset_version == self.b.dataset_version
+        """Whether both judged the same dataset version; of a stream's rows there is none."""
+        return self.a.dataset_version is not None and self.a.dataset_version == self.b.dataset_version
 
     @property
     def common(self) -> list[str]:
@@ -105,8 +105,8 @@ def _opened(shelf: Shelf, sides: Sides) -> Iterator[Book]:
     with shelf.opened(sides.a, sides.b) as book:
         book.run("key_by_row" if sides.same_version else "key_by_example")
         if not sides.same_version:
-            book.attach_examples(sides.a.dataset_version, "examples_a")
-            book.attach_examples(sides.b.dataset_version, "examples_b")
+            book.attach_examples(sides.a, "examples_a")
+            book.attach_examples(sides.b, "examples_b")
         yield book
 
 

@@ -34,7 +34,8 @@ def followed(shelf: Shelf, jobs: Sequence[Job], evaluators: Sequence[str] = (), 
     names = _names(ordered, evaluators)
     with shelf.opened(*ordered) as book:
         series = tuple(_series(book, ordered, name, alpha) for name in names)
-    return History(series=series, same_version=len({job.dataset_version for job in ordered}) == 1)
+    versions = {job.dataset_version for job in ordered}
+    return History(series=series, same_version=len(versions) == 1 and None not in versions)
 
 
 def _names(jobs: Sequence[Job], wanted: Sequence[str]) -> list[str]:
@@ -66,7 +67,8 @@ def _turn(known: Sequence[tuple[UUID, float]], found: LevelChange) -> Turn:
 
 def _moment(book: Book, job: Job, evaluator: str) -> Moment:
     average, scored = _average(book, job, evaluator)
-    coverage = scored / (job.cut.rows * job.cut.repeats)
+    expected = job.cut.rows * job.cut.repeats
+    coverage = scored / expected if expected else None
     return Moment(job=reference_of(job), created_at=job.created_at, average=average, coverage=coverage)
 
 

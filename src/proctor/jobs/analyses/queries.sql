@@ -27,8 +27,8 @@ SELECT a, b FROM pairs WHERE a IS NOT NULL AND b IS NOT NULL ORDER BY key;
 SELECT count(*) FILTER (a IS NOT NULL AND b IS NOT NULL) AS paired,
        count(*) FILTER (b IS NULL) AS only_a,
        count(*) FILTER (a IS NULL) AS only_b,
-       coalesce(sum($repeats_a - repeats_a) FILTER (b IS NOT NULL), 0) AS repeats_a,
-       coalesce(sum($repeats_b - repeats_b) FILTER (a IS NOT NULL), 0) AS repeats_b
+       coalesce(sum(greatest($repeats_a - repeats_a, 0)) FILTER (b IS NOT NULL), 0) AS repeats_a,
+       coalesce(sum(greatest($repeats_b - repeats_b, 0)) FILTER (a IS NOT NULL), 0) AS repeats_b
 FROM pairs;
 
 -- name: count_versions
@@ -101,7 +101,7 @@ SELECT count(*) FROM results WHERE job = $job AND evaluator = $evaluator AND sta
 -- name: ratings
 -- Where a score stands among all results of an evaluator: repeat after repeat, row after row.
 SELECT repeat * $rows + row AS place, score FROM results
-WHERE job = $job AND evaluator = $evaluator AND status = 'scored';
+WHERE job = $job AND evaluator = $evaluator AND status = 'scored' AND row < $rows;
 
 -- name: label_ranges
 -- The rows of each label as ranges, of labels that take few of them.

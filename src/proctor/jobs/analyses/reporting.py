@@ -61,7 +61,6 @@ def _numbers(job: Job, one: EvaluatorSummary) -> Section:
     scored = Scored(job.id, one.evaluator)
     missing = one.expected - one.scored
     low, high = (one.interval.low, one.interval.high) if one.interval is not None else (None, None)
-    bounds = (f"sum(score) / {one.expected}", f"(sum(score) + {one.expected} - count(*)) / {one.expected}")
     figures = (
         Figure(
             name="mean",
@@ -73,24 +72,23 @@ def _numbers(job: Job, one: EvaluatorSummary) -> Section:
             items=one.scored,
         ),
         Figure(name="scored", value=one.scored, query=scored.value("count(*)"), items=one.expected),
-        Figure(
-            name="coverage",
-            value=one.coverage,
-            query=scored.value(f"count(*) / {one.expected}"),
-            items=one.expected,
-        ),
-        *(
-            Figure(
-                name=f"{end} bound", value=value, query=scored.value(f"coalesce({sql}, {empty})"), items=one.expected
-            )
-            for end, value, sql, empty in (
-                ("lower", one.bounds.low, bounds[0], 0),
-                ("upper", one.bounds.high, bounds[1], 1),
-            )
-        ),
+        *_of_expected(one, scored),
     )
     notes = (f"{missing:,} of {one.expected:,} results have no score.",) if missing else ()
     return Section(kind=SectionKind.NUMBERS, title="Numbers", evaluator=one.evaluator, figures=figures, notes=notes)
+
+
+def _of_expected(one: EvaluatorSummary, scored: Scored) -> Iterator[Figure]:
+    """Coverage and bounds, which a stream to which nothing came has none of."""
+    if one.bounds is None:
+        return
+    said = {"items": one.expected}
+    covered = scored.value(f"count(*) / {one.expected}")
+    yield Figure(name="coverage", value=one.coverage, query=covered, **said)
+    low = scored.value(f"coalesce(sum(score) / {one.expected}, 0)")
+    yield Figure(name="lower bound", value=one.bounds.low, query=low, **said)
+    high = scored.value(f"coalesce((sum(score) + {one.expected} - count(*)) / {one.expected}, 1)")
+    yield Figure(name="upper bound", value=one.bounds.high, query=high, **said)
 
 
 # --- comparison -------------------------------------------------------------------------------------------------------
@@ -150,7 +148,8 @@ def _remarks(told: JobComparison, one: EvaluatorComparison) -> Iterator[str]:
     if one.difference is not None and one.difference.detectable is not None:
         yield f"A true difference of {one.difference.detectable:.4g} would be seen with 80 % power."
     if told.paired_by == "example":
-        yield f"Different dataset versions, paired by example id: {told.a.dataset} and {told.b.dataset}."
+        a, b = (side.dataset or "a stream" for side in (told.a, told.b))
+        yield f"Different dataset versions, paired by example id: {a} and {b}."
     if not one.same_evaluator:
         yield "It was another version of the evaluator in each job."
     left = one.left_out
@@ -194,7 +193,7 @@ def _segments(shelf: Shelf, job: Job, by: By) -> Iterator[Section]:
 def _ranges(shelf: Shelf, job: Job, by: By) -> Ranges:
     """The rows of each label that takes few ranges."""
     with shelf.opened(job) as book:
-        book.attach_examples(job.dataset_version, "examples")
+        book.attach_examples(job, "examples")
         book.run(f"label_by_{by.value}")
         found: dict[str, list[tuple[int, int]]] = {}
         for label, first, last in book.run("label_ranges", most=RANGES).fetchall():

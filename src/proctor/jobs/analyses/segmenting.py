@@ -29,7 +29,7 @@ def parted(shelf: Shelf, job: Job, by: By, evaluators: Sequence[str] = ()) -> li
     """
     names = chosen(job, evaluators)
     with shelf.opened(job) as book:
-        book.attach_examples(job.dataset_version, "examples")
+        book.attach_examples(job, "examples")
         book.run(f"label_by_{by.value}")
         return [_of_evaluator(book, job, by, name) for name in names]
 

@@ -45,7 +45,8 @@ class JobReference:
 
     id: UUID
     name: str
-    dataset: str
+    dataset: str | None
+    """``None``: a stream."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -187,12 +188,14 @@ class Agreement:
 
 @dataclass(frozen=True, kw_only=True)
 class Moment:
-    """One job of a history. ``average`` is ``None`` where nothing is scored. ``coverage``: scored of expected."""
+    """One job of a history. ``average`` is ``None`` where nothing is scored. ``coverage``: scored of expected;
+    ``None``: nothing is.
+    """
 
     job: JobReference
     created_at: datetime
     average: Average | None
-    coverage: float
+    coverage: float | None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -21,10 +21,11 @@ def number(value: int | float | None) -> str:
 def report_markdown(report: JobReport) -> str:
     """The whole report. No name or message in it is markup."""
     against = "" if report.against is None else f" against {escaped(report.against.name)}"
+    of = escaped(report.job.dataset or "a stream")
     lines = [
         f"# {escaped(report.job.name)}{against}",
         "",
-        f"{escaped(report.job.dataset)}, {escaped(report.state)}: {report.done:,} of {report.expected:,} evaluations.",
+        f"{of}, {escaped(report.state)}: {report.done:,} of {report.expected:,} evaluations.",
         "",
         "The SQL gives each value over `results`; `proctor sql` runs it. Intervals are at 95 %.",
     ]

@@ -44,10 +44,11 @@ def _state(report: JobReport) -> str:
 def _facts(report: JobReport) -> str:
     facts = [
         ("Job", f"<code>{report.job.id}</code>"),
-        ("Dataset", text(report.job.dataset)),
+        ("Dataset", text(report.job.dataset or "a stream")),
     ]
     if report.against is not None:
-        against = f"{isolated(report.against.name)} · <code>{report.against.id}</code> · {text(report.against.dataset)}"
+        of = text(report.against.dataset or "a stream")
+        against = f"{isolated(report.against.name)} · <code>{report.against.id}</code> · {of}"
         facts.append(("Against", against))
     return "".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in facts)
 

@@ -28,6 +28,7 @@ from proctor.sdk.remote.events import (
     passes,
     read_block,
 )
+from proctor.sdk.remote.streams import RemoteStreams
 from proctor.sdk.remote.transport import API, checked, given, transport_errors
 from proctor.sdk.remote.usage import RemoteUsages
 
@@ -102,6 +103,7 @@ class AsyncClient:
         self.usage = AsyncUsages(client.usage, self)
         self.datasets = AsyncDatasets(client.datasets, self)
         self.evaluations = AsyncEvaluations(client.evaluations, self)
+        self.streams = AsyncStreams(client.streams, self)
         self.evaluators = AsyncEvaluators(client.evaluators, self)
         self.prompts = AsyncPrompts(client.prompts, self)
         self.analyses = AsyncAnalyses(client.analyses, self)
@@ -229,6 +231,19 @@ class AsyncEvaluations:
         self.release = soon(evaluations.release)
         self.retention = soon(evaluations.retention)
         self.set_retention = soon(evaluations.set_retention)
+
+
+class AsyncStreams:
+    """``RemoteStreams``, awaited."""
+
+    def __init__(self, streams: RemoteStreams, client: AsyncClient) -> None:
+        soon = client._soon
+        self.open = soon(streams.open)
+        self.append = soon(streams.append)
+        self.append_lines = soon(streams.append_lines)
+        self.stream = soon(streams.stream)
+        self.refusals = soon(streams.refusals)
+        self.close = soon(streams.close)
 
 
 class AsyncAnalyses:

@@ -1,4 +1,4 @@
-"""What a server answers of datasets, evaluators and evaluation jobs. What each takes is imported for it alone."""
+"""What a server answers of datasets, evaluators, evaluation jobs and streams. What each takes is imported for it."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from proctor.sdk.remote.evaluations import RemoteEvaluations
     from proctor.sdk.remote.evaluators import RemoteEvaluators
     from proctor.sdk.remote.prompts import RemotePrompts
+    from proctor.sdk.remote.streams import RemoteStreams
 
 __all__ = ["RemoteData"]
 
@@ -52,3 +53,10 @@ class RemoteData:
         from proctor.sdk.remote.evaluations import RemoteEvaluations
 
         return RemoteEvaluations(self.transport, self.work)
+
+    @property
+    def streams(self) -> RemoteStreams:
+        """Streams; what they take is imported for them alone."""
+        from proctor.sdk.remote.streams import RemoteStreams
+
+        return RemoteStreams(self.transport)
