@@ -131,6 +131,7 @@ def test_a_budget_stops_the_calls_that_it_has_no_room_for(desk: Desk, provider: 
         spent = connection.execute(text("SELECT sum(cost_nano) FROM proctor.target_output")).scalar_one()
     assert job.budget_nano is not None
     assert 0 < spent <= job.budget_nano
+    assert standing.spent_nano == spent
     assert sum(provider.asked.values()) == counts["scored"]
 
 

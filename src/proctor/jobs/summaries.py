@@ -53,6 +53,8 @@ class JobStanding:
     left_sec: float | None
     evaluators: tuple[EvaluatorSummary, ...]
     gaps: tuple[Gap, ...]
+    spent_nano: int = 0
+    """Nano-dollars that its calls of models have cost so far."""
 
 
 def summarised(reader: ResultReader, job: Job) -> list[EvaluatorSummary]:

@@ -12,6 +12,7 @@ from proctor.evaluators.statuses import Status
 from proctor.jobs.summaries import EvaluatorSummary, JobStanding
 from proctor.jobs.targets import Target
 from proctor.jobs.values import Job, SampleSet
+from proctor.kernel.money import exact_usd, format_usd
 from proctor.kernel.words import counted
 from proctor.reports.formats import UNKNOWN, ago, duration, one_line, percent
 from proctor.reports.tables import table
@@ -41,7 +42,7 @@ def job_lines(standing: JobStanding) -> list[RenderableType]:
     lines: list[RenderableType] = [
         f"{job.name} ({str(job.id)[:8]}): {job.state.value}",
         f"  {_of(job)}",
-        f"  {standing.done:,} of {standing.expected:,} evaluations{_rate(standing)}",
+        f"  {standing.done:,} of {standing.expected:,} evaluations{_rate(standing)}{_cost(standing)}",
         *_keeping(job),
         _numbers(standing.evaluators),
     ]
@@ -85,6 +86,14 @@ def _rate(standing: JobStanding) -> str:
         return ""
     left = "" if standing.left_sec is None else f", {duration(standing.left_sec)} left"
     return f" · {standing.per_second:,.0f} a second{left}"
+
+
+def _cost(standing: JobStanding) -> str:
+    """What models cost; nothing of a job that asks none."""
+    budget = standing.job.budget_nano
+    if not standing.spent_nano and budget is None:
+        return ""
+    return f" · {format_usd(standing.spent_nano)}" + ("" if budget is None else f" of {exact_usd(budget)}")
 
 
 def _numbers(summaries: Sequence[EvaluatorSummary]) -> Table:

@@ -110,7 +110,9 @@ class Evaluations:
 
     def standing(self, reference: str) -> JobStanding:
         """A job with its numbers so far. Raises ``JobUnknown``."""
-        job = self._service.job(reference)
+        from proctor.models.spending.reading import spent_by_job
+
+        job, platform = self._service.job(reference), self._platform
         rate = None if job.state.has_ended else self._service.pace(job).per_second
         left = None if not rate else (job.expected - job.done) / rate
         return JobStanding(
@@ -121,6 +123,7 @@ class Evaluations:
             left_sec=left,
             evaluators=tuple(summarised(self.reader, job)),
             gaps=tuple(self._service.gaps(job)),
+            spent_nano=platform.database.as_tenant(platform.tenant, lambda c: spent_by_job(c, platform.tenant, job.id)),
         )
 
     @property

@@ -122,6 +122,7 @@ JOBS: Mapping[str, Any] = {
             }
         ],
         "gaps": [],
+        "spent_nano": 0,
     },
     "ListedResult": {
         "job": _JOB_ID,

@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, func, select
 
 from proctor.models.calls import End
-from proctor.models.spending.models import model_call
+from proctor.models.ports import ScopeKind
+from proctor.models.spending.models import budget_account, model_call
 
-__all__ = ["CallRow", "CallsWanted", "calls"]
+__all__ = ["CallRow", "CallsWanted", "calls", "spent_by_job"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,3 +77,10 @@ def calls(
         query = query.where(table.id < before)
     rows = connection.execute(query.order_by(table.id.desc()).limit(limit))
     return [CallRow(**row._mapping) for row in rows]
+
+
+def spent_by_job(connection: Connection, tenant: UUID, job: UUID) -> int:
+    """Nano-dollars that calls of an evaluation job have cost, those that are settled; 0 where none was made."""
+    account = budget_account.c
+    mine = (account.tenant_id == tenant, account.kind == ScopeKind.JOB.value, account.key == str(job))
+    return int(connection.execute(select(func.coalesce(func.sum(account.spent_nano), 0)).where(*mine)).scalar_one())
