@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
+from proctor.analysis.errors import StatsExtraMissing
 from proctor.evaluators.service import Registration
 from proctor.identity.service import ensure_tenant
 from proctor.jobs import scorers
@@ -182,6 +183,14 @@ def test_the_same_outputs_are_kept_once(desk: Desk) -> None:
     again, fresh = desk.evaluations.add_outputs(file, OutputsTold(dataset="capitals", name="outputs"))
     assert not fresh
     assert [one.id for one in desk.evaluations.sample_sets()] == [again.id]
+
+
+def test_without_the_libraries_of_statistics_nothing_is_begun(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    desk.numbers(3)
+    monkeypatch.setattr("proctor.analysis.errors.find_spec", lambda name: None if name == "scipy" else name)
+    with pytest.raises(StatsExtraMissing, match="scipy is missing"):
+        desk.submit()
+    assert desk.evaluations.jobs() == []
 
 
 def test_a_job_names_what_it_lacks(desk: Desk) -> None:

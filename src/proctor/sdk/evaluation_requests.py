@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 from uuid import UUID
 
+from proctor.analysis.errors import need_stats_extra
 from proctor.app import Platform
 from proctor.jobs.asking import EvaluationRequest, RouteRequest
 from proctor.jobs.chunks import FEWEST, Cut, chunk_rows
@@ -31,7 +32,8 @@ def resolved(platform: Platform, request: EvaluationRequest, creator: UUID | Non
     """The job that is asked for.
 
     Raises ``JobInvalid``, ``DatasetUnknown``, ``SamplesUnknown``, ``TargetInvalid``, ``EvaluatorUnknown``,
-    ``EvaluatorForbidden``, ``PriceUnknown``."""
+    ``EvaluatorForbidden``, ``PriceUnknown``, and ``StatsExtraMissing`` where its numbers could not be told."""
+    need_stats_extra()
     version = platform.datasets.find(platform.tenant, request.dataset)
     samples, target = _source(platform, request, version)
     found = [platform.evaluators.judging(platform.tenant, reference) for reference in request.evaluators]

@@ -66,8 +66,8 @@ _OWN: Mapping[str, tuple[str, ...]] = {
     "POST /samples": (*_DATA, "dataset-unknown", "operations-full"),
     "POST /jobs": (
         *("dataset-unknown", "samples-unknown", "evaluator-unknown", "evaluator-forbidden", "evaluator-outdated"),
-        *("job-invalid", "evaluator-configuration", "data-extra", "target-invalid", "prompt-unknown"),
-        *("provider-unknown", "providers-invalid", "price-unknown", "models-extra"),
+        *("job-invalid", "evaluator-configuration", "data-extra", "stats-extra", "target-invalid"),
+        *("prompt-unknown", "provider-unknown", "providers-invalid", "price-unknown", "models-extra"),
     ),
     "GET /jobs/{job}": _DATA,
     "POST /streams": (
