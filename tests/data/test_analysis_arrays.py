@@ -17,7 +17,7 @@ from proctor.analysis.means import mean
 from proctor.analysis.paired import compare
 from proctor.analysis.segments import by_label, segments
 
-PLAIN = {"errors", "intervals", "multiple", "power", "proportions", "significance"}
+PLAIN = {"errors", "extras", "findings", "intervals", "multiple", "power", "proportions", "significance"}
 """Modules of the core install."""
 
 

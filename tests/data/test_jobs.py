@@ -187,7 +187,7 @@ def test_the_same_outputs_are_kept_once(desk: Desk) -> None:
 
 def test_without_the_libraries_of_statistics_nothing_is_begun(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     desk.numbers(3)
-    monkeypatch.setattr("proctor.analysis.errors.find_spec", lambda name: None if name == "scipy" else name)
+    monkeypatch.setattr("proctor.analysis.extras.find_spec", lambda name: None if name == "scipy" else name)
     with pytest.raises(StatsExtraMissing, match="scipy is missing"):
         desk.submit()
     assert desk.evaluations.jobs() == []

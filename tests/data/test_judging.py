@@ -17,6 +17,7 @@ import pytest
 import statsmodels.api as sm
 from sqlalchemy import text
 
+from proctor.analysis.means import mean
 from proctor.evaluators.service import Registration
 from proctor.jobs import judging
 from proctor.jobs.errors import JobInvalid
@@ -257,3 +258,29 @@ def test_a_model_that_can_t_be_asked_is_refused_before_anything_is(desk: Desk, p
         desk.submit("exact-match", budget="1 USD")
     assert desk.evaluations.jobs() == []
     assert provider.requests == 0
+
+
+@pytest.mark.parametrize("repeats", [1, 3])
+@pytest.mark.parametrize("routed", [False, True])
+def test_what_is_added_up_is_what_the_statistics_say_of_the_column(desk: Desk, repeats: int, routed: bool) -> None:
+    """DuckDB's sums and numpy's columns give one mean, one error and one interval."""
+    desk.dataset([{"id": f"e{n}", "input": "?", "expected": "w b c d"} for n in range(200)])
+    kinds = ["w b c d", "w b x y", "w x y z", "q"]
+    desk.outputs(
+        [{"id": f"e{n}", "repeat": r, "output": kinds[(n + r * n) % 4]} for n in range(200) for r in range(repeats)]
+    )
+    route = {"evaluator": "rouge-l", "after": "exact-match", "low": 0.4, "high": 1, "otherwise": 0.3}
+    standing = desk.work(desk.submit("exact-match", "rouge-l", routes=[route] if routed else []))
+    for one in standing.evaluators:
+        rows = [row for row in desk.rows(standing.job, status="scored") if row["evaluator"] == one.evaluator]
+        found = mean(
+            [row["score"] for row in rows],
+            clusters=[row["row"] for row in rows] if repeats > 1 else None,
+            weights=[1 / row["probability"] for row in rows] if one.evaluator == "rouge-l" and routed else None,
+        )
+        assert one.mean == pytest.approx(found.value, rel=1e-12)
+        assert one.error == pytest.approx(found.error, rel=1e-6)
+        assert one.interval is not None
+        assert found.interval is not None
+        assert one.interval.low == pytest.approx(found.interval.low, rel=1e-6)
+        assert one.scored == found.items

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
 from types import NoneType
 
-from proctor.analysis.errors import ScoresInvalid, StatisticUndefined, StatsExtraMissing
+from proctor.analysis.errors import ScoresInvalid, StatisticUndefined
+from proctor.analysis.extras import need_stats_extra
 
-try:
-    import numpy as np
-    import numpy.typing as npt
-except ImportError as error:
-    raise StatsExtraMissing() from error
-if not all(map(find_spec, ("scipy", "statsmodels", "evalica"))):
-    raise StatsExtraMissing()
+need_stats_extra()
+
+import numpy as np  # noqa: E402  what is not there is told before
+import numpy.typing as npt  # noqa: E402
 
 __all__ = [
     "Label",

@@ -10,11 +10,9 @@ ProctorError
 
 from __future__ import annotations
 
-from importlib.util import find_spec
-
 from proctor.kernel.errors import UsageError
 
-__all__ = ["AnalysisError", "ScoresInvalid", "StatisticUndefined", "StatsExtraMissing", "need_stats_extra"]
+__all__ = ["AnalysisError", "ScoresInvalid", "StatisticUndefined", "StatsExtraMissing"]
 
 
 class AnalysisError(UsageError):
@@ -43,10 +41,3 @@ class StatsExtraMissing(AnalysisError):
 
     code = "stats-extra"
     remedy = "Install Proctor with it: pip install -e '.[stats]' in its folder."
-
-
-def need_stats_extra() -> None:
-    """Raises ``StatsExtraMissing`` where a library that every mean needs is not installed."""
-    missing = [name for name in ("numpy", "scipy") if find_spec(name) is None]
-    if missing:
-        raise StatsExtraMissing(f"{' and '.join(missing)} is missing.")

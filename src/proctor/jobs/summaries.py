@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from proctor.analysis.intervals import Interval
+from proctor.jobs.analyses.adding import added
 from proctor.jobs.service import Gap
 from proctor.jobs.values import Job
 from proctor.results.reading import ResultReader
@@ -64,27 +65,19 @@ def summarised(reader: ResultReader, job: Job) -> list[EvaluatorSummary]:
 
 
 def _summary(results: duckdb.DuckDBPyConnection, job: Job, evaluator: str) -> EvaluatorSummary:
-    from proctor.analysis.means import mean
-
     judge = next(judge for judge in job.judges if judge.name == evaluator)
-    scores = results.execute(
-        "SELECT score, row, probability FROM results WHERE evaluator = ? AND status = 'scored' AND row < ?",
-        [evaluator, job.cut.rows],  # a stream may have grown since the job was read
-    ).fetchnumpy()
-    values, clusters = scores["score"], scores["row"] if job.cut.repeats > 1 else None
-    weights = None if judge.route is None else 1 / scores["probability"].astype("float64")
-    found = mean(values, clusters=clusters, weights=weights) if len(values) else None
-    expected = job.cut.rows * job.cut.repeats
-    total, missing = float(values.sum()), expected - len(values)
+    sums = added(results, job, evaluator)
+    found, expected = sums.mean, job.cut.rows * job.cut.repeats
+    missing = expected - sums.scored
     return EvaluatorSummary(
         evaluator=evaluator,
         digest=judge.digest,
         expected=expected,
         counts=job.counts.get(evaluator, {}),
-        scored=len(values),
+        scored=sums.scored,
         mean=None if found is None else found.value,
         error=None if found is None else found.error,
         interval=None if found is None else found.interval,
-        coverage=len(values) / expected if expected else None,
-        bounds=Interval(total / expected, (total + missing) / expected) if expected else None,
+        coverage=sums.scored / expected if expected else None,
+        bounds=Interval(sums.total / expected, (sums.total + missing) / expected) if expected else None,
     )

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 from uuid import UUID
 
-from proctor.analysis.errors import need_stats_extra
+from proctor.analysis.extras import need_stats_extra
 from proctor.app import Platform
 from proctor.jobs.asking import EvaluationRequest, RouteRequest
 from proctor.jobs.chunks import FEWEST, Cut, chunk_rows

@@ -13,6 +13,7 @@ from uuid import UUID
 from proctor.database.queries import query_text
 from proctor.datasets.reading import local_parts
 from proctor.datasets.versions import DatasetVersion
+from proctor.jobs.analyses.adding import Added, added
 from proctor.jobs.analyses.values import JobReference
 from proctor.jobs.errors import JobInvalid
 from proctor.jobs.values import Job
@@ -71,6 +72,10 @@ class Book:
         """Scores of one evaluator, and the row of each, in the order of rows and repeats."""
         found = self.run("scored", job=str(job.id), evaluator=evaluator).fetchnumpy()
         return found["score"], found["row"]
+
+    def added(self, job: Job, evaluator: str) -> Added:
+        """The scores of an evaluator in a job, added up."""
+        return added(self._connection, job, evaluator)
 
     def attach_examples(self, job: Job, name: str) -> None:
         """Have the examples of a job as a view: ``row``, ``id``, ``difficulty``, ``source``, ``tags``.

@@ -73,9 +73,5 @@ def _moment(book: Book, job: Job, evaluator: str) -> Moment:
 
 
 def _average(book: Book, job: Job, evaluator: str) -> tuple[Average | None, int]:
-    from proctor.analysis.means import mean
-
-    scores, rows = book.scores(job, evaluator)
-    if not len(scores):
-        return None, 0
-    return average_of(mean(scores, clusters=rows if job.cut.repeats > 1 else None)), len(scores)
+    found = book.added(job, evaluator)
+    return None if found.mean is None else average_of(found.mean), found.scored

@@ -45,6 +45,43 @@ SELECT example, row_a, row_b, a, b FROM pairs WHERE a <> b ORDER BY a - b, key L
 -- name: scored
 SELECT score, row FROM results WHERE job = $job AND evaluator = $evaluator AND status = 'scored' ORDER BY row, repeat;
 
+-- name: add_up
+-- What the mean of an evaluator's scores and its error follow from (proctor.analysis.means.Sums): each for itself.
+SELECT count(*) AS items, count(*) AS clusters, greatest(least(avg(score), max(score)), min(score)) AS mean,
+       var_pop(score) * count(*) AS spread, count(*)::DOUBLE AS effective, bool_and(score IN (0, 1)) AS is_binary,
+       sum(score) AS total
+FROM results WHERE job = $job AND evaluator = $evaluator AND status = 'scored' AND row < $rows;
+
+-- name: add_up_weighted
+-- Each for itself, weighted by the inverse of the probability.
+WITH scored AS (
+    SELECT score, 1 / probability::DOUBLE AS weight FROM results
+    WHERE job = $job AND evaluator = $evaluator AND status = 'scored' AND row < $rows
+), whole AS (
+    SELECT count(*) AS items, sum(weight) AS all_weight, sum(score) AS total, bool_and(score IN (0, 1)) AS is_binary,
+           greatest(least(sum(weight * score) / sum(weight), max(score)), min(score)) AS mean
+    FROM scored
+)
+SELECT items, items, mean, sum((weight * (score - mean)) ** 2) / all_weight ** 2 * items ** 2,
+       all_weight ** 2 / sum(weight ** 2), is_binary, total
+FROM whole LEFT JOIN scored ON true GROUP BY items, all_weight, total, is_binary, mean;
+
+-- name: add_up_clusters
+-- In clusters by example, weighted by the inverse of the probability.
+WITH scored AS (
+    SELECT row, score, 1 / probability::DOUBLE AS weight FROM results
+    WHERE job = $job AND evaluator = $evaluator AND status = 'scored' AND row < $rows
+), whole AS (
+    SELECT count(*) AS items, sum(weight) AS all_weight, sum(score) AS total, bool_and(score IN (0, 1)) AS is_binary,
+           greatest(least(sum(weight * score) / sum(weight), max(score)), min(score)) AS mean
+    FROM scored
+), clusters AS (
+    SELECT sum(weight * (score - (SELECT mean FROM whole))) AS part, sum(weight) AS weight FROM scored GROUP BY row
+)
+SELECT items, count(part), mean, sum(part ** 2) / all_weight ** 2 * items ** 2, all_weight ** 2 / sum(weight ** 2),
+       is_binary, total
+FROM whole LEFT JOIN clusters ON true GROUP BY items, all_weight, total, is_binary, mean;
+
 -- name: number_scored
 -- The scored results of one evaluator, numbered in the order of rows and repeats.
 CREATE OR REPLACE TEMP TABLE scored AS
