@@ -174,7 +174,7 @@ class Evaluations:
         """A job with its numbers so far. Raises ``JobUnknown``."""
         job = self._service.job(reference)
         rate = None if job.state.has_ended else self._service.pace(job).per_second
-        left = None if not rate else (job.expected - job.done) / rate
+        left = None if not rate or job.open else (job.expected - job.done) / rate
         return JobStanding(
             job=job,
             expected=job.expected,
