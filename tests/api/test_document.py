@@ -44,6 +44,12 @@ def tar(_: object, value: object) -> bytes:
     return value if isinstance(value, bytes) else str(value).encode()
 
 
+@schemathesis.serializer("application/x-ndjson")
+def lines(_: object, value: object) -> bytes:
+    """Whatever is made up is sent as it is."""
+    return value if isinstance(value, bytes) else str(value).encode(errors="surrogatepass")
+
+
 @schemathesis.serializer("application/octet-stream")
 def octets(_: object, value: object) -> bytes:
     """Whatever is made up is sent as it is."""

@@ -151,15 +151,15 @@ def test_two_mergers_at_once_merge_once(store: Store) -> None:
     store.add(job, [rows(job, n * 1000, 1000) for n in range(3)])
     first, second = store.merger(), store.merger()
     (row,) = first._read(lambda c: _mergeable(c, store.tenant))
-    assert first._merge_job(row.job_id, held=False) == 3
-    assert second._merge_job(row.job_id, held=False) == 0
+    assert first._merge_job(row.job_id, held=False, staged_only=False) == 3
+    assert second._merge_job(row.job_id, held=False, staged_only=False) == 0
     assert store.ask("SELECT count(*) AS n FROM results") == [{"n": 3000}]
 
 
 def _mergeable(connection: object, tenant: UUID) -> list[object]:
     from proctor.database.queries import run_query
 
-    wanted = {"small": 1 << 30, "large": 1 << 30, "rested": 0.0, "limit": 10}
+    wanted = {"small": 1 << 30, "large": 1 << 30, "rested": 0.0, "many": 200, "limit": 10}
     return list(run_query("proctor.results", connection, "mergeable", tenant=tenant, **wanted))  # type: ignore[arg-type]
 
 

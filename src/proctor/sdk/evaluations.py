@@ -114,7 +114,7 @@ class Evaluations:
 
         job, platform = self._service.job(reference), self._platform
         rate = None if job.state.has_ended else self._service.pace(job).per_second
-        left = None if not rate else (job.expected - job.done) / rate
+        left = None if not rate or job.open else (job.expected - job.done) / rate
         return JobStanding(
             job=job,
             expected=job.expected,
