@@ -185,6 +185,13 @@ def test_the_same_outputs_are_kept_once(desk: Desk) -> None:
     assert [one.id for one in desk.evaluations.sample_sets()] == [again.id]
 
 
+def test_results_of_a_status_that_there_is_not_are_refused(desk: Desk) -> None:
+    desk.numbers(3)
+    job = desk.submit()
+    with pytest.raises(JobInvalid, match="There is no status 'zzz'; there are scored, "):
+        desk.rows(job, status="zzz")
+
+
 def test_without_the_libraries_of_statistics_nothing_is_begun(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     desk.numbers(3)
     monkeypatch.setattr("proctor.analysis.extras.find_spec", lambda name: None if name == "scipy" else name)

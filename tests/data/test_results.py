@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -241,12 +244,30 @@ def test_nothing_but_one_select_is_run(store: Store, tmp_path: Path, sql: str) -
 
 def test_a_query_is_ended_when_it_takes_too_long(store: Store) -> None:
     begun = time.monotonic()
-    with pytest.raises(QueryTooLong):
+    with pytest.raises(QueryTooLong, match="more than the 2 seconds"):
         store.ask(
             "SELECT sum(a.range * b.range) FROM range(10000000) a, range(1000000) b",
             limits=QueryLimits(seconds=2),
         )
     assert time.monotonic() - begun < 30
+
+
+def test_a_query_ends_with_whoever_asked_it(store: Store, tmp_path: Path) -> None:
+    """A process that is killed closes its pipes, and so its queries."""
+    pq.write_table(store.reader.rollups(), tmp_path / "rollups.parquet")
+    sql = "SELECT count(*) FROM range(10000000000) a, range(1000000) b"
+    limits = {"memory_mb": 512, "threads": 1, "seconds": 300}
+    told = {"files": [], "staged": [], "rollups": str(tmp_path / "rollups.parquet"), "sql": sql, **limits}
+    program = [sys.executable, "-m", "proctor.results.sql_process"]
+    with subprocess.Popen(program, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdin is not None
+        process.stdin.write(json.dumps(told).encode() + b"\n")
+        process.stdin.close()
+        assert process.wait(timeout=60) == 4
+
+
+def test_columns_of_one_name_are_told_apart(store: Store) -> None:
+    assert store.ask("SELECT 1 AS a, 2 AS a, 3 AS a_2, 4 AS b") == [{"a": 1, "a_2": 2, "a_2_2": 3, "b": 4}]
 
 
 def test_a_query_that_wants_too_much_memory_says_so(store: Store) -> None:

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
+from io import BytesIO
 from typing import Any
 from uuid import UUID
 
@@ -20,10 +21,12 @@ from proctor.kernel.ids import new_id
 from proctor.results.merging import Merger, MergeRule
 from proctor.results.retention import Retainer
 from proctor.sdk import sweeping
+from proctor.sdk.sending import Sender, gathered, read_lines
 from proctor.sdk.streams import Streams
 from proctor.streaming import service as streaming
 from proctor.streaming.asking import StreamRequest
 from proctor.streaming.errors import KeyReused, RowsInvalid
+from proctor.streaming.rows import REQUEST_ROWS
 from tests.conftest import Urls
 from tests.data.desk import Desk
 
@@ -448,3 +451,16 @@ def test_staged_results_of_a_stream_that_never_rests_are_merged(desk: Desk, stre
     merger = Merger(database, objects, tenant, desk.folder, MergeRule(many=3))
     assert (merger.merge(), merger.merge()) == (3, 0)
     assert desk.rows(job) == before
+
+
+def test_a_refusal_names_the_line_of_the_file(desk: Desk, streams: Streams) -> None:
+    """However many requests the file takes, and whatever is empty in it."""
+    streams.open(StreamRequest(name="bot", evaluators=["contains"]))
+    lines = [b'{"id": "a", "output": "x", "expected": "x"}'] * (REQUEST_ROWS + 20)
+    lines[3], lines[REQUEST_ROWS + 10] = b"", b"broken"
+    file = BytesIO(b"\n".join(lines))
+    sender = Sender(streams, "bot")
+    told = [one for batch in gathered(read_lines(file, "f")) for one in sender.send(batch).refusals]
+    assert [one.line for one in told] == [REQUEST_ROWS + 11]
+    assert [one.row for one in streams.refusals("bot")] == [REQUEST_ROWS + 11]
+    assert streams.append("bot", [{"id": "a", "output": "x", "line": 0}]).refusals[0].field == "line"

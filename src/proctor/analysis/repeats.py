@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from proctor.analysis.arrays import Vector, column, np, npt, same_length
 from proctor.analysis.errors import ScoresInvalid, StatisticUndefined
-from proctor.analysis.means import Mean, mean_of
+from proctor.analysis.means import Mean, Sums, mean_of, mean_of_sums
 from proctor.analysis.samples import sample
 
 __all__ = ["Repeated", "pass_at_k", "pass_hat_k"]
@@ -30,7 +30,7 @@ def pass_at_k(passed: npt.ArrayLike, trials: npt.ArrayLike, k: int) -> Repeated:
     2107.03374). Raises ``StatisticUndefined`` where a task has fewer than k trials, and ``ScoresInvalid``.
     """
     c, n = _counts(passed, trials, k)
-    return Repeated(k=k, mean=mean_of(sample(1 - _all_among(n - c, n, k))))
+    return Repeated(k=k, mean=_rate(c, n) if _is_rate(n, k) else mean_of(sample(1 - _all_among(n - c, n, k))))
 
 
 def pass_hat_k(passed: npt.ArrayLike, trials: npt.ArrayLike, k: int) -> Repeated:
@@ -39,7 +39,29 @@ def pass_hat_k(passed: npt.ArrayLike, trials: npt.ArrayLike, k: int) -> Repeated
     As ``pass_at_k`` (Yao et al. 2024, tau-bench, arXiv 2406.12045), and raises the same.
     """
     c, n = _counts(passed, trials, k)
-    return Repeated(k=k, mean=mean_of(sample(_all_among(c, n, k))))
+    return Repeated(k=k, mean=_rate(c, n) if _is_rate(n, k) else mean_of(sample(_all_among(c, n, k))))
+
+
+def _is_rate(n: Vector, k: int) -> bool:
+    """Whether it is the plain rate of passes, clustered by task: then it is told as everywhere else."""
+    return k == 1 and bool((n == n[0]).all())
+
+
+def _rate(c: Vector, n: Vector) -> Mean:
+    trials, tasks = int(n.sum()), len(n)
+    rate = float(c.sum()) / trials
+    return mean_of_sums(
+        Sums(
+            items=trials,
+            clusters=tasks,
+            effective_clusters=float(tasks),
+            mean=rate,
+            spread=float(np.sum((c - n * rate) ** 2)),
+            binary=True,
+            clustered=n[0] > 1,
+            weighted=False,
+        )
+    )
 
 
 def _all_among(c: Vector, n: Vector, k: int) -> Vector:

@@ -10,6 +10,7 @@ import typer
 
 from proctor.cli.evaluate import exit_code
 from proctor.cli.output import AsJson, client, counting, print_json, show
+from proctor.kernel.ids import short_id
 
 __all__ = ["app", "samples_app"]
 
@@ -149,7 +150,7 @@ def _state(job: object, *, as_json: bool) -> None:
         print_json({"job": job})
     else:
         held = "" if job.hold is None else f", held: {job.hold.reason}"
-        show(f"{job.name} ({str(job.id)[:8]}): {job.state.value}{held}")
+        show(f"{job.name} ({short_id(job.id)}): {job.state.value}{held}")
 
 
 @samples_app.command("add")
@@ -177,7 +178,7 @@ def add_samples(
             print_json({"samples": kept, "new": fresh})
         else:
             word = "kept" if fresh else "there already"
-            show(f"{kept.name} ({str(kept.id)[:8]}): {kept.outputs:,} outputs, {kept.repeats} of each example, {word}")
+            show(f"{kept.name} ({short_id(kept.id)}): {kept.outputs:,} outputs, {kept.repeats} of each example, {word}")
             show(*left_out_lines(kept))
 
 
@@ -202,4 +203,4 @@ def delete_samples(
     """Delete outputs for good; refused while a job that judged them is there."""
     with client(as_json=as_json) as opened:
         gone = opened.evaluations.delete_samples(samples)
-        print_json({"samples": gone}) if as_json else show(f"{gone.name} ({str(gone.id)[:8]}): deleted")
+        print_json({"samples": gone}) if as_json else show(f"{gone.name} ({short_id(gone.id)}): deleted")

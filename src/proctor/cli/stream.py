@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, BinaryIO
 import typer
 
 from proctor.cli.output import AsJson, client, err, print_json, show
+from proctor.kernel.ids import short_id
 
 if TYPE_CHECKING:
     from proctor.jobs.values import Job
@@ -64,6 +65,8 @@ def append(
         for batch in gathered(read_lines(lines, name)):
             tally.add(sender.send(batch))
         tally.end(as_json=as_json)
+        if tally.refused and not as_json:
+            show(f"Which and why: proctor stream refusals {stream}")
 
 
 @app.command("feed")
@@ -180,32 +183,32 @@ class _Tally:
 
     def __init__(self, *, quiet: bool) -> None:
         self._quiet = quiet
-        self._rows = self._refused = 0
+        self._rows = self.refused = 0
         self._told_at = 0.0
 
     def add(self, sent: Sent) -> None:
         import time
 
         self._rows += sent.rows
-        self._refused += len(sent.refusals)
+        self.refused += len(sent.refusals)
         if not self._quiet and time.monotonic() - self._told_at > self.EVERY_SEC:
             self._told_at = time.monotonic()
             err().print(self._words(), soft_wrap=True)
 
     def end(self, *, as_json: bool) -> None:
         if as_json:
-            print_json({"rows": self._rows, "refused": self._refused})
+            print_json({"rows": self._rows, "refused": self.refused})
         else:
             show(self._words())
 
     def _words(self) -> str:
         from proctor.kernel.words import counted
 
-        return f"{counted(self._rows, 'row')} in the stream, {self._refused:,} refused"
+        return f"{counted(self._rows, 'row')} in the stream, {self.refused:,} refused"
 
 
 def _told(job: Job, *, as_json: bool) -> None:
     if as_json:
         print_json({"job": job})
     else:
-        show(f"{job.name} ({str(job.id)[:8]}): {'open' if job.open else job.state.value}")
+        show(f"{job.name} ({short_id(job.id)}): {'open' if job.open else job.state.value}")

@@ -77,7 +77,12 @@ def _summary(results: duckdb.DuckDBPyConnection, job: Job, evaluator: str) -> Ev
         scored=sums.scored,
         mean=None if found is None else found.value,
         error=None if found is None else found.error,
-        interval=None if found is None else found.interval,
+        interval=None if found is None else _possible(found.interval),
         coverage=sums.scored / expected if expected else None,
         bounds=Interval(sums.total / expected, (sums.total + missing) / expected) if expected else None,
     )
+
+
+def _possible(found: Interval | None) -> Interval | None:
+    """What of an interval a mean of scores from 0 to 1 can be."""
+    return None if found is None else Interval(max(0.0, found.low), min(1.0, found.high))

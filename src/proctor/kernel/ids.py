@@ -7,7 +7,7 @@ import os
 import time
 from uuid import UUID
 
-__all__ = ["derived_id", "new_id"]
+__all__ = ["derived_id", "new_id", "short_id"]
 
 _SEPARATOR = b"\x00"
 
@@ -28,3 +28,8 @@ def new_id() -> UUID:
 def _stamped(number: int, *, version: int) -> UUID:
     number &= ~(0xF << 76) & ~(0x3 << 62)
     return UUID(int=number | version << 76 | 0x2 << 62)
+
+
+def short_id(identity: UUID) -> str:
+    """The beginning of an id that holds the millisecond in which it was made: jobs of one minute differ in it."""
+    return str(identity)[:13]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from rich.console import RenderableType
 from rich.table import Table
 
+from proctor.kernel.ids import short_id
 from proctor.kernel.words import counted
 from proctor.reports.formats import UNKNOWN, one_line, p_value, percent
 from proctor.reports.tables import table
@@ -240,7 +241,7 @@ def history_parts(told: History) -> Iterator[RenderableType]:
         yield one_line(series.evaluator)
         yield _moments(series)
         for turn in series.changes:
-            yield f"  from {str(turn.job)[:8]} on: {turn.before:.4f} to {turn.after:.4f}, p {p_value(turn.p)}"
+            yield f"  from {short_id(turn.job)} on: {turn.before:.4f} to {turn.after:.4f}, p {p_value(turn.p)}"
 
 
 def _moments(series: Series) -> Table:
@@ -251,7 +252,7 @@ def _moments(series: Series) -> Table:
         found = one.average
         mean, interval = (UNKNOWN, UNKNOWN) if found is None else (_score(found.mean), _range(found.interval))
         submitted = one.created_at.strftime("%Y-%m-%d %H:%M")
-        made.add_row(one_line(one.job.name), str(one.job.id)[:8], submitted, mean, interval, percent(one.coverage))
+        made.add_row(one_line(one.job.name), short_id(one.job.id), submitted, mean, interval, percent(one.coverage))
     return made
 
 
@@ -272,7 +273,7 @@ def plan_lines(plan: Plan) -> Iterator[str]:
 
 
 def _job(job: JobReference) -> str:
-    return f"{one_line(job.name)} ({str(job.id)[:8]})"
+    return f"{one_line(job.name)} ({short_id(job.id)})"
 
 
 def _score(value: float | None) -> str:

@@ -12,6 +12,7 @@ from proctor.evaluators.statuses import Status
 from proctor.jobs.summaries import EvaluatorSummary, JobStanding
 from proctor.jobs.targets import Target
 from proctor.jobs.values import Job, SampleSet
+from proctor.kernel.ids import short_id
 from proctor.kernel.money import exact_usd, format_usd
 from proctor.kernel.words import counted
 from proctor.reports.formats import UNKNOWN, ago, duration, one_line, percent
@@ -40,7 +41,7 @@ def job_lines(standing: JobStanding) -> list[RenderableType]:
     """A job with its numbers."""
     job = standing.job
     lines: list[RenderableType] = [
-        f"{job.name} ({str(job.id)[:8]}): {job.state.value}",
+        f"{job.name} ({short_id(job.id)}): {job.state.value}",
         f"  {_of(job)}",
         f"  {standing.done:,} of {standing.expected:,} evaluations{_rate(standing)}{_cost(standing)}",
         *_keeping(job),
@@ -130,7 +131,7 @@ def stream_line(stream: Stream) -> str:
     """What came to a stream, in a line."""
     job = stream.job
     return (
-        f"{job.name} ({str(job.id)[:8]}): {'open' if job.open else 'closed'}, {job.state.value} · "
+        f"{job.name} ({short_id(job.id)}): {'open' if job.open else 'closed'}, {job.state.value} · "
         f"{counted(job.cut.rows, 'row')}, {stream.refused:,} refused"
     )
 
@@ -148,7 +149,7 @@ def jobs_table(jobs: Sequence[Job]) -> Table:
     made = table("job", "id", "state", "evaluations", "submitted", right=("evaluations",), whole=("id", "state"))
     for job in jobs:
         done = f"{job.done:,}/{job.expected:,}"
-        made.add_row(job.name, str(job.id)[:8], job.state.value, done, ago(job.created_at))
+        made.add_row(job.name, short_id(job.id), job.state.value, done, ago(job.created_at))
     return made
 
 
@@ -165,7 +166,7 @@ def samples_table(found: Sequence[SampleSet]) -> Table:
     made = table("samples", "id", "outputs", "repeats", "model", "kept", right=("outputs", "repeats"), whole=("id",))
     for one in found:
         made.add_row(
-            one.name, str(one.id)[:8], f"{one.outputs:,}", str(one.repeats), one.model or UNKNOWN, ago(one.created_at)
+            one.name, short_id(one.id), f"{one.outputs:,}", str(one.repeats), one.model or UNKNOWN, ago(one.created_at)
         )
     return made
 

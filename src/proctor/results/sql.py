@@ -29,7 +29,7 @@ _LONGEST_SQL: int = 1 << 20
 
 @dataclass(frozen=True, kw_only=True)
 class QueryLimits:
-    """What one query may take."""
+    """What one query may take; of a server's users ``seconds`` is less than a request may take."""
 
     memory_mb: int = 2048
     threads: int = 2
@@ -104,7 +104,7 @@ def _asked(process: _Process, settings: dict[str, Any]) -> Answer:
     stdin, stdout = _pipe(process.popen.stdin), _pipe(process.popen.stdout)
     try:
         stdin.write(json.dumps(settings).encode() + b"\n")
-        stdin.close()
+        stdin.flush()  # and it stays open: the process ends once it is closed, by whatever ends this one
         stream = pa.ipc.open_stream(stdout)
     except (pa.ArrowException, OSError, EOFError) as error:
         raise _why(process) from error
@@ -132,7 +132,7 @@ def _why(process: _Process) -> QueryFailed | QueryRefused | QueryTooLong:
     if isinstance(found, dict) and found.get("code") in _ERRORS:
         return _ERRORS[found["code"]](str(found.get("message")), where="sql")
     if process.watch.finished.is_set() or code < 0:
-        return QueryTooLong(where="sql")
+        return QueryTooLong(f"It takes more than the {process.watch.interval:g} seconds that a query may.", where="sql")
     return QueryFailed(f"Its process ended with {code}.", where="sql")
 
 

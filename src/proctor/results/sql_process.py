@@ -7,8 +7,11 @@ JSON. DuckDB's own doors are shut and locked before the query is seen; the opera
 from __future__ import annotations
 
 import json
+import os
 import resource
 import sys
+import threading
+from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +27,7 @@ def main() -> None:
     """Run one query."""
     settings: dict[str, Any] = json.loads(sys.stdin.buffer.readline())
     _confine(settings)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     import duckdb
     import pyarrow as pa
 
@@ -33,13 +37,30 @@ def main() -> None:
             _attach(connection, settings)
             connection.execute("SET lock_configuration = true")
             reader = _selected(connection, settings["sql"]).to_arrow_reader(_ROWS)
-            with pa.ipc.new_stream(sys.stdout.buffer, reader.schema) as writer:
+            schema = pa.schema([one.with_name(name) for one, name in zip(reader.schema, _names(reader), strict=True)])
+            with pa.ipc.new_stream(sys.stdout.buffer, schema) as writer:
                 for batch in reader:
-                    writer.write_batch(batch)
+                    writer.write_batch(pa.RecordBatch.from_arrays(batch.columns, schema=schema))
     except (duckdb.Error, ValueError, RuntimeError, pa.ArrowException) as error:
         _fail("query-failed", str(error))
     except MemoryError:
         _fail("query-too-long", "It takes more memory than a query may.")
+
+
+def _end_with_parent() -> None:
+    """Whoever asked holds standard input open until the answer is read, or is gone."""
+    while os.read(sys.stdin.fileno(), 1):  # not by its buffer, which a thread that waits would hold at the end
+        pass
+    os._exit(4)
+
+
+def _names(reader: Any) -> list[str]:
+    """Names of its columns, each once: a second ``a`` is ``a_2``."""
+    names: list[str] = []
+    for name in reader.schema.names:
+        candidates = chain([name], (f"{name}_{number}" for number in count(2)))
+        names.append(next(one for one in candidates if one not in names))
+    return names
 
 
 def _confine(settings: dict[str, Any]) -> None:

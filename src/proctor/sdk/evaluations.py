@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING
 from uuid import UUID
 
 from proctor.app import Platform, data_folder
+from proctor.evaluators.statuses import Status
 from proctor.jobs.deleting import JobKeeper
+from proctor.jobs.errors import JobInvalid
 from proctor.jobs.service import JobService
 from proctor.jobs.summaries import JobStanding, summarised
 from proctor.jobs.values import Job, JobState, SampleSet
@@ -22,7 +24,7 @@ from proctor.streaming.service import forget
 if TYPE_CHECKING:
     from proctor.jobs.asking import EvaluationRequest
     from proctor.jobs.outputs_files import OutputFields
-    from proctor.results.sql import Answer
+    from proctor.results.sql import Answer, QueryLimits
     from proctor.sdk.job_sessions import JobSession
 
 __all__ = ["Evaluations", "OutputsTold"]
@@ -136,7 +138,12 @@ class Evaluations:
     def results(
         self, reference: str, *, status: str | None = None, after: int = -1, limit: int = 100
     ) -> list[dict[str, object]]:
-        """A page of a job's results in the order of evaluator, repeat and row: those after the ``after``-th of them."""
+        """A page of a job's results in the order of evaluator, repeat and row: those after the ``after``-th of them.
+
+        Raises ``JobUnknown``, ``JobInvalid`` for a status that there is not."""
+        known = [one.value for one in Status]
+        if status is not None and status not in known:
+            raise JobInvalid(f"There is no status {status[:100]!r}; there are {', '.join(known)}.", where="status")
         job = self._service.job(reference)
         wanted = "TRUE" if status is None else "status = ?"
         parameters = [] if status is None else [status]
@@ -148,14 +155,15 @@ class Evaluations:
         return [_told(row) for row in found.to_pylist()]
 
     @contextmanager
-    def sql(self, query: str, jobs: Sequence[str] = ()) -> Iterator[Answer]:
-        """The answer of one SELECT over the tenant's results, of those jobs or of all.
+    def sql(self, query: str, jobs: Sequence[str] = (), *, limits: QueryLimits | None = None) -> Iterator[Answer]:
+        """The answer of one SELECT over the tenant's results, of those jobs or of all. ``limits``: of what it may take.
 
         Raises ``QueryRefused``, ``QueryFailed``, ``QueryTooLong``, ``JobUnknown``."""
         from proctor.results.sql import answer
 
         chosen = tuple(self._service.job(one).id for one in jobs) or None
-        with answer(self.reader, Which(jobs=chosen), query, data_folder(self._platform.settings, "tmp")) as found:
+        folder = data_folder(self._platform.settings, "tmp")
+        with answer(self.reader, Which(jobs=chosen), query, folder, limits) as found:
             yield found
 
     def pause(self, reference: str) -> Job:

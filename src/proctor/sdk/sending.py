@@ -9,7 +9,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, BinaryIO, Protocol
 from uuid import uuid4
 
@@ -75,7 +75,7 @@ class Sender:
         for batch in batches(lines):
             told = self._patiently(b"\n".join(batch))
             rows += told.rows
-            refusals += [Refusal(row=before + one.row, field=one.field, reason=one.reason) for one in told.refusals]
+            refusals += [replace(one, row=before + one.row) for one in told.refusals]
             before += len(batch)
         return Sent(rows=rows, refusals=tuple(refusals))
 
@@ -135,7 +135,7 @@ def read_lines(file: BinaryIO, source: str) -> Iterator[bytes]:
         text = line.strip()
         if text:
             name = f"{source}\0{number}\0".encode() + text
-            yield keyed(text, f"{number}-{hashlib.sha256(name).hexdigest()[:32]}")
+            yield keyed(text, f"{number}-{hashlib.sha256(name).hexdigest()[:32]}", number)
 
 
 def gathered(lines: Iterator[bytes]) -> Iterator[list[bytes]]:

@@ -150,7 +150,7 @@ class Appender:
             return
         before = int(_run(connection, "refused", tenant=self._tenant, job=job).scalar_one())
         kept = [
-            {"id": str(new_id()), "row": one.row, "field": one.field, "reason": one.reason, "said": said}
+            {"id": str(new_id()), "row": one.line or one.row, "field": one.field, "reason": one.reason, "said": said}
             for one, said in told[: max(0, KEPT_REFUSALS - before)]
         ]
         _run(connection, "insert_refusals", tenant=self._tenant, job=job, rows=json.dumps(kept))
@@ -170,7 +170,7 @@ class Appender:
 
 def _clash(one: Entry) -> Entry:
     """An entry that says that a row came under another's key: it is told once, however often it is sent."""
-    refusal = Refusal(row=one.first, field="key", reason="it came with another row before")
+    refusal = Refusal(row=one.first, line=one.line, field="key", reason="it came with another row before")
     key = hashlib.sha256(b"clash\0" + one.key + one.digest).digest()[:DIGEST_BYTES]
     said = one.said or (one.rows[0].id[:100],)
     return replace(one, key=key, rows=(), refusals=(refusal,), said=said[:1])

@@ -128,7 +128,9 @@ def answer(entries: Sequence[Entry], fates: Sequence[Fate]) -> Appended:
         if fate is Fate.CLASHED and not one.is_row:
             raise KeyReused(where="Idempotency-Key")
         if fate is Fate.CLASHED:
-            refusals.append(Refusal(row=one.first, field="key", reason="it came with another row before"))
+            refusals.append(
+                Refusal(row=one.first, line=one.line, field="key", reason="it came with another row before")
+            )
         else:
             rows += len(one.rows)
             refusals += one.refusals

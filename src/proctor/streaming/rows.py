@@ -2,7 +2,8 @@
 
 A row is a JSON object: ``id`` and ``output``, and where they are known ``input``, ``expected``, ``model``, ``metadata``
 and ``time``. Its ``key`` makes it harmless to send again whatever it is sent with; rows without one are known by the
-key of what they are sent in. A sender that takes rows from elsewhere says with ``malformed`` why one can't be read.
+key of what they are sent in. A sender that takes rows from elsewhere says with ``line`` which it was there, and with
+``malformed`` why it can't be read.
 """
 
 from __future__ import annotations
@@ -35,16 +36,20 @@ SAID_CHARACTERS: int = 500
 """Of a refused row that are kept: enough to find it where it came from."""
 KEY_CHARACTERS: int = 255
 """Of a key, as of an Idempotency-Key."""
-_KNOWN = frozenset({"id", "input", "expected", "output", "model", "metadata", "time", "key"})
+LAST_LINE: int = 2**31 - 1
+"""What a database's integer holds; a line beyond it is told as it was sent."""
+_KNOWN = frozenset({"id", "input", "expected", "output", "model", "metadata", "time", "key", "line"})
 _ASKED = ("id", "input", "expected", "metadata")
-_MALFORMED = frozenset({"malformed", "said", "key"})
+_MALFORMED = frozenset({"malformed", "said", "key", "line"})
 
 
 @dataclass(frozen=True, slots=True)
 class _Told:
-    """A row as it was sent. ``row``: what it is, or why it is none."""
+    """A row as it was sent. ``line``: its number where the sender took it from; ``row``: what it is, or why it is
+    none."""
 
     number: int
+    line: int | None
     key: str | None
     row: Row | FieldInvalid
     said: str
@@ -83,13 +88,15 @@ def _entry(key: str, told: Sequence[_Told], *, is_row: bool) -> Entry:
         refusals=tuple(_refusal(one) for one in refused),
         said=tuple(one.said for one in refused),
         first=told[0].number,
+        line=told[0].line,
     )
 
 
 def _refusal(one: _Told) -> Refusal:
     assert isinstance(one.row, FieldInvalid)
     reason = one.row.reason[:REASON_CHARACTERS].replace("\0", "")
-    return Refusal(row=one.number, field=one.row.field[:MODEL_CHARACTERS].replace("\0", ""), reason=reason)
+    field = one.row.field[:MODEL_CHARACTERS].replace("\0", "")
+    return Refusal(row=one.number, field=field, reason=reason, line=one.line)
 
 
 def _told(number: int, line: bytes) -> _Told:
@@ -97,19 +104,20 @@ def _told(number: int, line: bytes) -> _Told:
     raw = object_of(line) if len(line) <= ROW_BYTES else FieldInvalid("", f"it takes more than {ROW_BYTES >> 20} MiB")
     said = line[: 4 * SAID_CHARACTERS].decode(errors="replace")
     if isinstance(raw, FieldInvalid):
-        return _Told(number, None, raw, _short(said), digest)
+        return _Told(number, None, None, raw, _short(said), digest)
     try:
+        place = _place(raw.get("line"))
         key = _key(raw.get("key"))
     except FieldInvalid as error:
-        return _Told(number, None, error, _short(said), digest)
+        return _Told(number, None, None, error, _short(said), digest)
     if "malformed" in raw and raw.keys() <= _MALFORMED:
         text = raw.get("said")
         reason = FieldInvalid("", str(raw["malformed"]).encode(errors="replace").decode())
-        return _Told(number, key, reason, _short(text if isinstance(text, str) else said), digest)
+        return _Told(number, place, key, reason, _short(text if isinstance(text, str) else said), digest)
     try:
-        return _Told(number, key, _row(raw), _short(said), digest)
+        return _Told(number, place, key, _row(raw), _short(said), digest)
     except FieldInvalid as error:
-        return _Told(number, key, error, _short(said), digest)
+        return _Told(number, place, key, error, _short(said), digest)
 
 
 def _short(text: str) -> str:
@@ -184,6 +192,14 @@ def _key(value: object) -> str | None:
     return value
 
 
+def _place(value: object) -> int | None:
+    if value is None:
+        return None
+    if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= LAST_LINE:
+        raise FieldInvalid("line", f"it must be a whole number from 1 to {LAST_LINE:,}")
+    return value
+
+
 def _time(value: object) -> datetime | None:
     if value is None:
         return None
@@ -199,13 +215,15 @@ def _time(value: object) -> datetime | None:
 # --- for those who send ----------------------------------------------------------------------------------------------
 
 
-def keyed(line: bytes, key: str) -> bytes:
-    """A line of somebody else's as a row with a key; what is no object says what it is instead."""
+def keyed(line: bytes, key: str, number: int | None = None) -> bytes:
+    """A line of somebody else's as a row with a key; what is no object says what it is instead. ``number``: of the
+    line, where it has one."""
+    told = {"key": key} if number is None or number > LAST_LINE else {"key": key, "line": number}
     raw = object_of(line) if len(line) <= ROW_BYTES - _KEY_ROOM else FieldInvalid("", "it is too long")
     if isinstance(raw, FieldInvalid):
         said = _short(line[: 4 * SAID_CHARACTERS].decode(errors="replace"))
-        return _line({"malformed": raw.reason[:REASON_CHARACTERS], "said": said, "key": key})
-    return _line({**raw, "key": key})
+        return _line({"malformed": raw.reason[:REASON_CHARACTERS], "said": said, **told})
+    return _line({**raw, **told})
 
 
 def lines_of(rows: Iterable[Mapping[str, object]]) -> bytes:

@@ -39,16 +39,19 @@ class Row:
 
 @dataclass(frozen=True, kw_only=True)
 class Refusal:
-    """A row that is none. ``row``: in what was sent at once, from 1; ``field``: empty for the whole row."""
+    """A row that is none. ``row``: in what was sent at once, from 1; ``field``: empty for the whole row; ``line``: its
+    number where the sender took it from, as it says."""
 
     row: int
     field: str
     reason: str
+    line: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class KeptRefusal:
-    """One that is kept to be looked at. ``said``: how the row begins."""
+    """One that is kept to be looked at. ``row``: its line, where the sender told it, else as it was sent; ``said``: how
+    it begins."""
 
     id: UUID
     at: datetime
@@ -75,6 +78,8 @@ class Entry:
     """How each refused row begins."""
     first: int = 1
     """Its first row in what was sent at once."""
+    line: int | None = None
+    """Which that was where the sender took it from."""
 
 
 class Fate(StrEnum):

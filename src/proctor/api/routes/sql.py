@@ -24,6 +24,8 @@ __all__ = ["router"]
 router = APIRouter(tags=["evaluation jobs"])
 _Reads = Annotated[Asked, needs(Permission.EVALUATORS_READ)]
 ARROW: str = "application/vnd.apache.arrow.stream"
+SECONDS: int = 50
+"""Of a query: a request has sixty, and who asks is to hear why it was too long."""
 _ANSWER: dict[int | str, dict[str, Any]] = {200: {"content": {ARROW: {}}, "description": "Columns, then rows."}}
 
 
@@ -45,8 +47,11 @@ class QueryWanted(BaseModel):
 @slowly
 def run_query(asked: _Reads, body: QueryWanted) -> StreamingResponse:
     """Run it in a process of its own, which sees the tenant's results and nothing else of the machine."""
+    from proctor.results.sql import QueryLimits
+
     held = ExitStack()
-    found = held.enter_context(asked.client.evaluations.sql(body.sql, body.jobs))
+    limits = QueryLimits(seconds=SECONDS)
+    found = held.enter_context(asked.client.evaluations.sql(body.sql, body.jobs, limits=limits))
     return StreamingResponse(_stream(found, held), media_type=ARROW)
 
 
