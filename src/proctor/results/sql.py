@@ -131,8 +131,10 @@ def _why(process: _Process) -> QueryFailed | QueryRefused | QueryTooLong:
         found = None
     if isinstance(found, dict) and found.get("code") in _ERRORS:
         return _ERRORS[found["code"]](str(found.get("message")), where="sql")
-    if process.watch.finished.is_set() or code < 0:
+    if process.watch.finished.is_set():
         return QueryTooLong(f"It takes more than the {process.watch.interval:g} seconds that a query may.", where="sql")
+    if code < 0:
+        return QueryTooLong("It takes more memory or processor time than a query may.", where="sql")
     return QueryFailed(f"Its process ended with {code}.", where="sql")
 
 

@@ -23,6 +23,10 @@ _AROUND: int = 3
 """Times the memory that a query may use is what the process may map: libraries and buffers take address space."""
 
 
+_WATCHER: int = 128 << 20
+"""Bytes that the thread which waits for the parent's end may map beside that: its stack, and an arena of malloc's."""
+
+
 def main() -> None:
     """Run one query."""
     settings: dict[str, Any] = json.loads(sys.stdin.buffer.readline())
@@ -68,7 +72,8 @@ def _confine(settings: dict[str, Any]) -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     most = int(settings["memory_mb"]) << 20
-    resource.setrlimit(resource.RLIMIT_AS, (most * _AROUND, most * _AROUND))
+    mapped = most * _AROUND + _WATCHER
+    resource.setrlimit(resource.RLIMIT_AS, (mapped, mapped))
     seconds = int(settings["seconds"]) * int(settings["threads"]) + 1
     resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
 
