@@ -23,7 +23,7 @@ _AROUND: int = 3
 """Times the memory that a query may use is what the process may map: libraries and buffers take address space."""
 
 
-_WATCHER: int = 128 << 20
+_WATCHER: int = 512 << 20
 """Bytes that the thread which waits for the parent's end may map beside that: its stack, and an arena of malloc's."""
 
 
