@@ -48,9 +48,22 @@ def test_both_are_shares_of_all_draws(case: tuple[int, int, int]) -> None:
 
 
 def test_the_error_is_that_of_the_mean_over_tasks() -> None:
-    seen = pass_hat_k(TAU_BENCH_AIRLINE, FOUR, 1).mean
-    assert seen == mean([passed / 4 for passed in TAU_BENCH_AIRLINE])
+    seen = pass_hat_k(TAU_BENCH_AIRLINE, FOUR, 2).mean
+    assert seen == mean([passed * (passed - 1) / 12 for passed in TAU_BENCH_AIRLINE])
     assert pass_at_k([10], [200], 10).mean.error is None
+
+
+def test_of_one_trial_it_is_the_rate_of_passes_clustered_by_task() -> None:
+    """So that the same number has the same interval wherever it is told."""
+    trials = [(float(n < passed), task) for task, passed in enumerate(TAU_BENCH_AIRLINE) for n in range(4)]
+    told = mean([passed for passed, _ in trials], clusters=[task for _, task in trials])
+    for seen in (pass_hat_k(TAU_BENCH_AIRLINE, FOUR, 1).mean, pass_at_k(TAU_BENCH_AIRLINE, FOUR, 1).mean):
+        assert seen.value == pytest.approx(told.value, rel=1e-12)
+        assert seen.error == pytest.approx(told.error, rel=1e-9)
+        assert (seen.items, seen.clusters) == (told.items, told.clusters)
+        assert seen.interval is not None
+        assert told.interval is not None
+        assert seen.interval.low == pytest.approx(told.interval.low, rel=1e-9)
 
 
 def test_fewer_trials_than_k_are_not_extrapolated() -> None:

@@ -13,6 +13,7 @@ from proctor.evaluators.catalogue import Means, built, defined
 from proctor.evaluators.embeddings.hashing import DIMENSIONS, HashingEmbedder, hashed
 from proctor.evaluators.embeddings.similarity import EmbeddingSimilarity
 from proctor.evaluators.errors import EmbeddingFailed, EvaluatorNotHere
+from proctor.evaluators.interfaces import Embedded
 from proctor.evaluators.samples import MISSING, Sample, rows_of, samples_of
 from proctor.evaluators.statuses import Status
 
@@ -52,11 +53,12 @@ class Counting:
         self.asked: list[str] = []
         self._error = error
 
-    async def embed(self, texts: Sequence[str]) -> Sequence[Sequence[float]]:
+    async def embed(self, texts: Sequence[str]) -> Embedded:
         self.asked += texts
         if self._error is not None:
             raise self._error
-        return [[1.0, 0.0] if text == "a" else [-1.0, 0.0] for text in texts]
+        vectors = [[1.0, 0.0] if text == "a" else [-1.0, 0.0] for text in texts]
+        return Embedded(vectors=vectors, cost_nano=7)
 
 
 ROWS = [Sample(input="", expected=one, output=two) for one, two in (("a", "a"), ("a", "b"), ("b", "a"), (MISSING, "c"))]
@@ -64,7 +66,9 @@ ROWS = [Sample(input="", expected=one, output=two) for one, two in (("a", "a"), 
 
 async def test_each_text_is_asked_for_once_and_what_is_opposed_is_worth_nothing() -> None:
     embedder = Counting()
-    rows = rows_of(await EmbeddingSimilarity(embedder).score(samples_of(ROWS)))
+    scores = await EmbeddingSimilarity(embedder).score(samples_of(ROWS))
+    rows = rows_of(scores)
+    assert scores.cost_nano == 7
     assert embedder.asked == ["a", "b"]
     assert [row.score for row in rows] == [1, 0, 0, None]
     assert rows[3].status is Status.INVALID_EXAMPLE

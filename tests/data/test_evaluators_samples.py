@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 
 from proctor.evaluators.catalogue import TYPES
 from proctor.evaluators.code.answers import read_answers
-from proctor.evaluators.errors import DataExtraMissing
 from proctor.evaluators.examples import facts_of_file
 from proctor.evaluators.facts import DatasetFacts, facts_of
 from proctor.evaluators.interfaces import Samples, Scores
@@ -22,6 +21,7 @@ from proctor.evaluators.metrics.catalogue import METRICS
 from proctor.evaluators.samples import MISSING, Missing, Sample, Score, rows_of, samples_of, scores_of, values_of
 from proctor.evaluators.statuses import Status
 from proctor.kernel.canonical import Json, canonical_json
+from proctor.kernel.extras import DataExtraMissing
 
 VALUES = st.recursive(
     st.one_of(st.none(), st.booleans(), st.integers(-999, 999), st.text(max_size=9)),

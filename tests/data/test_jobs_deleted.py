@@ -12,6 +12,7 @@ from proctor.jobs.errors import JobEnded, JobHeld, JobInvalid, JobRunning, JobUn
 from proctor.jobs.values import Job, JobState
 from proctor.objects.store import ObjectStore
 from proctor.results.merging import Merger, MergeRule
+from proctor.sdk import evaluation_requests
 from tests.data.desk import Desk
 
 pytestmark = [pytest.mark.database, pytest.mark.usefixtures("clean_queue")]
@@ -176,14 +177,14 @@ def test_outputs_that_are_deleted_while_a_job_is_submitted_are_told(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     desk.numbers(10)
-    resolved = desk.evaluations._resolved
+    resolved = evaluation_requests.resolved
 
     def deleting(*given: object) -> object:
         found = resolved(*given)  # type: ignore[arg-type]
         desk.evaluations.delete_samples("outputs")
         return found
 
-    monkeypatch.setattr(desk.evaluations, "_resolved", deleting)
+    monkeypatch.setattr(evaluation_requests, "resolved", deleting)
     with pytest.raises(SamplesUnknown):
         desk.submit()
     assert (queued(desk), desk.evaluations.jobs()) == (0, [])
