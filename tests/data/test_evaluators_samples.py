@@ -45,7 +45,7 @@ def test_the_codes_of_statuses_are_their_order() -> None:
     """Stored columns rely on it."""
     judged = ["scored", "parse_error", "refused", "truncated", "no_quorum"]
     providers = ["rate_limited", "timeout", "provider_auth", "provider_error"]
-    others = ["sandbox_error", "evaluator_error", "budget", "cancelled", "invalid_example"]
+    others = ["sandbox_error", "evaluator_error", "budget", "cancelled", "invalid_example", "not_chosen"]
     assert [one.value for one in Status] == [*judged, *providers, *others]
     column = scores_of([Score(score=None, status=one, error="x") for one in Status]).status
     assert column.indices.to_pylist() == list(range(14))
