@@ -48,7 +48,7 @@ def test_the_codes_of_statuses_are_their_order() -> None:
     others = ["sandbox_error", "evaluator_error", "budget", "cancelled", "invalid_example", "not_chosen"]
     assert [one.value for one in Status] == [*judged, *providers, *others]
     column = scores_of([Score(score=None, status=one, error="x") for one in Status]).status
-    assert column.indices.to_pylist() == list(range(14))
+    assert column.indices.to_pylist() == list(range(len(Status)))
 
 
 def test_columns_that_are_not_as_they_have_to_be_are_refused() -> None:
