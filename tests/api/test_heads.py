@@ -71,18 +71,18 @@ def test_a_head_has_an_end(live: Live, pieces: list[bytes]) -> None:
 
 
 def test_a_head_comes_in_time(live: Live, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(protocol, "HEAD_SEC", 0.5)
+    monkeypatch.setattr(protocol, "HEAD_SEC", 2.0)
     began = time.monotonic()
     assert sent(live, BEGINNING)[0] == 408
     assert sent(live)[0] == 408, "nor is a connection kept on which nothing comes"
-    assert time.monotonic() - began > 0.9
+    assert time.monotonic() - began > 3.9
     done = BEGINNING + b"\r\n"
     address = urlsplit(live.url)
     with closing(socket.create_connection((address.hostname, address.port), timeout=20)) as connection:
         for _ in range(3):  # one that is kept alive has its time anew for each
             connection.sendall(done)
             assert b"200 OK" in connection.recv(65536)
-            time.sleep(0.3)
+            time.sleep(1.2)
 
 
 def test_what_is_no_request_is_told_as_a_problem(live: Live) -> None:

@@ -35,6 +35,7 @@ PAGED = {
     "/api/v1/ledger": ("model=openai/gpt-4o", "end=done"),
     "/api/v1/logs": ("level=error", "run_set={run_set}"),
     "/api/v1/operations": ("kind=export", "state=done"),
+    "/api/v1/prompts": (),
     "/api/v1/providers": ("name=openai", "wire=anthropic"),
     "/api/v1/run-sets": ("name=planted-run-set", "state=complete"),
     "/api/v1/run-sets/{run_set}/cells": ("profile=planted-other", "outcome=failed", "task=*1"),
