@@ -81,7 +81,8 @@ def test_a_head_comes_in_time(live: Live, monkeypatch: pytest.MonkeyPatch) -> No
     with closing(socket.create_connection((address.hostname, address.port), timeout=20)) as connection:
         for _ in range(3):  # one that is kept alive has its time anew for each
             connection.sendall(done)
-            assert b"200 OK" in connection.recv(65536)
+            told = connection.recv(65536)
+            assert b"200 OK" in told, told
             time.sleep(1.2)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from proctor.database.queries import query_text
 from proctor.jobs.values import Job
@@ -38,8 +38,7 @@ def added(results: duckdb.DuckDBPyConnection, job: Job, evaluator: str) -> Added
     clustered, weighted = job.cut.repeats > 1, judge.route is not None
     query = "add_up_clusters" if clustered else "add_up_weighted" if weighted else "add_up"
     told = {"job": str(job.id), "evaluator": evaluator, "rows": job.cut.rows}
-    (row,) = results.execute(query_text("proctor.jobs.analyses", query), told).fetchall()
-    items, clusters, mean, spread, effective, binary, total = row
+    items, clusters, mean, spread, effective, binary, total = _row(results, query, told)
     if not items:
         return Added(scored=0, total=0.0, mean=None)
     sums = Sums(
@@ -53,3 +52,19 @@ def added(results: duckdb.DuckDBPyConnection, job: Job, evaluator: str) -> Added
         weighted=weighted,
     )
     return Added(scored=items, total=total, mean=mean_of_sums(sums))
+
+
+def _row(results: duckdb.DuckDBPyConnection, query: str, told: dict[str, object]) -> tuple[Any, ...]:
+    """The same numbers each time. Threads add in an order of their own, which shows in a sum's last digits, unless all
+    that is added are whole numbers: passes and fails, each for itself."""
+    text = query_text("proctor.jobs.analyses", query)
+    if query == "add_up":
+        (row,) = results.execute(text, told).fetchall()
+        if row[5] is not False:  # all are 0 or 1, or there are none
+            return tuple(row)
+    results.execute("SET threads = 1")
+    try:
+        (row,) = results.execute(text, told).fetchall()
+    finally:
+        results.execute("RESET threads")
+    return tuple(row)
