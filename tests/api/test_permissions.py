@@ -28,6 +28,7 @@ NOWHERE = {
     "operation": "01a22e2c-a2fa-78c5-aaf7-000000000005",
     "secret": "NO_SUCH_SECRET",
     "evaluator": "nowhere",
+    "prompt": "no-such-prompt",
     "dataset": "no-such-dataset",
     "samples": "no-such-samples",
     "job": "no-such-job",
