@@ -21,7 +21,7 @@ __all__ = ["Books", "FixedBudgets", "books", "call_of"]
 
 @dataclass
 class FixedBudgets:
-    """A tenant's month, and the run set, the profile and the user where the payer has them; no limit unless said."""
+    """A tenant's month, and the run set, profile, job and user where the payer has them; no limit unless said."""
 
     month: str = "2026-12"
     limits: dict[ScopeKind, int] = field(default_factory=dict)
@@ -34,6 +34,8 @@ class FixedBudgets:
             keys[ScopeKind.RUN_SET] = (str(payer.run_set), "")
             if payer.profile:
                 keys[ScopeKind.PROFILE] = (f"{payer.run_set}/{payer.profile}", "")
+        if payer.job:
+            keys[ScopeKind.JOB] = (str(payer.job), "")
         return [
             Scope(kind=kind, key=key, period=period, limit_nano=self.limits.get(kind))
             for kind, (key, period) in keys.items()

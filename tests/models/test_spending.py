@@ -74,6 +74,8 @@ async def test_the_narrowest_budget_refuses_and_says_whose_it_is(
     database: Database, tenant: UUID, tmp_path: Path, kind: ScopeKind
 ) -> None:
     payer = Payer(tenant=tenant, run_set=new_id(), profile="opus", user=str(new_id()))
+    if kind is ScopeKind.JOB:
+        payer = Payer(tenant=tenant, job=new_id(), user=str(new_id()))
     async with spending(database, limited(100, kind), tmp_path) as spender:
         with pytest.raises(BudgetExhausted, match="budget of 0.0000001 USD has no room") as caught:
             await spender.reserve(payer, 101, wait_sec=60)
