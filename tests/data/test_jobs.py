@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
-import subprocess
-import sys
 import threading
 from pathlib import Path
 from typing import Any
@@ -25,6 +22,7 @@ from proctor.queue import service as queue
 from proctor.sdk.evaluations import OutputsTold
 from tests.conftest import Urls
 from tests.data.desk import Desk
+from tests.data.programs import started
 
 pytestmark = [pytest.mark.database, pytest.mark.usefixtures("clean_queue", "no_process_is_left")]
 
@@ -236,16 +234,7 @@ def test_a_worker_that_is_killed_leaves_chunks_that_another_does_once(
 ) -> None:
     desk.numbers(200)
     job = desk.submit()
-    program = Path(__file__).with_name("chunk_program.py")
-    told = {"app": urls.app, "scheduler": urls.scheduler}
-    said = {name: url.render_as_string(hide_password=False) for name, url in told.items()}
-    said |= {"objects": desk.platform.objects.root, "job": str(job.id)}
-    process = subprocess.Popen(
-        [sys.executable, str(program), json.dumps(said)],
-        stdout=subprocess.PIPE,
-        cwd=Path(__file__).parents[2],
-        start_new_session=True,
-    )
+    process = started(desk, urls, "chunk_program", job=job.id)
     assert process.stdout is not None
     assert process.stdout.readline()  # a chunk was settled
     os.killpg(process.pid, signal.SIGKILL)

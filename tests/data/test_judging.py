@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
-import subprocess
-import sys
-import time
 from collections import Counter
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import statsmodels.api as sm
-from sqlalchemy import text
 
 from proctor.analysis.means import mean
 from proctor.evaluators.service import Registration
@@ -25,6 +19,7 @@ from proctor.jobs.values import JobState
 from proctor.models.errors import PriceUnknown, ProviderUnknown
 from tests.conftest import Urls
 from tests.data.desk import Desk
+from tests.data.programs import started, until_kept
 from tests.data.provider import Provider, down
 
 pytestmark = [pytest.mark.database, pytest.mark.usefixtures("clean_queue", "no_process_is_left")]
@@ -110,34 +105,14 @@ def test_a_worker_that_is_killed_pays_for_no_batch_again_but_those_under_way(
     words(desk, [f"q{n}" for n in range(1000)])
     provider.delay = 0.05
     job = desk.submit(vectors(desk))
-    process = _worker_of_its_own(desk, urls, str(job.id))
-    _until_kept(desk, 600)
-    os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
+    with started(desk, urls, "target_program", job=job.id) as process:
+        until_kept(desk, "judgement", 600)
+        os.killpg(process.pid, signal.SIGKILL)
     standing = desk.work(job)
     assert standing.evaluators[0].counts == {"scored": 1000}
     again = sum(provider.asked.values()) - 1000
     assert again <= judging.CALLS * judging.TO_MODEL
     assert again < 400, "what was kept was asked again"
-
-
-def _worker_of_its_own(desk: Desk, urls: Urls, job: str) -> subprocess.Popen[bytes]:
-    platform, told = desk.platform, {"app": urls.app, "scheduler": urls.scheduler}
-    said = {name: url.render_as_string(hide_password=False) for name, url in told.items()}
-    said |= {"objects": platform.objects.root, "home": str(platform.settings.home)}
-    said |= {"tenant": str(platform.tenant), "job": job}
-    program = [sys.executable, str(Path(__file__).with_name("target_program.py")), json.dumps(said)]
-    return subprocess.Popen(program, cwd=Path(__file__).parents[2], start_new_session=True)
-
-
-def _until_kept(desk: Desk, rows: int) -> None:
-    until = time.monotonic() + 60
-    while time.monotonic() < until:
-        with desk.platform.database.tenant(desk.platform.tenant) as connection:
-            if connection.execute(text("SELECT count(*) FROM proctor.judgement")).scalar_one() >= rows:
-                return
-        time.sleep(0.005)
-    raise AssertionError("nothing was kept in a minute")
 
 
 def test_what_a_model_does_not_answer_is_asked_again_and_then_told(

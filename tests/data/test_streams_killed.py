@@ -7,7 +7,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import threading
 from collections.abc import Sequence
 from pathlib import Path
@@ -24,6 +23,7 @@ from proctor.streaming.rows import ROW_BYTES
 from proctor.streaming.values import Appended
 from tests.conftest import Urls
 from tests.data.desk import LEASE_SEC, Desk
+from tests.data.programs import started
 from tests.data.test_streams import judge_what_is_there, opened, rows
 
 pytestmark = [pytest.mark.database, pytest.mark.usefixtures("clean_queue", "no_process_is_left")]
@@ -41,12 +41,7 @@ def written(desk: Desk, first: int, last: int) -> Path:
 
 
 def appending(desk: Desk, urls: Urls, file: Path) -> subprocess.Popen[str]:
-    named = {"app": urls.app, "scheduler": urls.scheduler}
-    said = {name: url.render_as_string(hide_password=False) for name, url in named.items()}
-    said |= {"objects": desk.platform.objects.root, "tenant": str(desk.platform.tenant), "file": str(file)}
-    said |= {"home": str(desk.platform.settings.home)}
-    command = [sys.executable, "-m", "tests.data.append_program", json.dumps(said)]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, cwd=Path(__file__).parents[2], text=True)
+    return started(desk, urls, "append_program", file=file)
 
 
 def printed(process: subprocess.Popen[str]) -> IO[str]:

@@ -6,8 +6,6 @@ import asyncio
 import json
 import os
 import signal
-import subprocess
-import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -27,6 +25,7 @@ from proctor.streaming.nats import Feeder, NatsSource
 from tests.conftest import Urls
 from tests.data.desk import Desk
 from tests.data.nats_server import NatsServer
+from tests.data.programs import started
 from tests.data.test_streams import judge_what_is_there, opened
 
 pytestmark = [pytest.mark.database, pytest.mark.usefixtures("clean_queue", "no_process_is_left")]
@@ -208,16 +207,7 @@ def test_a_feeder_that_is_killed_loses_and_doubles_nothing_and_another_stops_whe
 
     server.ask(make)
     server.publish([message(n) for n in range(100)])
-    said = {"app": urls.app, "scheduler": urls.scheduler}
-    words = {name: url.render_as_string(hide_password=False) for name, url in said.items()}
-    words |= {"objects": desk.platform.objects.root, "tenant": str(desk.platform.tenant), "url": server.url}
-    words |= {"home": str(desk.platform.settings.home)}
-    command = [sys.executable, "-m", "tests.data.feed_program", json.dumps(words)]
-
-    def started() -> subprocess.Popen[str]:
-        return subprocess.Popen(command, stdout=subprocess.PIPE, cwd=Path(__file__).parents[2], text=True)
-
-    process = started()
+    process = started(desk, urls, "feed_program", url=server.url)
     assert process.stdout is not None
     with process.stdout:
         assert process.stdout.readline() == "7\n"
@@ -225,7 +215,7 @@ def test_a_feeder_that_is_killed_loses_and_doubles_nothing_and_another_stops_whe
         os.kill(process.pid, signal.SIGKILL)
         process.wait()
     assert sum(server.unsettled()) > 0
-    process = started()
+    process = started(desk, urls, "feed_program", url=server.url)
     assert process.stdout is not None
     with process.stdout:
         while streams.stream("bot").job.cut.rows < 100 or sum(server.unsettled()):

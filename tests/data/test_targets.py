@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +21,7 @@ from proctor.models.errors import PriceUnknown, ProviderUnknown
 from proctor.sdk.prompts import Prompts
 from tests.conftest import Urls
 from tests.data.desk import Desk
+from tests.data.programs import started, until_kept
 from tests.data.provider import Provider, down, said
 
 pytestmark = [pytest.mark.database, pytest.mark.usefixtures("clean_queue", "no_process_is_left")]
@@ -67,23 +64,10 @@ def test_a_worker_that_is_killed_repeats_no_call_but_those_under_way(
     provider.delay = 0.02
     job = asked_for(desk)
     kept = "SELECT count(*) FROM proctor.target_output"
-    program = [sys.executable, str(Path(__file__).with_name("target_program.py"))]
     platform = desk.platform
-    told = {"app": urls.app, "scheduler": urls.scheduler}
-    said_to_it = {name: url.render_as_string(hide_password=False) for name, url in told.items()}
-    said_to_it |= {"objects": platform.objects.root, "home": str(platform.settings.home)}
-    said_to_it |= {"tenant": str(platform.tenant), "job": str(job.id)}
-    process = subprocess.Popen(
-        [*program, json.dumps(said_to_it)], cwd=Path(__file__).parents[2], start_new_session=True
-    )
-    until = time.monotonic() + 60
-    while time.monotonic() < until:
-        with platform.database.tenant(platform.tenant) as connection:
-            if connection.execute(text(kept)).scalar_one() >= 900:
-                break
-        time.sleep(0.01)
-    os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
+    with started(desk, urls, "target_program", job=job.id) as process:
+        until_kept(desk, "target_output", 900)
+        os.killpg(process.pid, signal.SIGKILL)
     with platform.database.tenant(platform.tenant) as connection:
         assert 900 <= connection.execute(text(kept)).scalar_one() < 1000
     standing = desk.work(job)

@@ -38,8 +38,6 @@ _Row = dict[str, Any]
 
 AT_ONCE: int = 64
 """Calls of one worker under way: providers' own limits are kept by the gateway, below or above all workers."""
-ROOMS: int = 2
-"""Sandboxes of a worker's targets at once: each may take a core."""
 _PASSING: frozenset[Fault] = frozenset({Fault.RATE_LIMIT, Fault.UNAVAILABLE})
 """What may be another thing later; a model that there is not stays so."""
 _FAULTS: Mapping[Fault, Status] = {
@@ -57,7 +55,7 @@ class Generator:
     def __init__(self, database: Database, objects: ObjectStore, outside: Outside, *, tries: int) -> None:
         """``tries``: of a chunk in all."""
         self._database, self._objects, self._outside, self._tries = database, objects, outside, tries
-        self._turns, self._rooms = asyncio.Semaphore(AT_ONCE), asyncio.Semaphore(ROOMS)
+        self._turns = asyncio.Semaphore(AT_ONCE)
         self._logs: dict[UUID, ReplyLog] = {}
 
     async def made(self, order: Order) -> Order:
@@ -86,7 +84,7 @@ class Generator:
     async def _run(
         self, order: Order, command: CommandTarget, rows: Sequence[_Row], log: ReplyLog
     ) -> list[tuple[Made, bool]]:
-        async with self._rooms:
+        async with self._outside.turns:
             rooms = self._outside.rooms(order.place.tenant)
             made = await outputs_of(command_program(command), rooms, rows)
         kept = (

@@ -26,6 +26,7 @@ from proctor.jobs import rows as chunks
 from proctor.jobs.orders import Judge, Judged, Order
 from proctor.jobs.outside import Outside, Unasked
 from proctor.jobs.scorers import Scorers
+from proctor.kernel.money import total
 from proctor.objects.store import ObjectStore
 
 __all__ = ["Panel"]
@@ -34,8 +35,6 @@ IN_SANDBOX: int = 1000
 """Rows that a sandbox is given at once: making one takes 50 ms, and 64 MB hold all their answers."""
 TO_MODEL: int = 64
 """Rows of which a model's answers are kept together: what a worker's death asks again."""
-ROOMS: int = 2
-"""Sandboxes of a worker's evaluators at once: each may take a core."""
 CALLS: int = 16
 """Batches for models at once: providers' own limits are kept by the gateway."""
 _PASSING: frozenset[Status] = frozenset({Status.RATE_LIMITED, Status.PROVIDER_ERROR, Status.SANDBOX_ERROR})
@@ -63,7 +62,7 @@ class Panel:
         """``scorers``: they choose the rows of routed evaluators; ``tries``: of a chunk in all."""
         self._database, self._objects, self._scorers = database, objects, scorers
         self._outside, self._tries = outside, tries
-        self._rooms, self._calls = asyncio.Semaphore(ROOMS), asyncio.Semaphore(CALLS)
+        self._calls = asyncio.Semaphore(CALLS)
 
     async def judged(self, order: Order) -> Order:
         """The order with what those of its evaluators said that wait for others. Raises ``Unasked``."""
@@ -89,7 +88,7 @@ class Panel:
             work: _Work = _OfModel(self._database, rows, judge)
             size, turns = TO_MODEL, self._calls
         else:
-            work, size, turns = _OfCode(), IN_SANDBOX, self._rooms
+            work, size, turns = _OfCode(), IN_SANDBOX, self._outside.turns
         known = await work.known(places)
         missing = [place for place in places if place not in known.scores]
         evaluator = built(judge.definition, self._outside.means(rows.order)) if missing else None
@@ -193,9 +192,8 @@ def _cut(places: Sequence[int], size: int) -> Iterator[Sequence[int]]:
 
 
 def _together(said: Sequence[_Said]) -> _Said:
-    costs = [one.cost_nano for one in said]
     return _Said(
         scores={place: score for one in said for place, score in one.scores.items()},
         seconds=sum(one.seconds for one in said),
-        cost_nano=None if None in costs else sum(cost for cost in costs if cost is not None),
+        cost_nano=total(one.cost_nano for one in said),
     )

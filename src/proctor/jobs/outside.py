@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -18,6 +19,10 @@ if TYPE_CHECKING:
     from proctor.models.gateway.gateway import Gateway
 
 __all__ = ["Asking", "Outside", "Resources", "Unasked"]
+
+
+ROOMS: int = 2
+"""Sandboxes of a worker at once, for targets and evaluators together: each may take a core."""
 
 
 class Unasked(Exception):
@@ -45,6 +50,8 @@ class Outside:
 
     def __init__(self, resources: Resources | None) -> None:
         self._resources = resources
+        self.turns = asyncio.Semaphore(ROOMS)
+        """Of sandboxes."""
         self._asking: Asking | None = None
 
     @property

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from decimal import Decimal, InvalidOperation
 
-__all__ = ["NANO", "exact_usd", "format_usd", "parse_usd"]
+__all__ = ["NANO", "exact_usd", "format_usd", "parse_usd", "total"]
 
 NANO: int = 1_000_000_000
 """Nano-dollars in a dollar."""
@@ -42,3 +43,13 @@ def exact_usd(nano: int | None) -> str:
         return "—"
     whole, rest = divmod(nano, NANO)
     return f"{whole:,}.{f'{rest:09d}'.rstrip('0'):0<2} USD"
+
+
+def total(amounts: Iterable[int | None]) -> int | None:
+    """Their sum; of any that is not known it is not known either."""
+    found = 0
+    for amount in amounts:
+        if amount is None:
+            return None
+        found += amount
+    return found

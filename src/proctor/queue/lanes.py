@@ -64,7 +64,7 @@ class Lane:
 
 @dataclass(frozen=True, kw_only=True)
 class Blocked:
-    """A lane or gate that rows of a holder wait for now."""
+    """A lane or gate that rows of a holder are waiting for."""
 
     key: str
     paused: bool

@@ -12,7 +12,6 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import UUID
@@ -36,6 +35,7 @@ from proctor.kernel.paths import writing
 from proctor.objects.store import StoredObject
 from proctor.sandboxes.interfaces import Snapshot
 from proctor.sdk.answers import Leaderboard, NotBlocked, Prepared, StateMissing
+from proctor.sdk.data import DataCalls
 from proctor.sdk.naming import at_once, list_of, placed, position_of
 from proctor.sdk.requests import spec_of_tasks
 from proctor.sdk.suites import SuiteCalls
@@ -49,22 +49,16 @@ if TYPE_CHECKING:
     from proctor.engine.pairs import Comparison, Side
     from proctor.engine.regrading.grader import Regraded
     from proctor.sdk.agents import AgentLine
-    from proctor.sdk.analyses import JobAnalyses
     from proctor.sdk.audits import AuditReport, AuditRequest
-    from proctor.sdk.datasets import Datasets
-    from proctor.sdk.evaluations import Evaluations
-    from proctor.sdk.evaluators import Evaluators
     from proctor.sdk.exports import ExportReport
     from proctor.sdk.imports import ImportReport
     from proctor.sdk.logs import LogPage, LogsWanted
     from proctor.sdk.previews import DryRun
-    from proctor.sdk.prompts import Prompts
     from proctor.sdk.providers import ProviderLine
     from proctor.sdk.reclassifications import Reclassification
     from proctor.sdk.regrades import RegradePlan, RegradeReport
     from proctor.sdk.requests import RunRequest
     from proctor.sdk.running import RunSession
-    from proctor.sdk.streams import Streams
 
 __all__ = ["Client", "Leaderboard", "Prepared"]
 
@@ -74,7 +68,7 @@ T = TypeVar("T")
 _SCOPES: tuple[str, ...] = (Kind.PROVIDER, Kind.REGISTRY, Kind.NODE)
 
 
-class Client(SuiteCalls):
+class Client(SuiteCalls, DataCalls):
     """One tenant's platform."""
 
     def __init__(self, platform: Platform) -> None:
@@ -89,50 +83,6 @@ class Client(SuiteCalls):
         begin_logs(settings, level="warning")
         with open_platform(settings) as platform, telling(settings, platform.objects, tenant=str(platform.tenant)):
             yield cls(platform)
-
-    # What takes long to import is imported for those who use it: most commands have nothing to do with it.
-
-    @property
-    def datasets(self) -> Datasets:
-        """Datasets and their versions."""
-        from proctor.sdk.datasets import Datasets
-
-        return Datasets(self._platform)
-
-    @property
-    def evaluators(self) -> Evaluators:
-        """The registry of evaluators."""
-        from proctor.sdk.evaluators import Evaluators
-
-        return Evaluators(self._platform)
-
-    @property
-    def prompts(self) -> Prompts:
-        """Versions of prompts, which targets name."""
-        from proctor.sdk.prompts import Prompts
-
-        return Prompts(self._platform)
-
-    @property
-    def evaluations(self) -> Evaluations:
-        """Evaluation jobs, and the outputs that they judge."""
-        from proctor.sdk.evaluations import Evaluations
-
-        return Evaluations(self._platform)
-
-    @property
-    def analyses(self) -> JobAnalyses:
-        """What is computed of evaluation jobs."""
-        from proctor.sdk.analyses import JobAnalyses
-
-        return JobAnalyses(self._platform)
-
-    @cached_property
-    def streams(self) -> Streams:
-        """Streams; one for all threads, so that what they send at once is added together."""
-        from proctor.sdk.streams import Streams
-
-        return Streams(self._platform)
 
     def _read(self, work: Callable[[Connection], T]) -> T:
         return self._platform.engine.read(work)

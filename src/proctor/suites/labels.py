@@ -30,7 +30,7 @@ class Alias:
 
 
 def current(connection: Connection, tenant: UUID, kind: str) -> dict[str, str]:
-    """What each label of a kind stands for now."""
+    """What each label of a kind stands for at this moment."""
     chosen = (alias.c.tenant_id == tenant) & (alias.c.kind == kind)
     latest = select(alias.c.name, alias.c.target).ext(distinct_on(alias.c.name)).where(chosen)
     rows = connection.execute(latest.order_by(alias.c.name, alias.c.valid_from.desc()))

@@ -327,7 +327,7 @@ def _task_rows(tenant: UUID, suite_id: str) -> Select[tuple[object, ...]]:
 
 
 def _labels(connection: Connection, tenant: UUID) -> dict[str, str]:
-    """What each label stands for now."""
+    """What each label stands for at this moment."""
     return labels.current(connection, tenant, labels.SUITE)
 
 

@@ -8,6 +8,7 @@ from proctor.evaluators.errors import EmbeddingFailed
 from proctor.evaluators.interfaces import Embedded
 from proctor.evaluators.statuses import Status
 from proctor.kernel.errors import ProctorError
+from proctor.kernel.money import total
 from proctor.models.errors import BudgetExhausted, CallFailed, LimitReached, ModelsExtraMissing, PriceUnknown
 from proctor.models.gateway.gateway import Gateway
 from proctor.models.gateway.sessions import Session
@@ -39,10 +40,9 @@ class GatewayEmbedder:
         answers = [await self._asked(batch) for batch in batches]
         found = iter([vector for answer in answers for vector in answer.vectors])
         empty = [0.0] * (self._dimensions or 1)
-        costs = [answer.cost_nano for answer in answers]
         return Embedded(
             vectors=[next(found) if text else empty for text in texts],
-            cost_nano=None if None in costs else sum(cost for cost in costs if cost is not None),
+            cost_nano=total(answer.cost_nano for answer in answers),
         )
 
     async def _asked(self, texts: Sequence[str]) -> Embedded:

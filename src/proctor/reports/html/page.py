@@ -16,7 +16,7 @@ from proctor.reports.html.matrix import matrix
 from proctor.reports.html.outcomes import outcomes
 from proctor.reports.html.palette import palette_css
 from proctor.reports.html.scatter import cost_section
-from proctor.reports.html.sheets import hash_of, resource
+from proctor.reports.html.sheets import document, resource
 from proctor.reports.html.tasks import tasks_table
 from proctor.reports.html.view import View, view_of
 from proctor.reports.summary import Board, spend_words
@@ -32,10 +32,7 @@ def render_html(board: Board, cells: Sequence[CellRow], profiles: Mapping[int, s
     view = view_of(board, cells, profiles, tasks)
     style = "\n".join((palette_css(), resource("report.css"), filter_css(view.tasks)))
     row = board.run_set
-    return Template(resource("report.html")).substitute(
-        title=f"{text(row.name)} · {text(row.suite_id[:12])} · Proctor",
-        style_hash=hash_of(style),
-        style=style,
+    body = Template(resource("report.html")).substitute(
         many="many" if view.drawn > ALL_SHOWN else "few",
         definitions=DEFINITIONS,
         name=text(row.name),
@@ -51,6 +48,7 @@ def render_html(board: Board, cells: Sequence[CellRow], profiles: Mapping[int, s
         tasks=tasks_table(view),
         cells=cells_section(view),
     )
+    return document(f"{text(row.name)} · {text(row.suite_id[:12])} · Proctor", style, body)
 
 
 def _state(view: View) -> str:

@@ -6,8 +6,9 @@ import base64
 import hashlib
 from functools import cache
 from importlib.resources import files
+from string import Template
 
-__all__ = ["hash_of", "resource"]
+__all__ = ["document", "resource"]
 
 
 @cache
@@ -16,6 +17,11 @@ def resource(name: str) -> str:
     return files("proctor.reports.html").joinpath(name).read_text(encoding="utf-8")
 
 
-def hash_of(style: str) -> str:
-    """What a page's policy allows as its only style sheet."""
+def document(title: str, style: str, body: str) -> str:
+    """A whole page of parts that are markup already. Its policy allows that one style sheet and nothing else."""
+    page = Template(resource("page.html"))
+    return page.substitute(title=title, style=style, style_hash=_hash_of(style), body=body.rstrip("\n"))
+
+
+def _hash_of(style: str) -> str:
     return base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()

@@ -8,7 +8,7 @@ from proctor.jobs.analyses.figures import Figure, JobReport, Section, SectionKin
 from proctor.reports.formats import UNKNOWN, p_value
 from proctor.reports.html.markup import count, isolated, scrollable, text
 from proctor.reports.html.palette import palette_css
-from proctor.reports.html.sheets import hash_of, resource
+from proctor.reports.html.sheets import document, resource
 from proctor.reports.job_report.markdown import number
 
 __all__ = ["report_page"]
@@ -25,15 +25,13 @@ _STYLE: str = (
 def report_page(report: JobReport) -> str:
     """The whole report."""
     style = "\n".join((palette_css(), resource("report.css"), _STYLE))
-    return Template(resource("job_report.html")).substitute(
-        title=f"{text(report.job.name)} · Proctor",
-        style_hash=hash_of(style),
-        style=style,
+    body = Template(resource("job_report.html")).substitute(
         name=text(report.job.name),
         state=_state(report),
         facts=_facts(report),
         sections="".join(map(_section, report.sections)),
     )
+    return document(f"{text(report.job.name)} · Proctor", style, body)
 
 
 def _state(report: JobReport) -> str:
