@@ -16,8 +16,8 @@ from uuid import UUID
 import pytest
 
 from proctor.engine.gates import GateResult, GateState
-from proctor.engine.leaderboards import ClassCount, LeaderboardRow, Usage
-from proctor.engine.numbers import TaskTally, rank_intervals, rates
+from proctor.engine.leaderboards import ClassCount, LeaderboardRow, Usage, together
+from proctor.engine.numbers import Rates, TaskTally, rank_intervals, rates
 from proctor.engine.outcomes import CURRENT_POLICY, OutcomeClass, Owner, load_policy
 from proctor.engine.planning import RunSetRow
 from proctor.engine.reading import CellRow, Progress
@@ -68,6 +68,10 @@ class Board:
     reused: int = 0
     oldest_reused: datetime | None = None
     gate: GateResult = field(default_factory=lambda: GateResult(state=GateState.MET))
+
+    @property
+    def rates(self) -> Rates:
+        return together(self.rows)
 
 
 @dataclass

@@ -18,7 +18,7 @@ from proctor.engine.planning import RunSetRow
 from proctor.kernel.canonical import Json
 from proctor.kernel.words import counted
 
-__all__ = ["ClassCount", "LeaderboardRow", "Usage", "counts_document", "leaderboard"]
+__all__ = ["ClassCount", "LeaderboardRow", "Usage", "counts_document", "leaderboard", "together"]
 
 REWARD_SCALE: float = 2.0**64
 """What the statement's sums of rewards are divided by, so that no sum of numbers leaves the range of one."""
@@ -98,6 +98,20 @@ def leaderboard(connection: Connection, tenant: UUID, row: RunSetRow, reasons: S
         _row(p, tallies, classes, usage, by_task[p.position], ranks[str(p.position)], reasons, others) for p in profiles
     ]
     return sorted(rows, key=lambda r: (-(r.rates.strict or 0.0), r.profile))
+
+
+def together(rows: Sequence[LeaderboardRow]) -> Rates:
+    """All profiles as one: their cells of a task are its trials, and the interval is clustered by task."""
+    sums: dict[str, TaskTally] = {}
+    for row in rows:
+        for task, tally in row.tasks.items():
+            known = sums.get(task, TaskTally(expected=0, decided=0, passed=0))
+            sums[task] = TaskTally(
+                expected=known.expected + tally.expected,
+                decided=known.decided + tally.decided,
+                passed=known.passed + tally.passed,
+            )
+    return rates([*sums.values()], withdrawn=sum(row.rates.counts.withdrawn for row in rows))
 
 
 def _other_trials(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from rich.text import Text
 
-from proctor.engine.numbers import compare
+from proctor.engine.numbers import Rates, compare
 from proctor.kernel.words import counted
 from proctor.reports.formats import ago, percent, policy_words, spend
 from proctor.reports.tables import classes_line, leaderboard_table
@@ -40,6 +40,11 @@ class Board(Protocol):
     @property
     def rows(self) -> Sequence[LeaderboardRow]:
         """Its leaderboard."""
+        ...
+
+    @property
+    def rates(self) -> Rates:
+        """Of all its rows together."""
         ...
 
     @property

@@ -8,6 +8,7 @@ from datetime import datetime
 
 from proctor.engine import leaderboards, reading
 from proctor.engine.gates import GateResult
+from proctor.engine.numbers import Rates
 from proctor.engine.planning import RunSetRow
 from proctor.engine.resolving import Resolved
 from proctor.engine.spec import RunSetSpec
@@ -34,6 +35,8 @@ class Leaderboard:
 
     run_set: RunSetRow
     rows: tuple[leaderboards.LeaderboardRow, ...]
+    rates: Rates
+    """Of all rows together."""
     progress: reading.Progress
     reused: int
     oldest_reused: datetime | None

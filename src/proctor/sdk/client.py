@@ -244,6 +244,7 @@ class Client(SuiteCalls, DataCalls):
         return Leaderboard(
             run_set=row,
             rows=tuple(rows),
+            rates=leaderboards.together(rows),
             progress=progress,
             reused=reused,
             oldest_reused=oldest,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from string import Template
 
-from proctor.engine.numbers import TaskTally, rates
 from proctor.engine.reading import CellRow
 from proctor.kernel.words import counted
 from proctor.reports.html.cells import ALL_SHOWN, cells_section, filter_css
@@ -81,13 +80,11 @@ def _facts(view: View) -> str:
 
 
 def _overall(view: View) -> str:
-    progress = view.board.progress
-    if not progress.expected:
+    if not view.board.progress.expected:
         return "<p>This run set expects no cell, so it has no rates.</p>"
-    tally = TaskTally(expected=progress.expected, decided=progress.decided, passed=progress.passed)
     several = len(view.board.rows)
     title = f"All {several} profiles together" if several > 1 else "All cells"
-    return f"<h2 class=micro>{title}</h2>{quartet(view, rates([tally]))}"
+    return f"<h2 class=micro>{title}</h2>{quartet(view, view.board.rates)}"
 
 
 def _remarks(board: Board) -> str:
