@@ -1,0 +1,44 @@
+/** One value for a light page and one for a dark one. */
+interface Sides {
+  light: string;
+  dark: string;
+}
+
+interface Look {
+  group: string;
+  fill: Sides;
+  glyph: string;
+  hollow?: boolean;
+}
+
+/** What `tokens.json` holds. */
+export interface Tokens {
+  surfaces: Record<string, Sides>;
+  groups: Record<string, { text: Sides; tint: Sides }>;
+  outcomes: Record<string, Look>;
+  absent: Record<string, Look>;
+}
+
+type Side = keyof Sides;
+
+function declarations(tokens: Tokens, side: Side): string {
+  const surfaces = Object.entries(tokens.surfaces).map(([name, value]) => `--${name}:${value[side]}`);
+  const groups = Object.entries(tokens.groups).flatMap(([name, { text, tint }]) => [
+    `--${name}-text:${text[side]}`,
+    `--${name}-tint:${tint[side]}`,
+  ]);
+  const fills = Object.entries({ ...tokens.outcomes, ...tokens.absent }).map(
+    ([name, look]) => `--${name}-fill:${look.fill[side]}`,
+  );
+  return [...surfaces, ...groups, ...fills].join(";");
+}
+
+/** The sheet: light, dark where the system asks for it, and either where the page's reader chose. */
+export function tokenSheet(tokens: Tokens): string {
+  const [light, dark] = [declarations(tokens, "light"), declarations(tokens, "dark")];
+  return [
+    `:root{color-scheme:light;${light}}`,
+    `@media (prefers-color-scheme:dark){:root:not([data-theme=light]){color-scheme:dark;${dark}}}`,
+    `:root[data-theme=dark]{color-scheme:dark;${dark}}`,
+  ].join("\n");
+}

@@ -1,0 +1,28 @@
+/** The public API, typed by its own OpenAPI document. The session's cookie is sent by the browser. */
+import createClient from "openapi-fetch";
+import { problemOf, unreachable } from "./problem";
+import type { paths } from "./schema";
+
+/** A header that no page of another site can send: without it the server does not look at the cookie. */
+export const PAGE_HEADER = { "X-Proctor-Page": "1" };
+
+export const api = createClient<paths>({ baseUrl: globalThis.location?.origin ?? "", headers: PAGE_HEADER });
+
+interface Answered<T> {
+  data?: T;
+  error?: unknown;
+  response: Response;
+}
+
+/** What was answered. Throws `Problem`. */
+export async function answered<T>(request: Promise<Answered<T>>): Promise<T> {
+  let answer: Answered<T>;
+  try {
+    answer = await request;
+  } catch (error) {
+    if (error instanceof DOMException && error.name === "AbortError") throw error;
+    throw unreachable();
+  }
+  if (answer.error !== undefined || !answer.response.ok) throw problemOf(answer.response.status, answer.error);
+  return answer.data as T;
+}

@@ -1,0 +1,48 @@
+import { createContext, useContext, useEffect, useRef, useSyncExternalStore } from "react";
+import { Live, type LiveEvent, type Standing, socketUrl } from "./live";
+
+const Context = createContext<Live | null>(null);
+
+/** The page's one socket, for everything below. */
+export function LiveProvider({ children }: { children: React.ReactNode }) {
+  const live = useRef<Live | null>(null);
+  live.current ??= new Live(socketUrl());
+  return <Context.Provider value={live.current}>{children}</Context.Provider>;
+}
+
+function useSocket(): Live {
+  const live = useContext(Context);
+  if (live === null) throw new Error("There is no LiveProvider above.");
+  return live;
+}
+
+/** Whether what is on the page is as it is now. */
+export function useStanding(): Standing {
+  const live = useSocket();
+  return useSyncExternalStore(
+    (listener) => live.watch(listener),
+    () => live.standing,
+  );
+}
+
+/**
+ * Be called for each event of a topic, and for a gap, while mounted. `after`: go on after that event; `null` as long as
+ * it is not known, and nothing is followed.
+ */
+export function useLive(
+  topic: string,
+  after: string | null | undefined,
+  reader: { event: (event: LiveEvent) => void; gap: () => void },
+) {
+  const live = useSocket();
+  const current = useRef(reader);
+  current.current = reader;
+  useEffect(() => {
+    if (after === null) return;
+    return live.follow(
+      topic,
+      { event: (event) => current.current.event(event), gap: () => current.current.gap() },
+      after ?? null,
+    );
+  }, [live, topic, after]);
+}

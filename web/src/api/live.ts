@@ -1,0 +1,135 @@
+/**
+ * One WebSocket for the whole page. Readers follow topics; every event reaches each reader once, in the server's order.
+ * After a break it goes on after the last event seen, so that nothing is lost; where the server has forgotten that
+ * event it says `gap`, and readers fetch everything anew.
+ */
+
+export interface LiveEvent {
+  id: string;
+  name: string;
+  subject: string;
+  created_at: string;
+  payload: Record<string, unknown>;
+}
+
+export type Standing = { state: "live" } | { state: "connecting" } | { state: "reconnecting"; since: number };
+
+export interface Reader {
+  event: (event: LiveEvent) => void;
+  /** Events may be missing: fetch again. */
+  gap: () => void;
+}
+
+const WAITS_MS = [250, 500, 1000, 2000, 5000];
+const SEEN = 4096;
+/** Codes that trying again does not mend: the key opens nothing, or not this. */
+const REFUSED = new Set([4401, 4403]);
+
+export class Live {
+  private readonly readers = new Map<string, Set<Reader>>();
+  private readonly listeners = new Set<() => void>();
+  private readonly seen = new Set<string>();
+  private socket: WebSocket | null = null;
+  private after: string | null = null;
+  private failures = 0;
+  private timer: ReturnType<typeof setTimeout> | undefined;
+  private stopped = false;
+  standing: Standing = { state: "connecting" };
+
+  constructor(private readonly url: string) {}
+
+  /** Follow a topic until the function that comes back is called. `after`: an event's id, to miss nothing since. */
+  follow(topic: string, reader: Reader, after: string | null = null): () => void {
+    const readers = this.readers.get(topic) ?? new Set();
+    const isNew = readers.size === 0;
+    readers.add(reader);
+    this.readers.set(topic, readers);
+    if (this.socket === null && this.timer === undefined) this.open();
+    if (isNew || after !== null) this.subscribe([topic], after ?? this.after);
+    return () => this.leave(topic, reader);
+  }
+
+  /** Be told when `standing` changes. */
+  watch(listener: () => void): () => void {
+    this.listeners.add(listener);
+    return () => this.listeners.delete(listener);
+  }
+
+  /** Close it for good. */
+  stop(): void {
+    this.stopped = true;
+    clearTimeout(this.timer);
+    this.socket?.close();
+  }
+
+  private leave(topic: string, reader: Reader): void {
+    const readers = this.readers.get(topic);
+    readers?.delete(reader);
+    if (readers?.size) return;
+    this.readers.delete(topic);
+    this.say({ unsubscribe: [topic] });
+  }
+
+  private open(): void {
+    this.timer = undefined;
+    if (this.stopped) return;
+    const socket = new WebSocket(this.url);
+    this.socket = socket;
+    socket.onopen = () => {
+      this.failures = 0;
+      this.tell({ state: "live" });
+      if (this.readers.size) this.subscribe([...this.readers.keys()], this.after);
+    };
+    socket.onmessage = (message) => this.take(JSON.parse(message.data));
+    socket.onclose = (closed) => this.closed(closed.code);
+  }
+
+  private closed(code: number): void {
+    this.socket = null;
+    if (this.stopped || REFUSED.has(code)) return;
+    if (this.standing.state !== "reconnecting") this.tell({ state: "reconnecting", since: Date.now() });
+    const wait = WAITS_MS[Math.min(this.failures, WAITS_MS.length - 1)] ?? 5000;
+    this.failures += 1;
+    this.timer = setTimeout(() => this.open(), wait);
+  }
+
+  private take(message: { event?: LiveEvent; after?: string | null; gap?: unknown }): void {
+    if (message.event) this.deliver(message.event);
+    else if (message.gap) for (const reader of this.everyone()) reader.gap();
+    else if (message.after && this.after === null) this.after = message.after;
+  }
+
+  private deliver(event: LiveEvent): void {
+    if (this.seen.has(event.id)) return;
+    this.seen.add(event.id);
+    if (this.seen.size > SEEN) this.seen.delete(this.seen.values().next().value as string);
+    this.after = event.id;
+    const runSet = event.name.startsWith("run_set.") ? event.subject : event.payload.run_set;
+    for (const topic of ["all", `run-set:${runSet}`]) {
+      for (const reader of this.readers.get(topic) ?? []) reader.event(event);
+    }
+  }
+
+  private everyone(): Reader[] {
+    return [...this.readers.values()].flatMap((readers) => [...readers]);
+  }
+
+  private subscribe(topics: string[], after: string | null): void {
+    this.say(after === null ? { subscribe: topics } : { subscribe: topics, after });
+  }
+
+  private say(wish: Record<string, unknown>): void {
+    if (this.socket?.readyState === WebSocket.OPEN) this.socket.send(JSON.stringify(wish));
+  }
+
+  private tell(standing: Standing): void {
+    this.standing = standing;
+    for (const listener of this.listeners) listener();
+  }
+}
+
+/** Where the socket of this page's server is. */
+export function socketUrl(): string {
+  const { protocol, host } = globalThis.location;
+  return `${protocol === "https:" ? "wss" : "ws"}://${host}/ws`;
+}

@@ -1,0 +1,138 @@
+/**
+ * How numbers are written: the rules of `proctor.reports.formats`, held by the same cases (tests/cases/numbers.json).
+ * Unknown is an em dash, never 0; a partial sum says so; a difference has a true minus.
+ */
+
+export const UNKNOWN = "—";
+const NANO = 1_000_000_000;
+const whole = new Intl.NumberFormat("en-US");
+const money = new Intl.NumberFormat("en-US", { minimumFractionDigits: 2, maximumFractionDigits: 2 });
+
+/** `62.8%` of a share. */
+export function percent(share: number | null | undefined): string {
+  return share == null ? UNKNOWN : `${(share * 100).toFixed(1)}%`;
+}
+
+/** `55.4–69.7`, in percent. */
+export function interval(range: { low: number; high: number } | null | undefined): string {
+  return range == null ? UNKNOWN : `${(range.low * 100).toFixed(1)}–${(range.high * 100).toFixed(1)}`;
+}
+
+/** `1,204`. */
+export function count(value: number): string {
+  return whole.format(value);
+}
+
+/** `1 cell`, `1,204 cells`. */
+export function counted(value: number, noun: string, plural = `${noun}s`): string {
+  return `${count(value)} ${value === 1 ? noun : plural}`;
+}
+
+/** `$1.21`; a partial sum reads `≥ $1.21`, a fraction of a cent `<$0.01`. `coverage`: the share that said its cost. */
+export function cost(nano: number | null | undefined, coverage: number | null = null): string {
+  if (nano == null) return UNKNOWN;
+  const text = nano > 0 && nano < NANO / 100 ? "<$0.01" : `$${money.format(nano / NANO)}`;
+  return coverage === null || coverage >= 1 ? text : `≥ ${text}`;
+}
+
+/** A difference of two rates in percentage points: `+12.5`, `−3.0`. */
+export function points(difference: number | null | undefined): string {
+  if (difference == null) return UNKNOWN;
+  const text = (Math.abs(difference) * 100).toFixed(1);
+  return `${difference < 0 ? "−" : "+"}${text}`;
+}
+
+/** A difference as it is claimed: `−3.1 pp [−7.9, +1.6]`. */
+export function difference(value: number | null, range: { low: number; high: number } | null): string {
+  if (value === null) return UNKNOWN;
+  const between = range === null ? "" : ` [${points(range.low)}, ${points(range.high)}]`;
+  return `${points(value)} pp${between}`;
+}
+
+/** Whether an interval leaves 0 out: only then is a difference one, and coloured. */
+export function isClear(range: { low: number; high: number } | null | undefined): boolean {
+  return range != null && (range.low > 0 || range.high < 0);
+}
+
+/** `0.012`, `3.1e-5`. */
+export function pValue(p: number | null | undefined): string {
+  return p == null ? UNKNOWN : p.toPrecision(3).replace(/\.?0+(?=e|$)/, "");
+}
+
+/** `9.61 M`. */
+export function tokens(value: number | null | undefined): string {
+  if (value == null) return UNKNOWN;
+  const sizes: [number, string][] = [
+    [1e9, "G"],
+    [1e6, "M"],
+    [1e3, "k"],
+  ];
+  const unit = sizes.find(([size]) => value >= size);
+  return unit ? `${(value / unit[0]).toFixed(2)} ${unit[1]}` : String(value);
+}
+
+/** `340 ms`, `4.2 s`, `12m 13s`, `1h 07m`. */
+export function duration(seconds: number | null | undefined): string {
+  if (seconds == null) return UNKNOWN;
+  if (seconds < 0.001) return "<1 ms";
+  if (seconds < 1) return `${(seconds * 1000).toFixed(0)} ms`;
+  if (seconds < 60) return `${seconds.toFixed(1)} s`;
+  const minutes = Math.floor(Math.round(seconds) / 60);
+  if (minutes < 60) return `${minutes}m ${pad(Math.round(seconds) % 60)}s`;
+  return `${Math.floor(minutes / 60)}h ${pad(minutes % 60)}m`;
+}
+
+/** `1.2 kB`. */
+export function bytes(value: number | null | undefined): string {
+  if (value == null) return UNKNOWN;
+  const units = ["B", "kB", "MB", "GB", "TB"];
+  let [left, unit] = [value, 0];
+  while (left >= 1000 && unit < units.length - 1) [left, unit] = [left / 1000, unit + 1];
+  return `${unit === 0 ? left : left.toFixed(1)} ${units[unit]}`;
+}
+
+/** A score of an evaluator: four significant digits, whole numbers as they are. */
+export function score(value: number | null | undefined): string {
+  if (value == null) return UNKNOWN;
+  return Number.isInteger(value) ? String(value) : String(Number(value.toPrecision(4)));
+}
+
+export type Zone = "local" | "utc";
+
+/** Under 24 hours relative (`3 hours ago`), else `18 Sep 14:05`. */
+export function moment(at: Date, now: Date, zone: Zone): string {
+  const seconds = (now.getTime() - at.getTime()) / 1000;
+  if (Math.abs(seconds) < 45) return "just now";
+  if (Math.abs(seconds) < 86_400) return relative(seconds);
+  return new Intl.DateTimeFormat("en-GB", {
+    day: "numeric",
+    month: "short",
+    hour: "2-digit",
+    minute: "2-digit",
+    timeZone: zone === "utc" ? "UTC" : undefined,
+    ...(at.getUTCFullYear() === now.getUTCFullYear() ? {} : { year: "numeric" }),
+  })
+    .format(at)
+    .replace(",", "");
+}
+
+/** `14:05:10` today, the whole moment else. */
+export function clock(at: Date, zone: Zone): string {
+  return new Intl.DateTimeFormat("en-GB", {
+    hour: "2-digit",
+    minute: "2-digit",
+    second: "2-digit",
+    timeZone: zone === "utc" ? "UTC" : undefined,
+  }).format(at);
+}
+
+function relative(seconds: number): string {
+  const size = Math.abs(seconds);
+  const [value, unit] = size < 3600 ? [size / 60, "minute"] : [size / 3600, "hour"];
+  const words = counted(Math.max(1, Math.floor(value)), unit as string);
+  return seconds > 0 ? `${words} ago` : `in ${words}`;
+}
+
+function pad(value: number): string {
+  return String(value).padStart(2, "0");
+}

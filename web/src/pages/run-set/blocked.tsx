@@ -1,0 +1,32 @@
+import type { Wait } from "../../api/schema";
+import { counted } from "../../design/numbers";
+import { words } from "../../design/outcomes";
+import { Time } from "../../parts/time";
+import styles from "./blocked.module.css";
+
+/** What cells wait for, how many, and until when. */
+export function Blocked({ waits }: { waits: readonly Wait[] }) {
+  if (waits.length === 0) return null;
+  return (
+    <section aria-label="Blocked" className={styles.blocked}>
+      <span className="muted">Blocked:</span>
+      <ul>
+        {waits.map((wait) => (
+          <li key={`${wait.scope} ${wait.name}`}>
+            <b>{wait.name}</b> {words(wait.state)},{" "}
+            {counted(
+              Object.values(wait.counts).reduce((a, b) => a + b, 0),
+              "cell",
+            )}
+            {wait.until && (
+              <>
+                , until <Time at={wait.until} exact />
+              </>
+            )}
+            {wait.reason && <span className="muted">: {wait.reason}</span>}
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}

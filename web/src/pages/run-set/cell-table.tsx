@@ -1,0 +1,82 @@
+import { Link } from "@tanstack/react-router";
+import { useMemo } from "react";
+import { ownerOf, ownerWords } from "../../design/outcomes";
+import { Chip } from "../../parts/glyph";
+import { Time } from "../../parts/time";
+import { VirtualTable } from "../../parts/virtual-table";
+import type { Cells } from "./matrix/cells";
+
+/** The matrix as rows: the same cells, for whoever reads tables. */
+export function CellTable({
+  cells,
+  rows,
+  tasks,
+  matched,
+  version,
+}: {
+  cells: Cells;
+  rows: readonly number[];
+  tasks: readonly number[];
+  matched: Uint8Array | null;
+  version: number;
+}) {
+  // biome-ignore lint/correctness/useExhaustiveDependencies: `version` says that the cells changed in place
+  const shown = useMemo(() => inOrder(cells, rows, tasks, matched), [cells, rows, tasks, matched, version]);
+  return (
+    <VirtualTable
+      caption={`${shown.length} cells`}
+      rows={shown}
+      keyOf={(index) => cells.columns.ids[index] ?? String(index)}
+      columns={[
+        { name: "Profile", width: "minmax(120px, 1fr)", cell: (index) => cells.view(index).profile },
+        { name: "Task", width: "minmax(160px, 2fr)", cell: (index) => cells.view(index).task.name },
+        { name: "Trial", width: "48px", kind: "number", cell: (index) => cells.view(index).trial + 1 },
+        { name: "Class", width: "190px", cell: (index) => <Chip name={cells.stateOf(index)} /> },
+        { name: "Owner", width: "120px", cell: (index) => ownerWords(ownerOf(cells.stateOf(index))) },
+        { name: "Verdict", width: "130px", cell: (index) => <Standing cells={cells} index={index} /> },
+        { name: "Attempts", width: "72px", kind: "number", cell: (index) => <Attempt cells={cells} index={index} /> },
+      ]}
+    />
+  );
+}
+
+function Standing({ cells, index }: { cells: Cells; index: number }) {
+  const cell = cells.view(index);
+  if (cell.decided) return "yes";
+  if (cell.givenUp) return "owed, given up";
+  return cell.waitsUntil ? (
+    <>
+      owed until <Time at={cell.waitsUntil} exact />
+    </>
+  ) : (
+    "owed"
+  );
+}
+
+function Attempt({ cells, index }: { cells: Cells; index: number }) {
+  const { attempt, attempts } = cells.view(index);
+  if (attempt === null) return "0";
+  return (
+    <Link to="/attempts/$attempt" params={{ attempt }}>
+      {attempts}
+    </Link>
+  );
+}
+
+function inOrder(
+  cells: Cells,
+  rows: readonly number[],
+  tasks: readonly number[],
+  matched: Uint8Array | null,
+): number[] {
+  const found: number[] = [];
+  for (const profile of rows) {
+    for (const task of tasks) {
+      for (let trial = 0; trial < cells.trials; trial++) {
+        const index = cells.at(profile, task, trial);
+        if (index >= 0 && (matched === null || matched[index] === 1)) found.push(index);
+      }
+    }
+  }
+  return found;
+}

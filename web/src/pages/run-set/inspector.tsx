@@ -1,0 +1,89 @@
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { cell as cellQuery } from "../../api/queries";
+import { cost, duration } from "../../design/numbers";
+import { ownerOf, ownerWords } from "../../design/outcomes";
+import { Chip } from "../../parts/glyph";
+import { Time } from "../../parts/time";
+import styles from "./inspector.module.css";
+import type { CellView } from "./matrix/cells";
+
+/** The cell that is under the cursor, or pinned: why it is as it is, and every attempt at it. */
+export function Inspector({
+  runSet,
+  cell,
+  pinned,
+  unpin,
+}: {
+  runSet: string;
+  cell: CellView | null;
+  pinned: boolean;
+  unpin: () => void;
+}) {
+  if (cell === null) {
+    return (
+      <aside className={styles.inspector} aria-label="Cell">
+        <p className="muted">Point at a cell, or move with the arrow keys. Enter pins it, o opens its attempt.</p>
+      </aside>
+    );
+  }
+  return (
+    <aside className={styles.inspector} aria-label="Cell">
+      <p className={styles.name}>
+        <b>{cell.profile}</b> · {cell.task.name} · trial {cell.trial + 1}
+      </p>
+      <p className={styles.state}>
+        <Chip name={cell.state} />
+        <span className="muted">
+          {ownerWords(ownerOf(cell.state))}
+          {cell.decided ? "" : cell.givenUp ? ", owed, given up" : ", owed"}
+          {cell.limit && `, ${cell.limit} limit`}
+        </span>
+      </p>
+      {cell.waitsUntil && (
+        <p>
+          waits until <Time at={cell.waitsUntil} exact />
+        </p>
+      )}
+      {pinned ? <Attempts runSet={runSet} cell={cell.id} /> : null}
+      <p className={styles.actions}>
+        {cell.attempt && (
+          <Link to="/attempts/$attempt" params={{ attempt: cell.attempt }}>
+            Open attempt
+          </Link>
+        )}
+        {pinned && (
+          <button type="button" onClick={unpin}>
+            Unpin (Esc)
+          </button>
+        )}
+      </p>
+    </aside>
+  );
+}
+
+function Attempts({ runSet, cell }: { runSet: string; cell: string }) {
+  const asked = useQuery(cellQuery(runSet, cell));
+  if (asked.error) return <p role="alert">{asked.error.message}</p>;
+  if (asked.data === undefined) return <p className="muted">…</p>;
+  if (asked.data.attempts.length === 0) return <p className="muted">It was never attempted.</p>;
+  return (
+    <ol className={styles.attempts} aria-label="Attempts, the oldest first">
+      {asked.data.attempts.map((one) => (
+        <li key={one.id}>
+          <Link to="/attempts/$attempt" params={{ attempt: one.id }}>
+            {one.number}
+          </Link>
+          <div>
+            <Chip name={one.outcome ?? "running"} />
+            {one.why && <p className={styles.why}>{one.why}</p>}
+            <small className="muted">
+              {one.started_at ? <Time at={one.started_at} /> : "not begun"} · {duration(one.seconds)} ·{" "}
+              {cost(one.cost_nano)}
+            </small>
+          </div>
+        </li>
+      ))}
+    </ol>
+  );
+}

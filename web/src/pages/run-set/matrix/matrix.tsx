@@ -1,0 +1,296 @@
+import { useCallback, useEffect, useImperativeHandle, useLayoutEffect, useMemo, useRef, useState } from "react";
+import { words } from "../../../design/outcomes";
+import { usePreferences } from "../../../design/preferences";
+import type { Cells, CellView } from "./cells";
+import styles from "./matrix.module.css";
+import { type Layout, Painter, type Window } from "./painter";
+
+export interface MatrixHandle {
+  /** Draw these cells anew, and ring them where they are few. */
+  changed: (indices: readonly number[]) => void;
+}
+
+interface MatrixProps {
+  cells: Cells;
+  /** Which profiles and tasks are shown, in which order. */
+  rows: readonly number[];
+  tasks: readonly number[];
+  pitch: number;
+  matched: Uint8Array | null;
+  cursor: number;
+  moved: (index: number) => void;
+  pinned: (index: number) => void;
+  handle: React.Ref<MatrixHandle>;
+}
+
+const RINGED = 50;
+const RING_MS = 600;
+
+/** Profiles × tasks on one canvas, with one cell of it in the document: the one that the keys are on. */
+export function Matrix({ cells, rows, tasks, pitch, matched, cursor, moved, pinned, handle }: MatrixProps) {
+  const scroller = useRef<HTMLDivElement>(null);
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const painter = useRef<Painter | null>(null);
+  const [rings, setRings] = useState<readonly number[]>([]);
+  const { theme } = usePreferences();
+  const scheme = useScheme();
+  const layout = useLayout(cells, pitch);
+  const places = useMemo(() => new Places(rows, tasks), [rows, tasks]);
+  const width = layout.left + tasks.length * pitch;
+  const height = layout.top + rows.length * pitch;
+
+  const view = useCallback((): Window => {
+    const element = scroller.current;
+    if (element === null) return { x: 0, y: 0, width: 0, height: 0 };
+    return { x: element.scrollLeft, y: element.scrollTop, width: element.clientWidth, height: element.clientHeight };
+  }, []);
+
+  const paint = useCallback(() => {
+    const element = canvas.current;
+    const window = view();
+    if (element === null || window.width === 0) return;
+    const dpr = globalThis.devicePixelRatio || 1;
+    const [w, h] = [Math.round(window.width * dpr), Math.round(window.height * dpr)];
+    if (element.width !== w || element.height !== h) {
+      element.width = w;
+      element.height = h;
+      element.style.width = `${window.width}px`;
+      element.style.height = `${window.height}px`;
+      painter.current = null;
+    }
+    const context = element.getContext("2d");
+    if (context === null) return;
+    painter.current ??= new Painter(context, dpr);
+    painter.current.paint(cells, rows, tasks, layout, window, matched);
+    performance.mark("matrix-painted");
+  }, [cells, rows, tasks, layout, matched, view]);
+
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another theme has other colours
+  useLayoutEffect(() => {
+    painter.current = null;
+    paint();
+  }, [paint, theme, scheme]);
+
+  useEffect(() => {
+    const element = scroller.current;
+    if (element === null) return;
+    const frame = onceAFrame(paint);
+    const sizes = new ResizeObserver(frame);
+    sizes.observe(element);
+    element.addEventListener("scroll", frame, { passive: true });
+    return () => {
+      sizes.disconnect();
+      element.removeEventListener("scroll", frame);
+    };
+  }, [paint]);
+
+  const dirty = useRef(new Set<number>());
+  const flush = useMemo(
+    () =>
+      onceAFrame(() => {
+        const indices = [...dirty.current];
+        dirty.current.clear();
+        const window = view();
+        for (const index of indices) {
+          const place = places.of(cells, index);
+          if (place) painter.current?.repaint(cells, place, layout, window, matched);
+        }
+        if (indices.length <= RINGED) setRings(indices);
+        performance.mark("matrix-repainted");
+      }),
+    [cells, places, layout, matched, view],
+  );
+  useImperativeHandle(
+    handle,
+    () => ({
+      changed: (indices) => {
+        for (const index of indices) dirty.current.add(index);
+        flush();
+      },
+    }),
+    [flush],
+  );
+  useEffect(() => {
+    if (rings.length === 0) return;
+    const timer = setTimeout(() => setRings([]), RING_MS);
+    return () => clearTimeout(timer);
+  }, [rings]);
+
+  const boxOf = (index: number) => {
+    const place = places.of(cells, index);
+    if (place === null) return null;
+    const share = (pitch - 1) / cells.trials;
+    const left = layout.left + place.column * pitch + (cells.columns.trial[index] ?? 0) * share;
+    return { left, top: layout.top + place.row * pitch, width: share, height: pitch - 1 };
+  };
+
+  const under = (event: React.MouseEvent): number => {
+    const element = scroller.current;
+    if (element === null) return -1;
+    const box = element.getBoundingClientRect();
+    const [x, y] = [event.clientX - box.left, event.clientY - box.top];
+    if (x < layout.left || y < layout.top) return -1;
+    const column = Math.floor((x + element.scrollLeft - layout.left) / pitch);
+    const row = Math.floor((y + element.scrollTop - layout.top) / pitch);
+    const trial = Math.floor((((x + element.scrollLeft - layout.left) % pitch) / (pitch - 1)) * cells.trials);
+    return cells.at(rows[row] ?? -1, tasks[column] ?? -1, Math.min(trial, cells.trials - 1));
+  };
+
+  const step = (down: number, right: number) => {
+    const next = places.step(cells, cursor, down, right);
+    if (next >= 0) {
+      moved(next);
+      reveal(scroller.current, boxOf(next), layout);
+    }
+  };
+
+  const keys: Record<string, () => void> = {
+    ArrowUp: () => step(-1, 0),
+    ArrowDown: () => step(1, 0),
+    ArrowLeft: () => step(0, -1),
+    ArrowRight: () => step(0, 1),
+    Enter: () => cursor >= 0 && pinned(cursor),
+  };
+
+  const focus = cursor >= 0 ? boxOf(cursor) : null;
+  return (
+    <div
+      ref={scroller}
+      className={styles.scroller}
+      role="grid"
+      aria-label="Profiles by tasks"
+      aria-rowcount={rows.length}
+      aria-colcount={tasks.length * cells.trials}
+      tabIndex={-1}
+      onMouseMove={(event) => {
+        const index = under(event);
+        if (index >= 0 && index !== cursor) moved(index);
+      }}
+      onClick={(event) => {
+        const index = under(event);
+        if (index >= 0) pinned(index);
+      }}
+      onKeyDown={(event) => {
+        const run = keys[event.key];
+        if (run) {
+          event.preventDefault();
+          event.stopPropagation();
+          run();
+        }
+      }}
+    >
+      <div className={styles.sizer} style={{ width, height }}>
+        <canvas ref={canvas} className={styles.canvas} />
+        {rings.map((index) => {
+          const box = boxOf(index);
+          return box && <span key={index} className={styles.ring} style={box} />;
+        })}
+        {/* biome-ignore lint/a11y/useFocusableInteractive: the cell in it is */}
+        <div role="row" aria-rowindex={(places.of(cells, cursor)?.row ?? 0) + 1} className={styles.row}>
+          <div
+            role="gridcell"
+            className={styles.cursor}
+            tabIndex={0}
+            aria-colindex={(places.of(cells, cursor)?.column ?? 0) * cells.trials + 1}
+            aria-label={cursor >= 0 ? nameOf(cells.view(cursor)) : "No cell chosen: the arrow keys move"}
+            style={focus ?? { left: layout.left, top: layout.top, width: pitch - 1, height: pitch - 1 }}
+            data-cell={cursor >= 0 ? cells.columns.ids[cursor] : undefined}
+            data-empty={focus === null ? "" : undefined}
+          />
+        </div>
+      </div>
+    </div>
+  );
+}
+
+/** A cell in one breath: `sonnet-4-5, build-initramfs-qemu, trial 3, image error, owed`. */
+export function nameOf(cell: CellView): string {
+  const owed = cell.decided ? "" : cell.givenUp ? ", owed, given up" : ", owed";
+  const until = cell.waitsUntil ? `, until ${cell.waitsUntil}` : "";
+  return `${cell.profile}, ${cell.task.name}, trial ${cell.trial + 1}, ${words(cell.state)}${owed}${until}`;
+}
+
+/** Where profiles and tasks stand now. */
+class Places {
+  private readonly rowOf: Map<number, number>;
+  private readonly columnOf: Map<number, number>;
+
+  constructor(
+    private readonly rows: readonly number[],
+    private readonly tasks: readonly number[],
+  ) {
+    this.rowOf = new Map(rows.map((profile, row) => [profile, row]));
+    this.columnOf = new Map(tasks.map((task, column) => [task, column]));
+  }
+
+  of(cells: Cells, index: number): { row: number; column: number; profile: number; task: number } | null {
+    if (index < 0) return null;
+    const [profile, task] = [cells.columns.profile[index] ?? -1, cells.columns.task[index] ?? -1];
+    const [row, column] = [this.rowOf.get(profile), this.columnOf.get(task)];
+    return row === undefined || column === undefined ? null : { row, column, profile, task };
+  }
+
+  /** The next cell in a direction; from nowhere the first. */
+  step(cells: Cells, index: number, down: number, right: number): number {
+    const place = this.of(cells, index);
+    if (place === null) return cells.at(this.rows[0] ?? -1, this.tasks[0] ?? -1, 0);
+    const trial = (cells.columns.trial[index] ?? 0) + right;
+    if (right !== 0 && trial >= 0 && trial < cells.trials) return cells.at(place.profile, place.task, trial);
+    const [row, column] = [place.row + down, place.column + right];
+    const next = right < 0 ? cells.trials - 1 : right > 0 ? 0 : (cells.columns.trial[index] ?? 0);
+    return cells.at(this.rows[row] ?? -1, this.tasks[column] ?? -1, next);
+  }
+}
+
+function reveal(
+  element: HTMLElement | null,
+  box: { left: number; top: number; width: number; height: number } | null,
+  layout: Layout,
+) {
+  if (element === null || box === null) return;
+  const [left, top] = [box.left - layout.left, box.top - layout.top];
+  if (left < element.scrollLeft) element.scrollLeft = left;
+  else if (box.left + box.width > element.scrollLeft + element.clientWidth)
+    element.scrollLeft = box.left + box.width - element.clientWidth;
+  if (top < element.scrollTop) element.scrollTop = top;
+  else if (box.top + box.height > element.scrollTop + element.clientHeight)
+    element.scrollTop = box.top + box.height - element.clientHeight;
+}
+
+function useLayout(cells: Cells, pitch: number): Layout {
+  return useMemo(() => {
+    const longest = (names: readonly string[]) => names.reduce((most, name) => Math.max(most, name.length), 0);
+    const letter = pitch < 18 ? 5.2 : 6.6;
+    const narrow = globalThis.innerWidth < 640;
+    return {
+      pitch,
+      left: Math.min(narrow ? 96 : 200, Math.ceil(longest(cells.profiles) * letter) + 12),
+      top: Math.min(140, Math.ceil(longest(cells.tasks.map((one) => one.name)) * letter) + 10),
+    };
+  }, [cells, pitch]);
+}
+
+/** Whether the system wants it dark, so that a change of it is drawn. */
+function useScheme(): boolean {
+  const [isDark, setDark] = useState(() => globalThis.matchMedia("(prefers-color-scheme: dark)").matches);
+  useEffect(() => {
+    const query = globalThis.matchMedia("(prefers-color-scheme: dark)");
+    const changed = () => setDark(query.matches);
+    query.addEventListener("change", changed);
+    return () => query.removeEventListener("change", changed);
+  }, []);
+  return isDark;
+}
+
+/** Do something at the next frame, however often it is asked for before. */
+function onceAFrame(work: () => void): () => void {
+  let waiting = false;
+  return () => {
+    if (waiting) return;
+    waiting = true;
+    requestAnimationFrame(() => {
+      waiting = false;
+      work();
+    });
+  };
+}

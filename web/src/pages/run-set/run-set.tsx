@@ -1,0 +1,273 @@
+import { useQuery } from "@tanstack/react-query";
+import { getRouteApi, useNavigate } from "@tanstack/react-router";
+import { useMemo, useRef, useState } from "react";
+import { leaderboard, runSet } from "../../api/queries";
+import type { Leaderboard, RunSetStatus } from "../../api/schema";
+import { cost, count, counted, duration, percent } from "../../design/numbers";
+import { order, words } from "../../design/outcomes";
+import { Button } from "../../parts/button";
+import { Field, Select } from "../../parts/field";
+import { Pills } from "../../parts/pills";
+import { Rates } from "../../parts/rates";
+import { Empty, Failed, Loading, Stale } from "../../parts/states";
+import { useTitle } from "../../parts/title";
+import { useKeys } from "../../shell/keys";
+import { Actions } from "./actions";
+import { Blocked } from "./blocked";
+import { CellTable } from "./cell-table";
+import { Inspector } from "./inspector";
+import { useLiveCells } from "./live-cells";
+import { type Cells, isFilter, matching } from "./matrix/cells";
+import { Matrix, type MatrixHandle } from "./matrix/matrix";
+import { sorted } from "./matrix/sorting";
+import styles from "./run-set.module.css";
+import { filterOf, PITCHES, type RunSetSearch, SORTS, type Sort, VIEWS, type View } from "./search";
+import { TaskList } from "./task-list";
+
+const route = getRouteApi("/run-sets/$runSet");
+const VIEW_WORDS: Record<View, string> = { grid: "Grid", table: "Table", tasks: "Tasks" };
+const SORT_WORDS: Record<Sort, string> = { strength: "strength × difficulty", file: "as in the file", name: "by name" };
+
+/** A run set as it happens: its rates, what is owed and until when, and every cell. */
+export function RunSetPage() {
+  const { runSet: id } = route.useParams();
+  const status = useQuery(runSet(id));
+  const board = useQuery(leaderboard(id));
+  const handle = useRef<MatrixHandle>(null);
+  const { asked, cells, version } = useLiveCells(id, handle);
+  const row = asked.data?.run_set ?? status.data?.run_set;
+  useTitle("Run set", row?.name);
+  const error = status.error ?? asked.error;
+  if (error && status.data === undefined) return <Failed error={error} retry={() => status.refetch()} />;
+  return (
+    <div className={styles.page}>
+      {error && <Stale error={error} since={status.dataUpdatedAt} retry={() => status.refetch()} />}
+      <header className={styles.head}>
+        <h1>
+          {row?.name ?? "…"} <small>{status.data ? words(status.data.run_set.state) : ""}</small>
+        </h1>
+        {status.data && <Actions row={status.data.run_set} />}
+      </header>
+      {board.data ? (
+        <Rates rates={board.data.rates} cells={addresses(id)} headline />
+      ) : (
+        <Loading what="rates" rows={2} />
+      )}
+      {status.data && <Facts status={status.data} board={board.data} />}
+      {status.data && <Blocked waits={status.data.progress.waits} />}
+      {cells === null ? (
+        <Loading what="cells" rows={12} />
+      ) : cells.size === 0 ? (
+        <Empty command="proctor run nightly.toml">There are no cells yet.</Empty>
+      ) : (
+        <CellsOfRunSet id={id} cells={cells} version={version} handle={handle} />
+      )}
+    </div>
+  );
+}
+
+function addresses(id: string) {
+  const at = (search: string) => `/run-sets/${id}${search}`;
+  return { passed: at("?class=passed"), decided: at("?decided=true"), owed: at("?owed=true"), all: at("") };
+}
+
+function Facts({ status, board }: { status: RunSetStatus; board: Leaderboard | undefined }) {
+  const { progress, clocks, run_set: row } = status;
+  const left = progress.expected - progress.decided;
+  const usage = board?.rows.map((one) => one.usage) ?? [];
+  const sum = (of: (one: (typeof usage)[number]) => number) => usage.reduce((total, one) => total + of(one), 0);
+  const [attempts, priced] = [sum((one) => one.attempts), sum((one) => one.priced)];
+  const spent = priced === 0 ? (attempts === 0 ? 0 : null) : sum((one) => one.cost_nano ?? 0);
+  return (
+    <p className={styles.facts}>
+      <span>
+        {count(progress.decided)} of {counted(progress.expected, "cell")} have a verdict
+      </span>
+      {progress.running > 0 && <span>{count(progress.running)} running</span>}
+      {progress.queued > 0 && <span>{count(progress.queued)} queued</span>}
+      {progress.waiting > 0 && <span>{count(progress.waiting)} waiting</span>}
+      {progress.dead > 0 && <span>{count(progress.dead)} given up</span>}
+      {left > 0 && row.state !== "running" && <span>{row.reason || `${counted(left, "cell")} owed`}</span>}
+      {board && (
+        <span title="All attempts behind the cells">
+          {cost(spent, attempts ? priced / attempts : null)}
+          {attempts > 0 &&
+            priced < attempts &&
+            ` · usage ${percent(priced / attempts)} of ${counted(attempts, "attempt")}`}
+        </span>
+      )}
+      <span className="muted">worked {duration(clocks.worked_sec)}</span>
+    </p>
+  );
+}
+
+interface CellsProps {
+  id: string;
+  cells: Cells;
+  version: number;
+  handle: React.RefObject<MatrixHandle | null>;
+}
+
+function CellsOfRunSet({ id, cells, version, handle }: CellsProps) {
+  const search = route.useSearch();
+  const navigate = useNavigate({ from: "/run-sets/$runSet" });
+  const [under, setUnder] = useState(-1);
+  const filter = filterOf(search);
+  const isFiltered = isFilter(filter);
+  const filterKey = JSON.stringify(filter);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: by what it says; `version`: the cells changed in place
+  const matched = useMemo(() => (isFiltered ? matching(cells, filter) : null), [cells, filterKey, version]);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: `version` says that the cells changed in place
+  const parts = useMemo(
+    () => cells.counts().sort((a, b) => Number(b.decided) - Number(a.decided) || order(a.state, b.state)),
+    [cells, version],
+  );
+  const sort = search.sort ?? "strength";
+  const { rows, tasks } = useMemo(() => sorted(cells, sort), [cells, sort]);
+  const pinned = search.cell ? cells.placeOf(search.cell) : -1;
+  const cursor = pinned >= 0 ? pinned : under;
+  const view = search.view ?? (globalThis.innerWidth < 640 ? "tasks" : "grid");
+  const pitch = search.pitch ?? fitting(tasks.length);
+
+  const say = (change: Partial<RunSetSearch>, replace = true) =>
+    navigate({ search: (before) => ({ ...before, ...change }), replace, resetScroll: false });
+  const choose = (state: string, add: boolean) => {
+    const now = search.class ?? [];
+    const without = now.filter((one) => one !== state);
+    const next = now.includes(state) ? without : add ? [...now, state] : [state];
+    say({ class: next.length ? next : undefined, owed: undefined, decided: undefined }, false);
+  };
+  const clear = () =>
+    say({ class: undefined, owed: undefined, decided: undefined, profile: undefined, task: undefined }, false);
+  const pin = (index: number) => say({ cell: cells.columns.ids[index] });
+  const zoom = (by: number) => {
+    const at = PITCHES.indexOf(pitch as (typeof PITCHES)[number]) + by;
+    say({ pitch: PITCHES[Math.max(0, Math.min(PITCHES.length - 1, at))] });
+  };
+  const seek = (by: number) => {
+    const next = nextOwed(cells, rows, tasks, cursor, by);
+    if (next >= 0) pin(next);
+  };
+  useKeys([
+    { keys: "n", what: "Next owed cell", run: () => seek(1) },
+    { keys: "N", what: "Previous owed cell", run: () => seek(-1) },
+    { keys: "o", what: "Open the cell's attempt", run: () => open(cells, cursor, navigate) },
+    { keys: "t", what: "Grid or table", run: () => say({ view: view === "table" ? undefined : "table" }) },
+    { keys: "+", what: "Larger cells", run: () => zoom(1) },
+    { keys: "-", what: "Smaller cells", run: () => zoom(-1) },
+    { keys: "0", what: "Cells in their usual size", run: () => say({ pitch: undefined }) },
+    {
+      keys: "/",
+      what: "Filter by task",
+      run: () => document.querySelector<HTMLInputElement>("[data-filter]")?.focus(),
+    },
+    { keys: "Escape", what: "Unpin, or show all cells", run: () => (search.cell ? say({ cell: undefined }) : clear()) },
+    ...parts.slice(0, 9).map((one, at) => ({
+      keys: String(at + 1),
+      what: `Only ${words(one.state)}`,
+      run: () => choose(one.state, false),
+    })),
+  ]);
+  const found = matched === null ? cells.size : matched.reduce((sum, one) => sum + one, 0);
+  return (
+    <>
+      <Pills parts={parts} chosen={search.class ?? []} choose={choose} />
+      <div className={styles.tools}>
+        <Select
+          label="Sort"
+          value={sort}
+          onChange={(event) =>
+            say({ sort: event.target.value === "strength" ? undefined : (event.target.value as Sort) })
+          }
+          options={SORTS.map((one) => ({ value: one, label: SORT_WORDS[one] }))}
+        />
+        <Field
+          label="Task"
+          data-filter
+          type="search"
+          value={search.task ?? ""}
+          onChange={(event) => say({ task: event.target.value || undefined })}
+        />
+        <fieldset className={styles.views}>
+          <legend className="hidden">View</legend>
+          {VIEWS.map((one) => (
+            <Button
+              key={one}
+              aria-pressed={view === one}
+              onClick={() => say({ view: one === "grid" ? undefined : one })}
+            >
+              {VIEW_WORDS[one]}
+            </Button>
+          ))}
+        </fieldset>
+      </div>
+      {isFiltered && (
+        <p className={styles.filtered} role="status">
+          filtered, {count(found)} of {counted(cells.size, "cell")}
+          <Button onClick={clear}>clear (Esc)</Button>
+          {view !== "table" && <Button onClick={() => say({ view: "table" })}>open as table</Button>}
+        </p>
+      )}
+      <div className={styles.body}>
+        {view === "grid" ? (
+          <Matrix
+            cells={cells}
+            rows={rows}
+            tasks={tasks}
+            pitch={pitch}
+            matched={matched}
+            cursor={cursor}
+            moved={(index) => (pinned >= 0 ? undefined : setUnder(index))}
+            pinned={pin}
+            handle={handle}
+          />
+        ) : view === "table" ? (
+          <CellTable cells={cells} rows={rows} tasks={tasks} matched={matched} version={version} />
+        ) : (
+          <TaskList cells={cells} rows={rows} tasks={tasks} matched={matched} version={version} pin={pin} />
+        )}
+        <Inspector
+          runSet={id}
+          cell={cursor >= 0 ? cells.view(cursor) : null}
+          pinned={pinned >= 0}
+          unpin={() => say({ cell: undefined })}
+        />
+      </div>
+    </>
+  );
+}
+
+/** The size at which all tasks fit on the screen, if there is one. */
+function fitting(tasks: number): number {
+  const room = globalThis.innerWidth - 800;
+  return [...PITCHES].reverse().find((pitch) => tasks * pitch <= room) ?? PITCHES[0];
+}
+
+function open(cells: Cells, index: number, navigate: ReturnType<typeof useNavigate>): void {
+  const attempt = index >= 0 ? cells.columns.attempt[index] : null;
+  if (attempt) void navigate({ to: "/attempts/$attempt", params: { attempt } });
+}
+
+/** The next owed cell in the order of the rows, from a cell on, around the end. */
+export function nextOwed(
+  cells: Cells,
+  rows: readonly number[],
+  tasks: readonly number[],
+  from: number,
+  by: number,
+): number {
+  const all: number[] = [];
+  for (const profile of rows) {
+    for (const task of tasks) {
+      for (let trial = 0; trial < cells.trials; trial++) {
+        const index = cells.at(profile, task, trial);
+        if (index >= 0 && (index === from || !cells.isDecided(index))) all.push(index);
+      }
+    }
+  }
+  const owed = all.filter((index) => !cells.isDecided(index));
+  if (owed.length === 0) return -1;
+  const at = all.indexOf(from);
+  const next = all[(at + by + all.length) % all.length];
+  return next === undefined || at < 0 ? (owed[by > 0 ? 0 : owed.length - 1] ?? -1) : next;
+}

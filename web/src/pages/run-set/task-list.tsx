@@ -1,0 +1,71 @@
+import { useMemo } from "react";
+import { lookOf, words } from "../../design/outcomes";
+import type { Cells } from "./matrix/cells";
+import styles from "./task-list.module.css";
+
+/** One row per task with a strip of its cells: what a narrow screen shows of the matrix. */
+export function TaskList({
+  cells,
+  rows,
+  tasks,
+  matched,
+  version,
+  pin,
+}: {
+  cells: Cells;
+  rows: readonly number[];
+  tasks: readonly number[];
+  matched: Uint8Array | null;
+  version: number;
+  pin: (index: number) => void;
+}) {
+  // biome-ignore lint/correctness/useExhaustiveDependencies: `version` says that the cells changed in place
+  const strips = useMemo(() => stripsOf(cells, rows, tasks, matched), [cells, rows, tasks, matched, version]);
+  return (
+    <ol className={styles.list} aria-label="Tasks">
+      {strips.map(({ task, indices, passed, decided }) => (
+        <li key={task.digest}>
+          <span className={styles.name} title={task.name}>
+            {task.name}
+          </span>
+          <span className={styles.count}>
+            {passed}/{decided} of {indices.length}
+          </span>
+          <span className={styles.strip}>
+            {indices.slice(0, 54).map((index) => (
+              <button
+                key={cells.columns.ids[index]}
+                type="button"
+                className={styles.mark}
+                data-open={cells.isDecided(index) || lookOf(cells.stateOf(index)).hollow ? undefined : ""}
+                style={{ ["--fill" as string]: `var(--${cells.stateOf(index)}-fill, var(--border))` }}
+                onClick={() => pin(index)}
+                aria-label={`${cells.view(index).profile}, trial ${cells.view(index).trial + 1}, ${words(cells.stateOf(index))}`}
+              />
+            ))}
+          </span>
+        </li>
+      ))}
+    </ol>
+  );
+}
+
+function stripsOf(cells: Cells, rows: readonly number[], tasks: readonly number[], matched: Uint8Array | null) {
+  return tasks
+    .map((task) => {
+      const indices = rows.flatMap((profile) =>
+        Array.from({ length: cells.trials }, (_, trial) => cells.at(profile, task, trial)).filter(
+          (index) => index >= 0 && (matched === null || matched[index] === 1),
+        ),
+      );
+      const decided = indices.filter((index) => cells.isDecided(index));
+      const passed = decided.filter((index) => cells.stateOf(index) === "passed").length;
+      return {
+        task: cells.tasks[task] ?? { digest: String(task), name: "" },
+        indices,
+        passed,
+        decided: decided.length,
+      };
+    })
+    .filter(({ indices }) => indices.length > 0);
+}

@@ -1,0 +1,92 @@
+import { useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import { me } from "../../api/queries";
+import { setUp, signIn } from "../../api/session";
+import { Button } from "../../parts/button";
+import { Field } from "../../parts/field";
+import { useTitle } from "../../parts/title";
+import styles from "./sign-in.module.css";
+
+/** The way in: an API key, or the one-time link that a new server prints. */
+export function SignIn() {
+  const token = globalThis.location.pathname === "/setup" ? globalThis.location.hash.slice(1) : "";
+  return token ? <SetUp token={token} /> : <WithKey />;
+}
+
+function WithKey() {
+  useTitle("Sign in");
+  const client = useQueryClient();
+  const [problem, setProblem] = useState("");
+  const [busy, setBusy] = useState(false);
+  async function submit(data: FormData) {
+    setBusy(true);
+    setProblem("");
+    try {
+      client.setQueryData(me.queryKey, await signIn(String(data.get("key")).trim()));
+    } catch (error) {
+      setProblem((error as Error).message);
+    } finally {
+      setBusy(false);
+    }
+  }
+  return (
+    <main className={styles.page}>
+      <h1>Proctor</h1>
+      <form action={submit} className={styles.form}>
+        <Field label="API key" name="key" type="password" autoComplete="current-password" required error={problem} />
+        <Button type="submit" kind="primary" disabled={busy}>
+          Sign in
+        </Button>
+      </form>
+      <p className="muted">
+        A key is what <code>proctor key create NAME</code> prints, or what an admin gave you. It is kept in a cookie
+        that no page can read, and is gone when you sign out.
+      </p>
+    </main>
+  );
+}
+
+function SetUp({ token }: { token: string }) {
+  useTitle("Set up");
+  const client = useQueryClient();
+  const [problem, setProblem] = useState("");
+  const [key, setKey] = useState<string | null>(null);
+  async function submit(data: FormData) {
+    setProblem("");
+    try {
+      const founded = await setUp(token, String(data.get("tenant")), String(data.get("owner")));
+      setKey(founded.issued.secret);
+    } catch (error) {
+      setProblem((error as Error).message);
+    }
+  }
+  async function enter() {
+    const who = await signIn(key ?? "");
+    globalThis.history.replaceState(null, "", "/run-sets");
+    client.setQueryData(me.queryKey, who);
+  }
+  if (key !== null) {
+    return (
+      <main className={styles.page}>
+        <h1>This is your key</h1>
+        <p>It is shown this once. Keep it where you keep passwords.</p>
+        <code className={styles.key}>{key}</code>
+        <Button kind="primary" onClick={enter}>
+          I have kept it: go on
+        </Button>
+      </main>
+    );
+  }
+  return (
+    <main className={styles.page}>
+      <h1>Set up this server</h1>
+      <form action={submit} className={styles.form}>
+        <Field label="Tenant" name="tenant" pattern="[a-z0-9-]+" hint="Lower-case letters, digits, hyphens" required />
+        <Field label="Owner's e-mail" name="owner" type="email" required error={problem} />
+        <Button type="submit" kind="primary">
+          Set up
+        </Button>
+      </form>
+    </main>
+  );
+}

@@ -1,0 +1,75 @@
+import { count } from "../design/numbers";
+import { lookOf, words } from "../design/outcomes";
+import { Glyph } from "./glyph";
+import styles from "./pills.module.css";
+
+export interface Part {
+  state: string;
+  decided: boolean;
+  cells: number;
+}
+
+interface PillsProps {
+  parts: readonly Part[];
+  chosen: readonly string[];
+  /** `add`: beside what is chosen already. */
+  choose: (state: string, add: boolean) => void;
+}
+
+/** What became of the cells: one bar, and its legend, which are the same filter. */
+export function Pills({ parts, chosen, choose }: PillsProps) {
+  const total = parts.reduce((sum, one) => sum + one.cells, 0);
+  const isChosen = (state: string) => chosen.includes(state);
+  const groups = [parts.filter((one) => one.decided), parts.filter((one) => !one.decided)];
+  return (
+    <section aria-label="Cells by class" className={styles.pills}>
+      <div className={styles.bar}>
+        {parts.map((one) => (
+          <button
+            key={`${one.state} ${one.decided}`}
+            type="button"
+            className={styles.segment}
+            data-class={one.state}
+            data-open={one.decided || lookOf(one.state).hollow ? undefined : ""}
+            data-hollow={lookOf(one.state).hollow ? "" : undefined}
+            data-faint={chosen.length && !isChosen(one.state) ? "" : undefined}
+            style={{ flexGrow: one.cells / Math.max(1, total), ["--fill" as string]: `var(--${fillOf(one.state)})` }}
+            onClick={(event) => choose(one.state, event.shiftKey)}
+            title={`${words(one.state)}: ${count(one.cells)}${one.decided ? "" : ", owed"}`}
+            aria-label={`${words(one.state)}, ${count(one.cells)} cells${one.decided ? "" : ", owed"}`}
+          />
+        ))}
+      </div>
+      <div className={styles.legend}>
+        {groups.map((group, at) =>
+          group.length === 0 ? null : (
+            <span key={at === 0 ? "decided" : "owed"} className={styles.group}>
+              {at === 1 && <span className="muted">owed:</span>}
+              {group.map((one) => (
+                <button
+                  key={one.state}
+                  type="button"
+                  className={styles.pill}
+                  data-group={lookOf(one.state).group}
+                  data-class={one.state}
+                  aria-pressed={isChosen(one.state)}
+                  onClick={(event) => choose(one.state, event.shiftKey)}
+                >
+                  <Glyph name={one.state} />
+                  {words(one.state)} <b>{count(one.cells)}</b>
+                </button>
+              ))}
+            </span>
+          ),
+        )}
+      </div>
+    </section>
+  );
+}
+
+function fillOf(state: string): string {
+  if (state === "queued" || state === "not_started" || state === "withdrawn") return "line";
+  if (state === "running") return "accent";
+  if (state === "waiting") return "border";
+  return `${state}-fill`;
+}

@@ -1,0 +1,66 @@
+import { Problem } from "../api/problem";
+import { Button } from "./button";
+import styles from "./states.module.css";
+
+/** Nothing is there: one sentence, and what fills it. */
+export function Empty({ children, command, action }: { children: string; command?: string; action?: React.ReactNode }) {
+  return (
+    <div className={styles.state}>
+      <p>{children}</p>
+      {command && <code className={styles.command}>{command}</code>}
+      {action}
+    </div>
+  );
+}
+
+/** The place of what is on its way, in its final size; seen only if it takes long. */
+export function Loading({ rows = 8, what }: { rows?: number; what: string }) {
+  return (
+    <div className={styles.loading} role="status" aria-label={`Loading ${what}`}>
+      {Array.from({ length: rows }, (_, row) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: rows that are all the same
+        <div key={row} className={styles.bone} />
+      ))}
+    </div>
+  );
+}
+
+/** What went wrong, what to do, and the trace to tell somebody. */
+export function Failed({ error, retry }: { error: unknown; retry?: () => void }) {
+  const problem = error instanceof Problem ? error : null;
+  if (problem?.status === 403) return <Forbidden problem={problem} />;
+  return (
+    <div className={styles.state} role="alert">
+      <h2>{problem?.status === 404 ? "There is no such thing here" : "That did not work"}</h2>
+      <p>{error instanceof Error ? error.message : "Something broke on this page."}</p>
+      {problem?.remedy && <p className="muted">{problem.remedy}</p>}
+      {problem?.traceId && (
+        <p className="muted">
+          trace <code>{problem.traceId}</code>
+        </p>
+      )}
+      {retry && <Button onClick={retry}>Retry</Button>}
+    </div>
+  );
+}
+
+function Forbidden({ problem }: { problem: Problem }) {
+  return (
+    <div className={styles.state} role="alert">
+      <h2>This is not for your role</h2>
+      <p>{problem.message}</p>
+      <p className="muted">An admin or owner of your tenant grants roles under Settings, Members.</p>
+    </div>
+  );
+}
+
+/** What stood before is shown while it can't be had anew. */
+export function Stale({ error, since, retry }: { error: unknown; since: number; retry: () => void }) {
+  const age = Math.max(0, Math.round((Date.now() - since) / 1000));
+  return (
+    <p className={styles.stale} role="status">
+      {error instanceof Error ? error.message : "It can't be had anew."} What you see is {age} s old.{" "}
+      <Button onClick={retry}>Retry</Button>
+    </p>
+  );
+}

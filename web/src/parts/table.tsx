@@ -1,0 +1,59 @@
+import styles from "./table.module.css";
+
+export interface Column<Row> {
+  name: string;
+  /** What it means, where the name alone does not say. */
+  meaning?: string;
+  kind?: "text" | "number";
+  cell: (row: Row) => React.ReactNode;
+}
+
+interface TableProps<Row> {
+  caption: string;
+  columns: readonly Column<Row>[];
+  rows: readonly Row[];
+  keyOf: (row: Row) => string;
+  /** The row that keys act on. */
+  current?: string | null;
+}
+
+/** A table of rows of one line each: sticky head and first column, numbers to the right. */
+export function Table<Row>({ caption, columns, rows, keyOf, current }: TableProps<Row>) {
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard
+    <section className={styles.scroll} tabIndex={0} aria-label={caption}>
+      <table className={styles.table}>
+        <caption className="hidden">{caption}</caption>
+        <thead>
+          <tr>
+            {columns.map((column) => (
+              <th key={column.name} scope="col" data-kind={column.kind} title={column.meaning}>
+                {column.name}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row) => {
+            const key = keyOf(row);
+            return (
+              <tr key={key} data-key={key} data-current={key === current ? "" : undefined}>
+                {columns.map((column, at) =>
+                  at === 0 ? (
+                    <th key={column.name} scope="row">
+                      {column.cell(row)}
+                    </th>
+                  ) : (
+                    <td key={column.name} data-kind={column.kind}>
+                      {column.cell(row)}
+                    </td>
+                  ),
+                )}
+              </tr>
+            );
+          })}
+        </tbody>
+      </table>
+    </section>
+  );
+}

@@ -1,0 +1,20 @@
+/** Reading of search parameters: what is not understood is as if it were not there. */
+
+export function text(value: unknown): string | undefined {
+  return typeof value === "string" && value !== "" ? value : typeof value === "number" ? String(value) : undefined;
+}
+
+export function chosen<T extends string>(value: unknown, of: readonly T[]): T | undefined {
+  return of.find((one) => one === value);
+}
+
+export function whole(value: unknown): number | undefined {
+  const number = Number(value);
+  return value !== "" && value != null && Number.isInteger(number) ? number : undefined;
+}
+
+export function several(value: unknown): string[] | undefined {
+  const parts = Array.isArray(value) ? value.map(text) : text(value)?.split(",");
+  const found = parts?.filter((one): one is string => Boolean(one));
+  return found?.length ? found : undefined;
+}

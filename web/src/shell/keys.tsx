@@ -1,0 +1,79 @@
+/** Keys of the page: whoever is mounted adds its own, and `?` lists exactly those. */
+import { useEffect, useRef, useSyncExternalStore } from "react";
+
+export interface KeyBinding {
+  /** As `KeyboardEvent.key` says it; two with a space are one after the other. */
+  keys: string;
+  what: string;
+  run: () => void;
+}
+
+let bindings: readonly KeyBinding[] = [];
+const listeners = new Set<() => void>();
+const SEQUENCE_MS = 1200;
+let begun = { key: "", at: 0 };
+
+function change(next: readonly KeyBinding[]): void {
+  bindings = next;
+  for (const listener of listeners) listener();
+}
+
+/** Add keys while mounted; of two for the same key the one that was added last is meant. */
+export function useKeys(own: readonly KeyBinding[]): void {
+  const current = useRef(own);
+  current.current = own;
+  const names = own.map((one) => `${one.keys}\n${one.what}`).join("\n\n");
+  useEffect(() => {
+    if (names === "") return;
+    const added = names.split("\n\n").map((one): KeyBinding => {
+      const [keys = "", what = ""] = one.split("\n");
+      return { keys, what, run: () => current.current.find((binding) => binding.keys === keys)?.run() };
+    });
+    change([...bindings, ...added]);
+    return () => change(bindings.filter((one) => !added.includes(one)));
+  }, [names]);
+}
+
+/** Every key that works now. */
+export function useBindings(): readonly KeyBinding[] {
+  const all = useSyncExternalStore(
+    (listener) => {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    () => bindings,
+  );
+  return all.filter((one, at) => all.findLastIndex((other) => other.keys === one.keys) === at);
+}
+
+/** Listen for keys, once for the whole page. */
+export function listenForKeys(): () => void {
+  const pressed = (event: KeyboardEvent) => {
+    if (event.defaultPrevented || event.altKey || isTyping(event)) return;
+    const key = event.ctrlKey || event.metaKey ? `Mod+${event.key.toLowerCase()}` : event.key;
+    const binding = sequenceOf(key) ?? find(key);
+    if (binding !== undefined) {
+      event.preventDefault();
+      binding.run();
+    }
+  };
+  document.addEventListener("keydown", pressed);
+  return () => document.removeEventListener("keydown", pressed);
+}
+
+function sequenceOf(key: string): KeyBinding | undefined {
+  const now = Date.now();
+  const found = now - begun.at < SEQUENCE_MS ? find(`${begun.key} ${key}`) : undefined;
+  begun = { key, at: now };
+  return found;
+}
+
+function find(keys: string): KeyBinding | undefined {
+  return bindings.findLast((one) => one.keys === keys);
+}
+
+function isTyping(event: KeyboardEvent): boolean {
+  if (event.key === "Escape" || event.ctrlKey || event.metaKey) return false;
+  const target = event.target as HTMLElement;
+  return target.isContentEditable || ["INPUT", "TEXTAREA", "SELECT"].includes(target.tagName);
+}

@@ -1,0 +1,66 @@
+import { useQueryClient } from "@tanstack/react-query";
+import { useRouterState } from "@tanstack/react-router";
+import { Keyboard, LogOut, Monitor, Moon, Sun } from "lucide-react";
+import { useStanding } from "../api/live-context";
+import type { Me } from "../api/schema";
+import { signOut } from "../api/session";
+import { prefer, type Theme, usePreferences } from "../design/preferences";
+import { useNow } from "../parts/time";
+import { PLACES } from "./places";
+import styles from "./top-bar.module.css";
+
+const NEXT: Record<Theme, Theme> = { system: "light", light: "dark", dark: "system" };
+const ICONS = { system: Monitor, light: Sun, dark: Moon };
+
+/** Where one is, whose data it is, whether it is live. */
+export function TopBar({ me, help }: { me: Me; help: () => void }) {
+  const { theme, zone } = usePreferences();
+  const client = useQueryClient();
+  const Icon = ICONS[theme];
+  return (
+    <header className={styles.bar}>
+      <Crumbs />
+      <span className={styles.tenant} title={`${me.name}, ${me.role} of ${me.tenant_name}`}>
+        {me.tenant_name}
+      </span>
+      <Socket />
+      <button type="button" onClick={() => prefer({ zone: zone === "utc" ? "local" : "utc" })} title="Zone of times">
+        {zone === "utc" ? "UTC" : "local"}
+      </button>
+      <button
+        type="button"
+        onClick={() => prefer({ theme: NEXT[theme] })}
+        aria-label={`Theme: ${theme}`}
+        title={`Theme: ${theme}`}
+      >
+        <Icon size={14} aria-hidden />
+      </button>
+      <button type="button" onClick={help} aria-label="Keys of this page" title="Keys of this page (?)">
+        <Keyboard size={14} aria-hidden />
+      </button>
+      <button type="button" onClick={() => signOut(client)} aria-label="Sign out" title={`Sign out ${me.name}`}>
+        <LogOut size={14} aria-hidden />
+      </button>
+    </header>
+  );
+}
+
+function Crumbs() {
+  const path = useRouterState({ select: (state) => state.location.pathname });
+  const place = PLACES.find((one) => path === one.to || path.startsWith(`${one.to}/`));
+  return (
+    <span className={styles.crumbs}>{place?.name ?? (path.startsWith("/attempts/") ? "Attempt" : "Proctor")}</span>
+  );
+}
+
+function Socket() {
+  const standing = useStanding();
+  const now = useNow(standing.state === "reconnecting" ? 1000 : null);
+  if (standing.state === "connecting") return <span className={styles.socket} data-state="connecting" />;
+  const age = standing.state === "reconnecting" ? Math.max(0, Math.round((now.getTime() - standing.since) / 1000)) : 0;
+  return (
+    <span className={styles.socket} data-state={standing.state} role="status">
+      {standing.state === "live" ? "live" : `reconnecting, ${age} s old`}
+    </span>
+  );
+}
