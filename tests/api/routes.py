@@ -79,6 +79,7 @@ PROBES: dict[str, Probe] = {
     "GET /api/v1/suites": Probe(),
     "GET /api/v1/suites/{suite}": Probe({"suite": "suite"}),
     "GET /api/v1/suites/{suite}/certificates": Probe({"suite": "suite"}),
+    "GET /api/v1/suites/{suite}/leaderboard": Probe({"suite": "suite"}),
     "GET /api/v1/prompts": Probe(),
     "POST /api/v1/prompts": Probe(body={"name": "short", "prompt": "{{input}}"}),
     "GET /api/v1/prompts/{prompt}": Probe({"prompt": "prompt"}),

@@ -207,11 +207,17 @@ class Client(SuiteCalls, DataCalls):
     # --- reading ------------------------------------------------------------------------------------------------------
 
     def run_sets(
-        self, *, state: str | None = None, name: str | None = None, before: UUID | None = None, limit: int = 50
+        self,
+        *,
+        state: str | None = None,
+        name: str | None = None,
+        suite: str | None = None,
+        before: UUID | None = None,
+        limit: int = 50,
     ) -> list[RunSetRow]:
-        """The newest run sets first, of a state and of a name; ``before``: only those made before that one."""
-        tenant = self._platform.tenant
-        return self._read(lambda c: reading.run_sets(c, tenant, state=state, name=name, before=before, limit=limit))
+        """The newest run sets first, of a state, a name, a suite's id; ``before``: only those made before that one."""
+        tenant, wanted = self._platform.tenant, {"state": state, "name": name, "suite": suite}
+        return self._read(lambda c: reading.run_sets(c, tenant, **wanted, before=before, limit=limit))
 
     def find(self, reference: str | None) -> RunSetRow:
         """A run set by name or id, the newest without either."""

@@ -6,7 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from proctor.app import Platform
+from proctor.engine.leaderboards import LeaderboardRow, leaderboard
+from proctor.engine.planning import RunSetRow
+from proctor.engine.reading import run_sets
 from proctor.engine.resolving import resolve_suite
+from proctor.engine.suite_boards import SuiteBoard, suite_board
 from proctor.sandboxes.errors import SandboxError
 from proctor.suites.loading import load_suite, tasks_further_down
 from proctor.suites.references import check_label
@@ -18,6 +22,9 @@ if TYPE_CHECKING:
     from proctor.suites.datasets import ResolvedDataset
 
 __all__ = ["SuiteCalls"]
+
+BOARD_RUN_SETS: int = 20
+"""Of a suite, whose rows its leaderboard has: the newest."""
 
 
 class SuiteCalls:
@@ -68,6 +75,17 @@ class SuiteCalls:
         except SandboxError:
             return {}
         return {one.content_digest: one for one in service.standings(suite_id, ground)}
+
+    def suite_board(self, reference: str) -> SuiteBoard:
+        """A suite's leaderboard over its newest run sets."""
+        tenant, engine, database = self._platform.tenant, self._platform.engine, self._platform.database
+        suite_id = self._platform.suites.resolve(tenant, reference)
+
+        def rows(row: RunSetRow) -> list[LeaderboardRow]:
+            return database.as_tenant(tenant, lambda c: leaderboard(c, tenant, row, engine.reasons(c, row)))
+
+        found = database.as_tenant(tenant, lambda c: run_sets(c, tenant, suite=suite_id, limit=BOARD_RUN_SETS))
+        return suite_board(suite_id, [(row, rows(row)) for row in found])
 
     def suites(self) -> list[SuiteRow]:
         """Every suite."""

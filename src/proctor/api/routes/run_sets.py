@@ -124,10 +124,11 @@ def list_run_sets(
     paging: Paging,
     state: Annotated[RunSetState | None, Query(description="Only those in this state.")] = None,
     name: Annotated[str | None, Query(max_length=100, description="Only those of this name.")] = None,
+    suite: Annotated[str | None, Query(pattern="^[0-9a-f]{64}$", description="Only those of this suite.")] = None,
 ) -> Response:
     """The newest first."""
     (before,) = paging.place(UUID) or (None,)
-    found = asked.client.run_sets(state=state, name=name, before=before, limit=paging.limit)
+    found = asked.client.run_sets(state=state, name=name, suite=suite, before=before, limit=paging.limit)
     return answered(paging.page(found, lambda row: [row.id]))
 
 

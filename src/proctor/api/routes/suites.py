@@ -16,6 +16,7 @@ from proctor.api.lists import Page, Paging
 from proctor.api.threads import slowly
 from proctor.engine.certificates.certificate import CheckVerdict
 from proctor.engine.certificates.standing import Standing
+from proctor.engine.suite_boards import SuiteBoard
 from proctor.engine.task_names import matches
 from proctor.identity.audit_log import Action
 from proctor.identity.permissions import Permission
@@ -104,6 +105,13 @@ def list_certificates(
     standings = asked.client.standings(asked.client.suite(suite).row.suite_id).values()
     found = [one for one in standings if verdict in (None, one.verdict) and (task is None or matches(one.name, task))]
     return answered(paging.cut(found, lambda one: one.content_digest))
+
+
+@router.get("/suites/{suite}/leaderboard", response_model=SuiteBoard)
+@slowly
+def show_suite_leaderboard(asked: Annotated[Asked, needs(Permission.RUNS_READ)], suite: SuiteReference) -> Response:
+    """The newest row of each configuration over the suite's 20 newest run sets, ranked where they are comparable."""
+    return answered(asked.client.suite_board(suite))
 
 
 @router.get("/labels/suites", response_model=Page[Alias])

@@ -24,6 +24,7 @@ from proctor.engine.planning import RunSetRow
 from proctor.engine.reading import AttemptDetail, CellPage, CellRow, RunSetStatus, Stall
 from proctor.engine.service import OnMoved, Selection
 from proctor.engine.spec import Gate, RunSetSpec, read_spec, spec_document
+from proctor.engine.suite_boards import SuiteBoard
 from proctor.kernel.paths import writing
 from proctor.sandboxes.interfaces import Snapshot
 from proctor.sdk.agents import AgentLine
@@ -87,13 +88,18 @@ class RemoteClient(RemoteData):
     # --- reading ------------------------------------------------------------------------------------------------------
 
     def run_sets(
-        self, *, state: str | None = None, name: str | None = None, before: UUID | None = None, limit: int = 50
+        self,
+        *,
+        state: str | None = None,
+        name: str | None = None,
+        suite: str | None = None,
+        before: UUID | None = None,
+        limit: int = 50,
     ) -> list[RunSetRow]:
         """The newest run sets first; ``before``: only those made before that one."""
-        cursor = (
-            None if before is None else Listing(f"{API}/run-sets", (("state", state), ("name", name))).cursor([before])
-        )
-        found = self.transport.get("run-sets", state=state, name=name, cursor=cursor, limit=limit)
+        wanted = {"state": state, "name": name, "suite": suite}
+        cursor = None if before is None else Listing(f"{API}/run-sets", tuple(wanted.items())).cursor([before])
+        found = self.transport.get("run-sets", **wanted, cursor=cursor, limit=limit)
         return read(list[RunSetRow], found["items"])
 
     def find(self, reference: str | None) -> RunSetRow:
@@ -430,6 +436,10 @@ class RemoteClient(RemoteData):
     def suite(self, reference: str) -> SuiteDetail:
         """A suite by id, beginning of one, or label."""
         return read(SuiteDetail, self.transport.get(f"suites/{part(reference)}"))
+
+    def suite_board(self, reference: str) -> SuiteBoard:
+        """A suite's leaderboard over its newest run sets."""
+        return read(SuiteBoard, self.transport.get(f"suites/{part(reference)}/leaderboard"))
 
     def set_alias(self, label: str, reference: str) -> None:
         """Let a label stand for a suite from now on."""
