@@ -1,11 +1,15 @@
 /** Which page is where, and what its address says. Every page but the first is loaded when it is gone to. */
-import { createRootRoute, createRoute, createRouter, redirect } from "@tanstack/react-router";
+import { createRootRoute, createRoute, createRouter, lazyRouteComponent, redirect } from "@tanstack/react-router";
 import type { RunSetState } from "./api/queries";
+import type { Apart } from "./api/schema";
+import { SHOWN, type Shown } from "./pages/compare/tasks";
+import { APART, DAYS } from "./pages/costs/choices";
+import { SECTIONS, type SectionName } from "./pages/settings/sections";
 import { NotFound } from "./pages/not-found";
 import { RunSetPage } from "./pages/run-set/run-set";
 import { runSetSearch } from "./pages/run-set/search";
 import { RunSetsPage, STATES } from "./pages/run-sets/run-sets";
-import { chosen, text } from "./search";
+import { chosen, several, text, whole } from "./search";
 import { Shell } from "./shell/shell";
 
 const root = createRootRoute({ component: Shell, notFoundComponent: NotFound });
@@ -42,8 +46,69 @@ const runSet = createRoute({
   component: RunSetPage,
 });
 
+const leaderboard = createRoute({
+  getParentRoute: () => root,
+  path: "/leaderboard",
+  validateSearch: (search: Record<string, unknown>): { suite?: string; pin?: string[] } => ({
+    suite: text(search.suite),
+    pin: several(search.pin),
+  }),
+  component: lazyRouteComponent(() => import("./pages/leaderboard/leaderboard"), "LeaderboardPage"),
+});
+
+const compare = createRoute({
+  getParentRoute: () => root,
+  path: "/compare",
+  validateSearch: (search: Record<string, unknown>): { base?: string; with?: string[]; show?: Shown } => ({
+    base: text(search.base),
+    with: several(search.with),
+    show: chosen(search.show, SHOWN),
+  }),
+  component: lazyRouteComponent(() => import("./pages/compare/compare"), "ComparePage"),
+});
+
+const costs = createRoute({
+  getParentRoute: () => root,
+  path: "/costs",
+  validateSearch: (search: Record<string, unknown>): { by?: Apart; days?: number; cursor?: string } => ({
+    by: chosen(search.by, APART),
+    days: DAYS.find((one) => one === whole(search.days)),
+    cursor: text(search.cursor),
+  }),
+  component: lazyRouteComponent(() => import("./pages/costs/costs"), "CostsPage"),
+});
+
+const health = createRoute({
+  getParentRoute: () => root,
+  path: "/health",
+  component: lazyRouteComponent(() => import("./pages/health/health"), "HealthPage"),
+});
+
+const settings = createRoute({
+  getParentRoute: () => root,
+  path: "/settings",
+  validateSearch: (search: Record<string, unknown>): { section?: SectionName } => ({
+    section: chosen(search.section, SECTIONS),
+  }),
+  component: lazyRouteComponent(() => import("./pages/settings/settings"), "SettingsPage"),
+});
+
+const audit = createRoute({
+  getParentRoute: () => root,
+  path: "/audit",
+  validateSearch: (
+    search: Record<string, unknown>,
+  ): { action?: string; actor?: string; day?: string; cursor?: string } => ({
+    action: text(search.action),
+    actor: text(search.actor),
+    day: text(search.day),
+    cursor: text(search.cursor),
+  }),
+  component: lazyRouteComponent(() => import("./pages/audit/audit"), "AuditPage"),
+});
+
 export const router = createRouter({
-  routeTree: root.addChildren([home, setup, runSets, runSet]),
+  routeTree: root.addChildren([home, setup, runSets, runSet, leaderboard, compare, costs, health, settings, audit]),
   defaultPreload: false,
   scrollRestoration: true,
 });

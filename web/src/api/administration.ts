@@ -1,0 +1,71 @@
+/** Questions about keys, members, money, retention, providers and what was done. */
+import { keepPreviousData, queryOptions } from "@tanstack/react-query";
+import { answered, api, PAGE_HEADER } from "./client";
+import { problemOf } from "./problem";
+import type { Action, Apart } from "./schema";
+
+export const keys = queryOptions({
+  queryKey: ["keys"],
+  queryFn: ({ signal }) => answered(api.GET("/api/v1/keys", { params: { query: { limit: 200 } }, signal })),
+});
+
+export const users = queryOptions({
+  queryKey: ["users"],
+  queryFn: ({ signal }) => answered(api.GET("/api/v1/users", { params: { query: { limit: 200 } }, signal })),
+});
+
+export const providers = queryOptions({
+  queryKey: ["providers"],
+  queryFn: ({ signal }) => answered(api.GET("/api/v1/providers", { params: { query: { limit: 200 } }, signal })),
+});
+
+export const retention = queryOptions({
+  queryKey: ["retention"],
+  queryFn: ({ signal }) => answered(api.GET("/api/v1/retention", { signal })),
+});
+
+export const allowance = queryOptions({
+  queryKey: ["allowance"],
+  queryFn: ({ signal }) => answered(api.GET("/api/v1/allowance", { signal })),
+});
+
+export const usage = (by: Apart, since: string) =>
+  queryOptions({
+    queryKey: ["usage", by, since],
+    queryFn: ({ signal }) => answered(api.GET("/api/v1/usage", { params: { query: { by, since } }, signal })),
+    placeholderData: keepPreviousData,
+  });
+
+export const ledger = (query: { run_set?: string; model?: string; cursor?: string }) =>
+  queryOptions({
+    queryKey: ["ledger", query],
+    queryFn: ({ signal }) => answered(api.GET("/api/v1/ledger", { params: { query: { ...query, limit: 50 } }, signal })),
+    placeholderData: keepPreviousData,
+  });
+
+export const auditLog = (query: { action?: Action; actor?: string; since?: string; cursor?: string }) =>
+  queryOptions({
+    queryKey: ["audit", query],
+    queryFn: ({ signal }) =>
+      answered(api.GET("/api/v1/audit-log", { params: { query: { ...query, limit: 100 } }, signal })),
+    placeholderData: keepPreviousData,
+  });
+
+export const errorLines = queryOptions({
+  queryKey: ["logs", "error"],
+  queryFn: ({ signal }) =>
+    answered(api.GET("/api/v1/logs", { params: { query: { level: "error", limit: 20 } }, signal })),
+  retry: false,
+});
+
+/** The installation's metrics as the server tells them, for its administrators. */
+export const metrics = queryOptions({
+  queryKey: ["metrics"],
+  queryFn: async ({ signal }) => {
+    const answer = await fetch("/metrics", { headers: PAGE_HEADER, signal });
+    if (!answer.ok) throw problemOf(answer.status, await answer.json().catch(() => undefined));
+    return answer.text();
+  },
+  refetchInterval: 10_000, // as often as the server counts anew
+  retry: false,
+});

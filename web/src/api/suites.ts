@@ -1,0 +1,35 @@
+/** Questions about suites and about several run sets at once. */
+import { queryOptions } from "@tanstack/react-query";
+import { answered, api } from "./client";
+
+export const suites = queryOptions({
+  queryKey: ["suites"],
+  queryFn: ({ signal }) => answered(api.GET("/api/v1/suites", { params: { query: { limit: 200 } }, signal })),
+});
+
+export const suiteBoard = (suite: string) =>
+  queryOptions({
+    queryKey: ["suites", suite, "leaderboard"],
+    queryFn: ({ signal }) =>
+      answered(api.GET("/api/v1/suites/{suite}/leaderboard", { params: { path: { suite } }, signal })),
+  });
+
+export const comparison = (sides: readonly string[]) =>
+  queryOptions({
+    queryKey: ["comparison", sides],
+    queryFn: ({ signal }) =>
+      answered(api.GET("/api/v1/comparisons", { params: { query: { side: [...sides] } }, signal })),
+    enabled: sides.length > 1,
+  });
+
+/** One profile of a run set with its tasks: `RUN_SET:PROFILE`. */
+export const side = (reference: string) =>
+  queryOptions({
+    queryKey: ["side", reference],
+    queryFn: async ({ signal }) => {
+      const [run_set = "", profile = ""] = reference.split(":");
+      const request = { params: { path: { run_set }, query: { profile } }, signal };
+      const page = await answered(api.GET("/api/v1/run-sets/{run_set}/sides", request));
+      return page.items[0] ?? null;
+    },
+  });

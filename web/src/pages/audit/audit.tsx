@@ -1,0 +1,91 @@
+import { useQuery } from "@tanstack/react-query";
+import { getRouteApi } from "@tanstack/react-router";
+import { useMemo } from "react";
+import { auditLog, users } from "../../api/administration";
+import type { Action, AuditEntry } from "../../api/schema";
+import { Button } from "../../parts/button";
+import { Field, Select } from "../../parts/field";
+import { Empty, Failed, Loading } from "../../parts/states";
+import { type Column, Table } from "../../parts/table";
+import { Time } from "../../parts/time";
+import { useTitle } from "../../parts/title";
+import styles from "./audit.module.css";
+
+const route = getRouteApi("/audit");
+
+/** Who did what, to what, when. */
+export function AuditPage() {
+  useTitle("Audit log");
+  const search = route.useSearch();
+  const navigate = route.useNavigate();
+  const known = useQuery({ ...users, retry: false });
+  const names = useMemo(() => new Map(known.data?.items.map((one) => [one.id, one.name])), [known.data]);
+  const { day, ...rest } = search;
+  const asked = useQuery(auditLog({ ...rest, action: search.action as Action | undefined, since: day ? `${day}T00:00:00Z` : undefined }));
+  const columns: readonly Column<AuditEntry>[] = [
+    { name: "When", cell: (one) => <Time at={one.at} /> },
+    { name: "Who", cell: (one) => (one.actor ? (names.get(one.actor) ?? <code>{one.actor.slice(0, 8)}</code>) : "the server") },
+    { name: "Action", cell: (one) => one.action },
+    { name: "Of what", cell: (one) => <code title={one.target}>{one.target}</code> },
+    { name: "Detail", cell: (one) => <code title={JSON.stringify(one.detail)}>{JSON.stringify(one.detail)}</code> },
+    { name: "Request", cell: (one) => <code>{one.request_id.slice(0, 8)}</code> },
+  ];
+  const rows = (asked.data?.items ?? []) as AuditEntry[];
+  const actions = [...new Set([...rows.map((one) => one.action), search.action ?? ""])].filter(Boolean).sort();
+  return (
+    <>
+      <header className={styles.head}>
+        <h1>Audit log</h1>
+        <Button onClick={() => save(rows)} disabled={rows.length === 0}>
+          Export this page
+        </Button>
+      </header>
+      <div className={styles.filters}>
+        <Select
+          label="Action"
+          value={search.action ?? ""}
+          options={[{ value: "", label: "all" }, ...actions.map((one) => ({ value: one, label: one }))]}
+          onChange={(event) => navigate({ search: (before) => ({ ...before, cursor: undefined, action: event.target.value || undefined }) })}
+        />
+        <Select
+          label="Who"
+          value={search.actor ?? ""}
+          options={[{ value: "", label: "all" }, ...(known.data?.items ?? []).map((one) => ({ value: one.id ?? "", label: one.name ?? "" }))]}
+          onChange={(event) => navigate({ search: (before) => ({ ...before, cursor: undefined, actor: event.target.value || undefined }) })}
+        />
+        <Field
+          label="Since"
+          type="date"
+          value={day ?? ""}
+          onChange={(event) => navigate({ search: (before) => ({ ...before, cursor: undefined, day: event.target.value || undefined }) })}
+        />
+      </div>
+      {asked.error ? (
+        <Failed error={asked.error} retry={() => asked.refetch()} />
+      ) : asked.data === undefined ? (
+        <Loading what="the audit log" rows={16} />
+      ) : rows.length === 0 ? (
+        <Empty>Nothing was done that fits this filter.</Empty>
+      ) : (
+        <>
+          <Table caption="Audit log, the newest first" columns={columns} rows={rows} keyOf={(one) => String(one.seq)} />
+          <nav className={styles.filters} aria-label="Pages">
+            {search.cursor && <Button onClick={() => navigate({ search: (before) => ({ ...before, cursor: undefined }) })}>Newest</Button>}
+            {asked.data.next && (
+              <Button onClick={() => navigate({ search: (before) => ({ ...before, cursor: asked.data.next ?? undefined }) })}>Older</Button>
+            )}
+          </nav>
+        </>
+      )}
+    </>
+  );
+}
+
+/** A file of what is on the page, an entry a line. */
+function save(rows: readonly AuditEntry[]): void {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(new Blob(rows.map((one) => `${JSON.stringify(one)}\n`), { type: "application/x-ndjson" }));
+  link.download = "audit-log.jsonl";
+  link.click();
+  URL.revokeObjectURL(link.href);
+}

@@ -1,0 +1,133 @@
+import { useQuery } from "@tanstack/react-query";
+import { getRouteApi, useNavigate } from "@tanstack/react-router";
+import { useMemo } from "react";
+import { runSets } from "../../api/queries";
+import type { Pair } from "../../api/schema";
+import { comparison, side } from "../../api/suites";
+import { count, counted } from "../../design/numbers";
+import { Button } from "../../parts/button";
+import { Field } from "../../parts/field";
+import { Empty, Failed, Loading } from "../../parts/states";
+import { useTitle } from "../../parts/title";
+import { VirtualTable } from "../../parts/virtual-table";
+import { useKeys } from "../../shell/keys";
+import styles from "./compare.module.css";
+import { Claim } from "./claim";
+import { columnsOf } from "./columns";
+import { countOf, paired, SHOWN, type Shown } from "./tasks";
+
+const route = getRouteApi("/compare");
+const WORDS: Record<Shown, string> = {
+  flips: "Flips",
+  "both-pass": "Both pass",
+  "both-fail": "Both fail",
+  owed: "Owed on one side",
+  all: "All",
+};
+
+/** Two profiles over the tasks that both have: what the difference is, whether it is one, and which tasks make it. */
+export function ComparePage() {
+  const { base, with: others = [] } = route.useSearch();
+  const navigate = useNavigate({ from: "/compare" });
+  const sides = base ? [base, ...others] : [];
+  const asked = useQuery(comparison(sides));
+  useTitle("Compare", sides.map(short).join(" and "));
+  const swap = () => {
+    const [first, ...rest] = others;
+    if (base && first) void navigate({ search: (before) => ({ ...before, base: first, with: [base, ...rest] }), replace: true });
+  };
+  useKeys(others.length ? [{ keys: "s", what: "Swap the base", run: swap }] : []);
+  return (
+    <>
+      <header className={styles.head}>
+        <h1>Compare</h1>
+        {others.length > 0 && <Button onClick={swap}>Swap the base</Button>}
+      </header>
+      <Choice />
+      {sides.length < 2 ? (
+        <Empty>Name two profiles as RUN SET:PROFILE, or pin rows of the leaderboard and compare them.</Empty>
+      ) : asked.error ? (
+        <Failed error={asked.error} retry={() => asked.refetch()} />
+      ) : asked.data === undefined ? (
+        <Loading what="the comparison" />
+      ) : asked.data.pairs.length === 0 ? (
+        <Empty>These have no task in common, so there is nothing to compare.</Empty>
+      ) : (
+        <>
+          {asked.data.pairs.map((pair) => (
+            <Claim key={`${pair.a.title} ${pair.b.title}`} pair={pair} />
+          ))}
+          <Tasks pair={asked.data.pairs[0] as Pair} />
+        </>
+      )}
+    </>
+  );
+}
+
+/** A reference without the length of its run set's id. */
+function short(reference: string): string {
+  const [runSet = "", profile] = reference.split(":");
+  return profile ?? runSet.slice(0, 13);
+}
+
+function Choice() {
+  const { base, with: others = [] } = route.useSearch();
+  const navigate = useNavigate({ from: "/compare" });
+  const known = useQuery(runSets({}));
+  const submit = (data: FormData) => {
+    const [one, other] = [String(data.get("base")).trim(), String(data.get("with")).trim()];
+    void navigate({ search: { base: one || undefined, with: other ? other.split(/\s*,\s*/) : undefined } });
+  };
+  return (
+    <form action={submit} className={styles.choice} key={`${base} ${others.join()}`}>
+      <Field label="Base" name="base" list="run-sets" defaultValue={base} placeholder="nightly:codex" required />
+      <Field label="With" name="with" list="run-sets" defaultValue={others.join(", ")} placeholder="nightly:aider" required />
+      <datalist id="run-sets">
+        {known.data?.items.map((one) => (
+          <option key={one.id} value={one.name} />
+        ))}
+      </datalist>
+      <Button type="submit" kind="primary">
+        Compare
+      </Button>
+    </form>
+  );
+}
+
+function Tasks({ pair }: { pair: Pair }) {
+  const { show = "flips" } = route.useSearch();
+  const navigate = useNavigate({ from: "/compare" });
+  const a = useQuery(side(`${pair.a.run_set}:${pair.a.profile}`));
+  const b = useQuery(side(`${pair.b.run_set}:${pair.b.profile}`));
+  const pairs = useMemo(() => (a.data && b.data ? paired(a.data, b.data) : null), [a.data, b.data]);
+  const choose = (shown: Shown) =>
+    navigate({ search: (before) => ({ ...before, show: shown === "flips" ? undefined : shown }), replace: true });
+  useKeys(SHOWN.map((shown, at) => ({ keys: String(at + 1), what: WORDS[shown], run: () => void choose(shown) })));
+  const error = a.error ?? b.error;
+  if (error) return <Failed error={error} />;
+  if (pairs === null) return <Loading what="tasks" />;
+  const rows = show === "all" ? pairs : pairs.filter((one) => one.kind === show);
+  const up = pairs.filter((one) => (one.difference ?? 0) > 0).length;
+  return (
+    <section aria-label="Tasks" className={styles.tasks}>
+      <div className={styles.pills} role="group" aria-label="Show">
+        {SHOWN.map((shown) => (
+          <Button key={shown} aria-pressed={show === shown} onClick={() => choose(shown)}>
+            {WORDS[shown]}{" "}
+            <b>{shown === "flips" ? `+${up} / −${countOf(pairs, "flips") - up}` : count(countOf(pairs, shown))}</b>
+          </Button>
+        ))}
+      </div>
+      {show !== "all" && (
+        <p className="muted data" role="status">
+          filtered, {count(rows.length)} of {counted(pairs.length, "task")}
+        </p>
+      )}
+      {rows.length === 0 ? (
+        <Empty>{`No task is among ${WORDS[show].toLowerCase()}.`}</Empty>
+      ) : (
+        <VirtualTable caption={`${rows.length} tasks`} columns={columnsOf(pair)} rows={rows} keyOf={(one) => one.name} />
+      )}
+    </section>
+  );
+}

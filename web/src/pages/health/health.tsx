@@ -1,0 +1,198 @@
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { useMemo } from "react";
+import { errorLines, metrics, providers } from "../../api/administration";
+import { runSet, runSets } from "../../api/queries";
+import type { LogLine, ProviderLine, RunSetRow } from "../../api/schema";
+import { bytes, count, counted, duration, percent, UNKNOWN } from "../../design/numbers";
+import { ownerOf, ownerWords, words } from "../../design/outcomes";
+import { Chip } from "../../parts/glyph";
+import { Failed, Loading } from "../../parts/states";
+import { type Column, Table } from "../../parts/table";
+import { Time } from "../../parts/time";
+import { useTitle } from "../../parts/title";
+import { Blocked } from "../run-set/blocked";
+import styles from "./health.module.css";
+import { type Sample, samplesOf, sum } from "./prometheus";
+
+/** What needs somebody, first; then how the installation is. Green is silence. */
+export function HealthPage() {
+  useTitle("Health");
+  const told = useQuery(metrics);
+  const samples = useMemo(() => samplesOf(told.data ?? ""), [told.data]);
+  return (
+    <>
+      <h1>Health</h1>
+      <Needs samples={samples} />
+      <RunningSets />
+      {told.error ? (
+        <section className={styles.section}>
+          <h2>Installation</h2>
+          <p className="muted">{told.error.message} The installation's figures are for its administrators.</p>
+        </section>
+      ) : told.data === undefined ? (
+        <Loading what="figures of the installation" />
+      ) : (
+        <Installation samples={samples} />
+      )}
+      <Providers />
+      <Errors />
+    </>
+  );
+}
+
+function Needs({ samples }: { samples: readonly Sample[] }) {
+  const things = needsOf(samples);
+  return (
+    <section className={styles.section} aria-labelledby="needs">
+      <h2 id="needs">{things.length === 0 ? "Nothing needs you" : `${counted(things.length, "thing")} need you`}</h2>
+      <ul>
+        {things.map((one) => (
+          <li key={one} className={styles.need}>
+            {one}
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+const SLOW_QUEUE_SEC = 3600;
+const INFRASTRUCTURE_MOST = 0.2;
+
+/** What of the figures somebody should look at. */
+export function needsOf(samples: readonly Sample[]): string[] {
+  const dead = sum(samples, "proctor_queue_rows", { state: "dead" }) ?? 0;
+  const leaked = sum(samples, "proctor_leaked_sandboxes") ?? 0;
+  const share = sum(samples, "proctor_infrastructure_share") ?? 0;
+  const lost = sum(samples, "proctor_log_lines_total", { state: "lost" }) ?? 0;
+  const oldest = samples
+    .filter((one) => one.name === "proctor_queue_oldest_seconds" && one.labels.state === "ready")
+    .reduce((most, one) => Math.max(most, one.value), 0);
+  return [
+    dead > 0 && `${counted(dead, "cell")} given up after all tries: resume their run sets to try them again`,
+    leaked > 0 && `${counted(leaked, "sandbox", "sandboxes")} that nobody owns any more`,
+    share >= INFRASTRUCTURE_MOST && `${percent(share)} of the last attempts failed by infrastructure`,
+    oldest > SLOW_QUEUE_SEC && `the oldest ready work waits for ${duration(oldest)}`,
+    lost > 0 && `${counted(lost, "log line")} lost`,
+  ].filter((one): one is string => one !== false);
+}
+
+function RunningSets() {
+  const asked = useQuery(runSets({ state: "running" }));
+  if (asked.error) return <Failed error={asked.error} />;
+  const rows = (asked.data?.items ?? []) as RunSetRow[];
+  return (
+    <section className={styles.section} aria-labelledby="running">
+      <h2 id="running">{rows.length === 0 ? "No run set runs" : `${counted(rows.length, "run set")} running`}</h2>
+      {rows.map((row) => (
+        <Running key={row.id} row={row} />
+      ))}
+    </section>
+  );
+}
+
+function Running({ row }: { row: RunSetRow }) {
+  const asked = useQuery(runSet(row.id));
+  const progress = asked.data?.progress;
+  return (
+    <div className={styles.running}>
+      <Link to="/run-sets/$runSet" params={{ runSet: row.id }}>
+        {row.name}
+      </Link>{" "}
+      {progress && (
+        <span className="data muted">
+          {count(progress.decided)} of {count(progress.expected)} · {count(progress.running)} running · {count(progress.queued)} queued
+        </span>
+      )}
+      {progress && <Blocked waits={progress.waits} />}
+    </div>
+  );
+}
+
+function Installation({ samples }: { samples: readonly Sample[] }) {
+  const value = (name: string, labels?: Record<string, string>) => sum(samples, name, labels);
+  const facts: [string, string][] = [
+    ["Ready", number(value("proctor_queue_rows", { state: "ready" }))],
+    ["Claimed", number(value("proctor_queue_rows", { state: "claimed" }))],
+    ["Given up", number(value("proctor_queue_rows", { state: "dead" }))],
+    ["Leaked sandboxes", number(value("proctor_leaked_sandboxes"))],
+    ["Infrastructure's share", percent(value("proctor_infrastructure_share"))],
+    ["Lost leases", number(value("proctor_lease_losses_recent"))],
+    ["Database", bytes(value("proctor_storage_bytes", { where: "database" }))],
+    ["Objects", bytes(value("proctor_storage_bytes", { where: "objects" }))],
+  ];
+  const recent = samples.filter((one) => one.name === "proctor_attempts_recent" && one.value > 0).sort((a, b) => b.value - a.value);
+  return (
+    <section className={styles.section} aria-labelledby="installation">
+      <h2 id="installation">Installation</h2>
+      <dl className={styles.facts}>
+        {facts.map(([name, said]) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>{said}</dd>
+          </div>
+        ))}
+      </dl>
+      {recent.length > 0 && (
+        <>
+          <h3>Attempts lately</h3>
+          <ul className={styles.recent}>
+            {recent.map((one) => {
+              const name = one.labels.class ?? "";
+              return (
+                <li key={name} title={`${ownerWords(ownerOf(name))}`}>
+                  <Chip name={name}>
+                    <b>{count(one.value)}</b>
+                  </Chip>
+                </li>
+              );
+            })}
+          </ul>
+        </>
+      )}
+    </section>
+  );
+}
+
+function number(value: number | null): string {
+  return value === null ? UNKNOWN : count(value);
+}
+
+const PROVIDERS: readonly Column<ProviderLine>[] = [
+  { name: "Provider", cell: (one) => one.name },
+  { name: "Reached", cell: (one) => one.reached },
+  { name: "At", cell: (one) => <code>{one.address}</code> },
+  { name: "Keys set", cell: (one) => (one.keys.length === 0 ? "none needed" : `${one.keys_set.length} of ${one.keys.length}`) },
+  { name: "Requests/min", kind: "number", cell: (one) => number(one.requests_per_minute ?? null) },
+  { name: "Tokens/min", kind: "number", cell: (one) => number(one.tokens_per_minute ?? null) },
+];
+
+function Providers() {
+  const asked = useQuery(providers);
+  if (asked.error || !asked.data?.items.length) return null;
+  return (
+    <section className={styles.section} aria-labelledby="providers">
+      <h2 id="providers">Providers</h2>
+      <Table caption="Providers" columns={PROVIDERS} rows={asked.data.items as ProviderLine[]} keyOf={(one) => one.name} />
+    </section>
+  );
+}
+
+const LINES: readonly Column<LogLine>[] = [
+  { name: "When", cell: (one) => <Time at={one.at} /> },
+  { name: "What", cell: (one) => words(one.event) },
+  { name: "Detail", cell: (one) => <code title={JSON.stringify(one.fields)}>{JSON.stringify(one.fields)}</code> },
+  { name: "Trace", cell: (one) => <code>{one.trace_id?.slice(0, 12)}</code> },
+];
+
+function Errors() {
+  const asked = useQuery(errorLines);
+  if (asked.error || !asked.data?.items.length) return null;
+  return (
+    <section className={styles.section} aria-labelledby="errors">
+      <h2 id="errors">Errors in the log</h2>
+      <Table caption="Errors, the newest first" columns={LINES} rows={asked.data.items as LogLine[]} keyOf={(one) => one.id} />
+    </section>
+  );
+}

@@ -1,0 +1,150 @@
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { getRouteApi, useNavigate } from "@tanstack/react-router";
+import { useState } from "react";
+import { useLive } from "../../api/live-context";
+import type { SuiteBoard, SuiteRow } from "../../api/schema";
+import { suiteBoard, suites } from "../../api/suites";
+import { counted } from "../../design/numbers";
+import { Button } from "../../parts/button";
+import { Select } from "../../parts/field";
+import { Empty, Failed, Loading } from "../../parts/states";
+import { useTitle } from "../../parts/title";
+import { useKeys } from "../../shell/keys";
+import styles from "./leaderboard.module.css";
+import { Apart, BoardRow, Reasons, sideOf } from "./row";
+
+const route = getRouteApi("/leaderboard");
+
+/** Who is better than whom on a suite, as far as the data say. */
+export function LeaderboardPage() {
+  const search = route.useSearch();
+  const navigate = useNavigate({ from: "/leaderboard" });
+  const known = useQuery(suites);
+  const suite = search.suite ?? known.data?.items[0]?.suite_id;
+  useTitle("Leaderboard", suite?.slice(0, 12));
+  const options = (known.data?.items ?? []).map((one) => ({
+    value: one.suite_id ?? "",
+    label: `${one.aliases?.[0] ?? one.suite_id?.slice(0, 12)} · ${counted(one.task_count ?? 0, "task")}`,
+  }));
+  return (
+    <>
+      <header className={styles.head}>
+        <h1>Leaderboard</h1>
+        {options.length > 0 && (
+          <Select
+            label="Suite"
+            value={suite ?? ""}
+            options={options}
+            onChange={(event) => navigate({ search: { suite: event.target.value } })}
+          />
+        )}
+      </header>
+      {known.error ? (
+        <Failed error={known.error} retry={() => known.refetch()} />
+      ) : suite ? (
+        <Board suite={suite} />
+      ) : known.data ? (
+        <Empty command="proctor suite import FOLDER">There is no suite yet. This brings one:</Empty>
+      ) : (
+        <Loading what="suites" />
+      )}
+    </>
+  );
+}
+
+function Board({ suite }: { suite: string }) {
+  const client = useQueryClient();
+  const asked = useQuery(suiteBoard(suite));
+  const [fresh, setFresh] = useState(0);
+  useLive("all", undefined, {
+    event: ({ name }) => name.startsWith("run_set.complete") && setFresh((before) => before + 1),
+    gap: () => setFresh((before) => before + 1),
+  });
+  const show = () => {
+    setFresh(0);
+    void client.invalidateQueries({ queryKey: ["suites", suite] });
+  };
+  if (asked.error) return <Failed error={asked.error} retry={() => asked.refetch()} />;
+  if (asked.data === undefined) return <Loading what="the leaderboard" />;
+  return (
+    <>
+      {fresh > 0 && (
+        <p className={styles.banner} role="status">
+          {counted(fresh, "new result")} <Button onClick={show}>show</Button>
+        </p>
+      )}
+      {asked.data.ranked.length + asked.data.others.length === 0 ? (
+        <Empty command="proctor run nightly.toml">No run set has run this suite. This starts one:</Empty>
+      ) : (
+        <Rows board={asked.data} />
+      )}
+    </>
+  );
+}
+
+function Rows({ board }: { board: SuiteBoard }) {
+  const { pin = [] } = route.useSearch();
+  const navigate = useNavigate({ from: "/leaderboard" });
+  const all = [...board.ranked, ...board.others];
+  const [at, setAt] = useState(0);
+  const current = all[at];
+  const toggle = (row: SuiteRow | undefined) => {
+    if (row === undefined) return;
+    const name = sideOf(row);
+    const next = pin.includes(name) ? pin.filter((one) => one !== name) : [...pin, name];
+    void navigate({ search: (before) => ({ ...before, pin: next.length ? next : undefined }), replace: true });
+  };
+  const compare = () => {
+    const [base, ...others] = pin;
+    if (base && others.length) void navigate({ to: "/compare", search: { base, with: others } });
+  };
+  const openRow = () => {
+    if (current) void navigate({ to: "/run-sets/$runSet", params: { runSet: current.run_set.id } });
+  };
+  useKeys([
+    { keys: "j", what: "Next row", run: () => setAt(Math.min(all.length - 1, at + 1)) },
+    { keys: "k", what: "Previous row", run: () => setAt(Math.max(0, at - 1)) },
+    { keys: " ", what: "Pin the row", run: () => toggle(current) },
+    { keys: "c", what: "Compare what is pinned", run: compare },
+    { keys: "Enter", what: "Open the row's run set", run: openRow },
+  ]);
+  const row = (one: SuiteRow, note: React.ReactNode) => (
+    <BoardRow
+      key={sideOf(one)}
+      one={one}
+      isCurrent={one === current}
+      pinned={pin.includes(sideOf(one))}
+      toggle={() => toggle(one)}
+    >
+      {note}
+    </BoardRow>
+  );
+  return (
+    <>
+      <p className={styles.tools}>
+        <span className="muted">
+          {pin.length ? `${pin.length} pinned` : "Pin rows to compare them"} · newest{" "}
+          {counted(board.run_sets, "run set")}
+        </span>
+        <Button kind="primary" disabled={pin.length < 2} onClick={compare}>
+          Compare pinned
+        </Button>
+      </p>
+      <ol className={styles.rows} aria-label="Ranked">
+        {board.ranked.map((one, place) => row(one, <Apart board={board} place={place} />))}
+      </ol>
+      {board.ranked.length === 0 && (
+        <p className="muted">Nothing is ranked: no row may stand beside others. Each says why below.</p>
+      )}
+      {board.others.length > 0 && (
+        <section aria-labelledby="others">
+          <h2 id="others" className={styles.divider}>
+            Not comparable ({board.others.length})
+          </h2>
+          <ul className={styles.rows}>{board.others.map((one) => row(one, <Reasons one={one} />))}</ul>
+        </section>
+      )}
+      <p className="muted data">● strict with its 95 % interval · ○ graded, where it differs · ▒ bounds</p>
+    </>
+  );
+}

@@ -1,0 +1,91 @@
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { users } from "../../api/administration";
+import { answered, api } from "../../api/client";
+import type { Role, User } from "../../api/schema";
+import { Button } from "../../parts/button";
+import { Field, Select } from "../../parts/field";
+import { Failed, Loading } from "../../parts/states";
+import { type Column, Table } from "../../parts/table";
+import { Time } from "../../parts/time";
+import styles from "./settings.module.css";
+
+const ROLES: readonly Role[] = ["viewer", "reviewer", "member", "admin", "owner"];
+const OPTIONS = ROLES.map((one) => ({ value: one, label: one }));
+
+/** Who is of this tenant, and what each may do. `may`: whether it may be changed. */
+export function Members({ may }: { may: boolean }) {
+  const client = useQueryClient();
+  const asked = useQuery(users);
+  const again = () => client.invalidateQueries({ queryKey: ["users"] });
+  const add = useMutation({
+    mutationFn: (body: { name: string; role: Role; kind: "person" | "service" }) => answered(api.POST("/api/v1/users", { body })),
+    onSuccess: again,
+  });
+  const change = useMutation({
+    mutationFn: ({ user, body }: { user: User; body: { role?: Role; disabled?: boolean } }) =>
+      answered(
+        api.PATCH("/api/v1/users/{user}", { params: { path: { user: user.id }, header: { "if-match": `"${user.version}"` } }, body }),
+      ),
+    onSettled: again,
+  });
+  const submit = (data: FormData) => {
+    const name = String(data.get("name")).trim();
+    add.mutate({ name, role: data.get("role") as Role, kind: name.includes("@") ? "person" : "service" });
+  };
+  const columns: readonly Column<User>[] = [
+    { name: "Name", cell: (one) => one.name },
+    { name: "Kind", cell: (one) => one.kind },
+    {
+      name: "Role",
+      cell: (one) =>
+        may ? (
+          <select
+            aria-label={`Role of ${one.name}`}
+            value={one.role}
+            onChange={(event) => change.mutate({ user: one, body: { role: event.target.value as Role } })}
+          >
+            {ROLES.map((role) => (
+              <option key={role}>{role}</option>
+            ))}
+          </select>
+        ) : (
+          one.role
+        ),
+    },
+    { name: "Since", cell: (one) => <Time at={one.created_at} /> },
+    {
+      name: "",
+      cell: (one) =>
+        may ? (
+          <Button onClick={() => change.mutate({ user: one, body: { disabled: one.disabled_at == null } })}>
+            {one.disabled_at == null ? "Disable" : "Enable"}
+          </Button>
+        ) : one.disabled_at == null ? (
+          ""
+        ) : (
+          "disabled"
+        ),
+    },
+  ];
+  return (
+    <>
+      {may && (
+        <form action={submit} className={styles.row}>
+          <Field label="E-mail, or the name of a service account" name="name" required error={add.error?.message} />
+          <Select label="Role" name="role" options={OPTIONS} defaultValue="member" />
+          <Button type="submit" kind="primary" disabled={add.isPending}>
+            Add
+          </Button>
+        </form>
+      )}
+      {change.error && <p role="alert">{change.error.message}</p>}
+      {asked.error ? (
+        <Failed error={asked.error} retry={() => asked.refetch()} />
+      ) : asked.data === undefined ? (
+        <Loading what="members" />
+      ) : (
+        <Table caption="Members" columns={columns} rows={asked.data.items as User[]} keyOf={(one) => one.id} />
+      )}
+    </>
+  );
+}

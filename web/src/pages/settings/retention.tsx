@@ -1,0 +1,51 @@
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { retention } from "../../api/administration";
+import { answered, api } from "../../api/client";
+import { Button } from "../../parts/button";
+import { Field } from "../../parts/field";
+import { Failed, Loading } from "../../parts/states";
+import styles from "./settings.module.css";
+
+/** How long results of jobs are kept that nobody asked to keep. */
+export function RetentionForm({ may }: { may: boolean }) {
+  const client = useQueryClient();
+  const asked = useQuery(retention);
+  const set = useMutation({
+    mutationFn: (body: { result_days: number; rollup_days: number }) => answered(api.PUT("/api/v1/retention", { body })),
+    onSuccess: (now) => client.setQueryData(retention.queryKey, now),
+  });
+  if (asked.error) return <Failed error={asked.error} retry={() => asked.refetch()} />;
+  if (asked.data === undefined) return <Loading what="retention" rows={3} />;
+  const submit = (data: FormData) =>
+    set.mutate({ result_days: Number(data.get("result_days")), rollup_days: Number(data.get("rollup_days")) });
+  const { result_days: results, rollup_days: rollups } = asked.data;
+  return (
+    <form action={submit} className={styles.form} key={`${results} ${rollups}`}>
+      <p>
+        Results of jobs that are not kept by name are removed after so many days; their daily sums stay for longer. A job
+        under a legal hold stays, whatever is set here.
+      </p>
+      <Field label="Days of results" name="result_days" type="number" min={1} defaultValue={results} disabled={!may} required />
+      <Field
+        label="Days of daily sums"
+        name="rollup_days"
+        type="number"
+        min={1}
+        defaultValue={rollups}
+        disabled={!may}
+        required
+        error={set.error?.message}
+      />
+      {may && (
+        <Button type="submit" kind="primary" disabled={set.isPending}>
+          Set
+        </Button>
+      )}
+      {set.isSuccess && (
+        <p role="status" className="muted">
+          Set.
+        </p>
+      )}
+    </form>
+  );
+}
