@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -63,9 +63,9 @@ class Live:
             yield Sse(response.iter_lines())
 
     @contextmanager
-    def socket(self, key: str | None, **more: Any) -> Iterator[Socket]:
-        """An open socket."""
-        said = {} if key is None else {"Authorization": f"Bearer {key}"}
+    def socket(self, key: str | None, extra: Mapping[str, str] | None = None, **more: Any) -> Iterator[Socket]:
+        """An open socket; ``extra``: headers."""
+        said = {**({} if key is None else {"Authorization": f"Bearer {key}"}), **(extra or {})}
         with connect(self.url.replace("http", "ws") + "/ws", additional_headers=said, **more) as connection:
             yield Socket(connection)
 

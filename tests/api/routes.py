@@ -17,6 +17,8 @@ OPEN: dict[str, str] = {
     "GET /healthz": "a supervisor has no key",
     "GET /readyz": "a supervisor has no key",
     "POST /api/v1/setup": "there is no key yet; the one-time link's token is asked for",
+    "POST /api/v1/session": "it is how a browser says its key",
+    "DELETE /api/v1/session": "who is not signed in may say so",
     "GET /api/v1/downloads/{link}": "a browser fetches it: the link is signed, names one download, and runs out",
 }
 

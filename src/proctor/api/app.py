@@ -35,6 +35,7 @@ from proctor.api.routes import (
     pushes,
     run_sets,
     secrets,
+    session,
     setup,
     socket,
     sql,
@@ -57,7 +58,7 @@ PREFIX = "/api/v1"
 ROUTERS: tuple[tuple[str, APIRouter], ...] = (
     ("", health.router),
     ("", socket.router),
-    *((PREFIX, part.router) for part in (setup, me, users, keys, secrets, tenants, usage, audit_log)),
+    *((PREFIX, part.router) for part in (setup, session, me, users, keys, secrets, tenants, usage, audit_log)),
     *(
         (PREFIX, part.router)
         for part in (
@@ -87,6 +88,7 @@ EXEMPT = Exempt(
     streams=frozenset({f"GET {PREFIX}/events"}),
     uploads=(f"POST {PREFIX}/suites", f"POST {PREFIX}/imports", f"PUT {PREFIX}/pushes/objects/"),
     datasets=frozenset({f"POST {PREFIX}/datasets/imports", f"POST {PREFIX}/samples"}),
+    guesses=frozenset({f"POST {PREFIX}/session"}),
     pages=(
         *(f"POST {PREFIX}/pushes", f"POST {PREFIX}/pushes/"),
         *(f"POST {PREFIX}/run-sets", f"POST {PREFIX}/run-sets/rehearsal"),  # with script files
@@ -96,7 +98,8 @@ EXEMPT = Exempt(
 )
 _DESCRIPTION = """Evaluates AI coding agents: every cell accounted for, every failure with a cause.
 
-Every request but those under *open* carries an API key as `Authorization: Bearer KEY`. Errors are
+Every request but those under *open* carries an API key as `Authorization: Bearer KEY`; pages of the server's own may
+have the browser keep it (`POST /api/v1/session`) and send the header `X-Proctor-Page: 1` instead. Errors are
 `application/problem+json` with a stable `code`. Lists come in pages: send `next` of one as `cursor` of the next,
 with the same filters; `fields` chooses what each item has. A parameter that there is not is refused.
 A POST that creates something may carry an `Idempotency-Key`; sent again with it, the same request changes nothing.

@@ -22,6 +22,7 @@ from starlette.requests import HTTPConnection
 
 from proctor.api.counting import Counted
 from proctor.api.repeats import Repeat
+from proctor.api.sessions import cookie_of
 from proctor.app import Platform, Server
 from proctor.identity import audit_log
 from proctor.identity.audit_log import Action, Actor
@@ -35,7 +36,17 @@ from proctor.sdk.client import Client
 from proctor.streaming.gathering import Gatherer
 from proctor.telemetry.context import note
 
-__all__ = ["Asked", "key_of", "needs", "only_known", "opens", "permission_of", "principal_of", "server_of"]
+__all__ = [
+    "Asked",
+    "key_of",
+    "needs",
+    "only_known",
+    "opens",
+    "permission_of",
+    "principal_of",
+    "principals_of",
+    "server_of",
+]
 
 T = TypeVar("T")
 _BEARER = HTTPBearer(auto_error=False, description="An API key.")
@@ -200,10 +211,16 @@ def server_of(request: HTTPConnection) -> Server:
     return server
 
 
+def principals_of(request: HTTPConnection) -> KnownPrincipals:
+    """Whose keys an app knows."""
+    principals = request.app.state.principals
+    assert isinstance(principals, KnownPrincipals)
+    return principals
+
+
 async def principal_of(request: HTTPConnection) -> Principal:
     """Whose key the request came with. Raises ``Unauthenticated``."""
-    principals, key = request.app.state.principals, key_of(request)
-    assert isinstance(principals, KnownPrincipals)
+    principals, key = principals_of(request), key_of(request)
     principal = principals.known(key)
     if principal is None:
         principal = await anyio.to_thread.run_sync(principals.look, key)
@@ -213,7 +230,10 @@ async def principal_of(request: HTTPConnection) -> Principal:
 
 
 def key_of(request: HTTPConnection) -> str:
-    """The key that a request came with. Raises ``Unauthenticated``."""
+    """The key that a request came with: of its header, else of the browser's session. Raises ``Unauthenticated``."""
+    kept = cookie_of(request)
+    if kept is not None:
+        return kept
     kind, _, key = request.headers.get("authorization", "").partition(" ")
     if kind.lower() != "bearer" or not key:
         raise Unauthenticated()

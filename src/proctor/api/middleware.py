@@ -19,6 +19,7 @@ import structlog
 from starlette.requests import HTTPConnection
 
 from proctor.api import problems
+from proctor.api.sessions import cookie_of
 from proctor.kernel.errors import OwnFault, UsageError
 from proctor.telemetry.context import Parent, bound_here, new_trace_id, note, read_traceparent
 from proctor.telemetry.context import scope as telling
@@ -39,9 +40,11 @@ _HEADERS: tuple[tuple[bytes, bytes], ...] = (
     (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
     (b"cross-origin-resource-policy", b"same-origin"),
     (b"strict-transport-security", b"max-age=31536000"),
+    (b"cache-control", b"no-store"),
 )
-"""No browser may take what we answer for anything else, frame it, or let another site read it. There is no
-``Access-Control-Allow-Origin``: other sites get nothing."""
+"""No browser may take what we answer for anything else, frame it, or let another site read it, and nobody on the way
+may keep it, where the answer does not say otherwise itself. There is no ``Access-Control-Allow-Origin``: other sites
+get nothing."""
 _PROBES = frozenset({"/healthz", "/readyz", "/metrics"})
 """Asked every few seconds by machines: their lines would bury the others'."""
 _BEGINNINGS = ("http.response.start", "websocket.http.response.start", "websocket.accept")
@@ -80,6 +83,8 @@ class Exempt:
     """JSON bodies that are larger."""
     datasets: frozenset[str] = frozenset()
     """Uploads that are larger than all others."""
+    guesses: frozenset[str] = frozenset()
+    """Where keys are tried out: counted by address, since a guesser could come as somebody else each time."""
 
     def is_lasting(self, method: str, path: str) -> bool:
         """Whether an answer may take as long as it needs."""
@@ -202,7 +207,7 @@ class RequestGuard:
                 await problems.answer(request, TooLate())(request.scope, receive, send)
 
     def _refusal(self, request: HTTPConnection) -> UsageError | None:
-        if not self._rate.admits(_caller(request)):
+        if not self._rate.admits(_caller(request, guesses=_route(request) in self._exempt.guesses)):
             return RateLimited()
         length = request.headers.get("content-length", "0")
         if not length.isdigit() or int(length) > self._most(request):
@@ -226,7 +231,9 @@ class RequestGuard:
         async def answering(message: _Message) -> None:
             if message["type"] in _BEGINNINGS:
                 seen.status = message.get("status", 101)
-                message["headers"] = [*message.get("headers", ()), *_HEADERS, *ids]
+                own = list(message.get("headers", ()))
+                said = {name.lower() for name, _ in own}
+                message["headers"] = [*own, *(pair for pair in _HEADERS if pair[0] not in said), *ids]
             await send(message)
 
         return answering
@@ -299,11 +306,12 @@ def _things(request: HTTPConnection) -> dict[str, str]:
     return {name: value for name, value in found.items() if _ID.fullmatch(value)}
 
 
-def _caller(request: HTTPConnection) -> bytes:
-    """Whose bucket it is: a key's, without keeping the key."""
-    key = request.headers.get("authorization")
+def _caller(request: HTTPConnection, *, guesses: bool) -> bytes:
+    """Whose bucket it is: a key's, however it comes, without keeping the key; else an address's."""
+    kept = cookie_of(request)
+    key = request.headers.get("authorization") if kept is None else f"Bearer {kept}"
     address = request.client.host if request.client else ""
-    return hashlib.blake2b((key or address).encode(), digest_size=16).digest()
+    return hashlib.blake2b((address if guesses or not key else key).encode(), digest_size=16).digest()
 
 
 def _is_any(route: str, known: Sequence[str]) -> bool:

@@ -43,6 +43,8 @@ _COMPUTES = ("job-invalid", "scores-invalid", "statistic-undefined", "stats-extr
 _DATA = ("data-extra",)
 _OWN: Mapping[str, tuple[str, ...]] = {
     "POST /setup": ("setup-done", "link", "name-taken", "tenant-name", "user-name"),
+    "POST /session": ("unauthenticated", "origin"),
+    "DELETE /session": ("origin",),
     "POST /users": ("name-taken", "user-name"),
     "PATCH /users/{user}": ("last-owner", "user-changed"),
     "POST /keys": ("user-unknown", "key-unknown", "key-refused", "scope"),

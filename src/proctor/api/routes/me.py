@@ -10,8 +10,9 @@ from pydantic import BaseModel
 
 from proctor.api.asking import Asked, needs
 from proctor.identity.permissions import Permission, Role
+from proctor.identity.principals import Principal
 
-__all__ = ["router"]
+__all__ = ["Me", "me_of", "router"]
 
 router = APIRouter(tags=["identity"])
 
@@ -31,7 +32,11 @@ class Me(BaseModel):
 @router.get("/me")
 def show_me(asked: Annotated[Asked, needs(Permission.SELF)]) -> Me:
     """Whoever asks."""
-    who = asked.principal
+    return me_of(asked.principal)
+
+
+def me_of(who: Principal) -> Me:
+    """What one is told of oneself."""
     return Me(
         tenant=who.tenant,
         tenant_name=who.tenant_name,

@@ -11,7 +11,6 @@ import json
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from typing import Annotated, Any, TypeVar
-from urllib.parse import urlsplit
 
 import structlog
 from fastapi import APIRouter, WebSocket
@@ -22,6 +21,7 @@ from proctor.api import problems
 from proctor.api.asking import key_of, opens
 from proctor.api.live import BEGINNING, HEARTBEAT_SEC, Live, Standing, id_of, live_of, place_of_id
 from proctor.api.middleware import RateLimiter
+from proctor.api.sessions import OriginRefused, cookie_of, is_own
 from proctor.identity.errors import Unauthenticated
 from proctor.identity.permissions import Permission
 from proctor.identity.principals import Principal
@@ -52,13 +52,6 @@ class Close:
     FORBIDDEN = 4403
     TOO_LATE = 4408
     TOO_MANY = 4429
-
-
-class OriginRefused(UsageError):
-    """Pages of other sites may not listen."""
-
-    code = "origin"
-    remedy = "Open it from a page of this server's own, or from a program that sends no Origin."
 
 
 class MessageInvalid(UsageError):
@@ -108,26 +101,26 @@ class _Closed(Exception):  # how a socket ends, not what broke
 
 
 async def _admitted(socket: WebSocket) -> str:
-    """The key: of the header, or of the first message of the socket. Raises ``_Closed``, ``WebSocketDisconnect``."""
-    if not _is_own(socket):
+    """The key: of the header, of the browser's session, or of the first message of the socket.
+
+    Raises ``_Closed``, ``WebSocketDisconnect``.
+    """
+    if not is_own(socket):
         raise _Closed(Close.FORBIDDEN, OriginRefused())
     if "authorization" in socket.headers:
         try:
             return key_of(socket)
         except Unauthenticated as error:
             raise _Closed(Close.UNAUTHENTICATED, error) from error
-    await socket.accept()
+    await socket.accept()  # a browser tells its page nothing of a socket that was not opened
+    kept = cookie_of(socket)
+    if kept is not None:
+        return kept
     try:
         async with asyncio.timeout(KEY_SEC):
             return _read(_Key, await _text(socket)).key
     except TimeoutError as error:
         raise _Closed(Close.TOO_LATE, Unauthenticated()) from error
-
-
-def _is_own(socket: WebSocket) -> bool:
-    """Whether no browser sent it, or one that shows a page of this server."""
-    origin = socket.headers.get("origin")
-    return origin is None or urlsplit(origin).netloc == socket.headers.get("host")
 
 
 async def _principal(live: Live, key: str, permission: Permission) -> Principal:
