@@ -12,6 +12,7 @@ from fastapi import FastAPI
 from fastapi.routing import APIRoute, APIWebSocketRoute
 
 from proctor.api.app import ROUTERS
+from proctor.api.dashboard import Dashboard
 
 OPEN: dict[str, str] = {
     "GET /healthz": "a supervisor has no key",
@@ -214,7 +215,10 @@ def sockets_of() -> list[tuple[str, APIWebSocketRoute]]:
 
 
 def routes_of(app: FastAPI) -> list[tuple[str, APIRoute]]:
-    """Each route's method and path, as the tables here name it. Nothing is served beside them."""
+    """Each route's method and path, as the tables here name it.
+
+    Nothing is served beside them but the dashboard's files, which are everybody's: tests/api/test_dashboard.py.
+    """
     found = [
         (f"{method} {prefix}{route.path.replace(':path', '')}", route)
         for prefix, router in ROUTERS
@@ -223,6 +227,7 @@ def routes_of(app: FastAPI) -> list[tuple[str, APIRoute]]:
         for method in sorted(route.methods)
     ]
     assert len(app.routes) == len(ROUTERS) + 1, "beside the routers there is the OpenAPI document alone"
+    assert type(app.router.default) is Dashboard, "and what no route answers is a file of the dashboard's"
     assert all(isinstance(route, APIRoute | APIWebSocketRoute) for _, router in ROUTERS for route in router.routes)
     served = {f"{method.upper()} {path}" for path, item in app.openapi()["paths"].items() for method in item}
     assert {name for name, _ in found} == served

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from importlib.metadata import version
+from pathlib import Path
 
 import anyio.to_thread
 from fastapi import APIRouter, FastAPI
 
 from proctor.api import problems
 from proctor.api.counting import Counted
+from proctor.api.dashboard import Dashboard, built
 from proctor.api.document import Described
 from proctor.api.etags import ETags
 from proctor.api.idempotency import Repeatable
@@ -83,7 +85,7 @@ ROUTERS: tuple[tuple[str, APIRouter], ...] = (
     (PREFIX, operations.links),
     (PREFIX, streams.rows),
 )
-"""Everything that is served, and below which path."""
+"""Every route, and below which path; what is no route's is the dashboard's."""
 EXEMPT = Exempt(
     streams=frozenset({f"GET {PREFIX}/events"}),
     uploads=(f"POST {PREFIX}/suites", f"POST {PREFIX}/imports", f"PUT {PREFIX}/pushes/objects/"),
@@ -106,8 +108,8 @@ A POST that creates something may carry an `Idempotency-Key`; sent again with it
 """
 
 
-def create_app(server: Server, limits: Limits | None = None) -> FastAPI:
-    """The app over a platform."""
+def create_app(server: Server, limits: Limits | None = None, dashboard: Path | None = None) -> FastAPI:
+    """The app over a platform. ``dashboard``: the folder of its pages, else the one that this installation has."""
     app = Described(
         repeatable=_repeatable(),
         lasting=EXEMPT.is_lasting,
@@ -126,6 +128,7 @@ def create_app(server: Server, limits: Limits | None = None) -> FastAPI:
     problems.install(app)
     for prefix, router in ROUTERS:
         app.include_router(router, prefix=prefix)
+    app.router.default = Dashboard(dashboard or built())
     app.add_middleware(ETags)
     answered = app.state.metrics.answered
     app.add_middleware(RequestGuard, limits=limits or Limits(), exempt=EXEMPT, answered=answered)

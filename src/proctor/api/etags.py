@@ -68,5 +68,7 @@ class _Tagged:
 
 
 def _is_taggable(start: Any) -> bool:
-    kind: bytes = dict(start["headers"]).get(b"content-type", b"")
-    return bool(start["status"] == 200) and kind.startswith(b"application/json")
+    """JSON that does not say itself for how long it may be kept."""
+    said = dict(start["headers"])
+    kind: bytes = said.get(b"content-type", b"")
+    return bool(start["status"] == 200) and kind.startswith(b"application/json") and b"cache-control" not in said
