@@ -4,11 +4,13 @@ import type { RunSetState } from "./api/queries";
 import type { Apart } from "./api/schema";
 import { SHOWN, type Shown } from "./pages/compare/tasks";
 import { APART, DAYS } from "./pages/costs/choices";
-import { SECTIONS, type SectionName } from "./pages/settings/sections";
+import { datasetSearch } from "./pages/datasets/search";
+import { jobSearch, jobsSearch } from "./pages/jobs/search";
 import { NotFound } from "./pages/not-found";
 import { RunSetPage } from "./pages/run-set/run-set";
 import { runSetSearch } from "./pages/run-set/search";
 import { RunSetsPage, STATES } from "./pages/run-sets/run-sets";
+import { SECTIONS, type SectionName } from "./pages/settings/sections";
 import { chosen, several, text, whole } from "./search";
 import { Shell } from "./shell/shell";
 
@@ -107,8 +109,58 @@ const audit = createRoute({
   component: lazyRouteComponent(() => import("./pages/audit/audit"), "AuditPage"),
 });
 
+const datasets = createRoute({
+  getParentRoute: () => root,
+  path: "/datasets",
+  component: lazyRouteComponent(() => import("./pages/datasets/datasets"), "DatasetsPage"),
+});
+
+const dataset = createRoute({
+  getParentRoute: () => root,
+  path: "/datasets/$dataset",
+  validateSearch: datasetSearch,
+  component: lazyRouteComponent(() => import("./pages/datasets/dataset"), "DatasetPage"),
+});
+
+const evaluators = createRoute({
+  getParentRoute: () => root,
+  path: "/evaluators",
+  validateSearch: (search: Record<string, unknown>): { show?: string } => ({ show: text(search.show) }),
+  component: lazyRouteComponent(() => import("./pages/evaluators/evaluators"), "EvaluatorsPage"),
+});
+
+const jobs = createRoute({
+  getParentRoute: () => root,
+  path: "/jobs",
+  validateSearch: jobsSearch,
+  component: lazyRouteComponent(() => import("./pages/jobs/jobs"), "JobsPage"),
+});
+
+const job = createRoute({
+  getParentRoute: () => root,
+  path: "/jobs/$job",
+  validateSearch: jobSearch,
+  component: lazyRouteComponent(() => import("./pages/jobs/job"), "JobPage"),
+});
+
 export const router = createRouter({
-  routeTree: root.addChildren([home, setup, runSets, runSet, leaderboard, compare, costs, health, settings, audit]),
+  routeTree: root.addChildren([
+    home,
+    setup,
+    runSets,
+    runSet,
+    leaderboard,
+    compare,
+    datasets,
+    dataset,
+    evaluators,
+    jobs,
+    job,
+    costs,
+    health,
+    settings,
+    audit,
+  ]),
   defaultPreload: false,
   scrollRestoration: true,
 });

@@ -14,11 +14,11 @@ from proctor.engine.leaderboards import LeaderboardRow
 from proctor.engine.numbers import Difference, TaskTally, compare, rank_intervals
 from proctor.engine.planning import RunSetRow
 
-__all__ = ["Neighbours", "SuiteBoard", "SuiteRow", "suite_board"]
+__all__ = ["BoardRow", "Neighbours", "SuiteBoard", "suite_board"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class SuiteRow:
+class BoardRow:
     """A row with the run set that it is from. ``row.rank``: among the ranked rows of the suite."""
 
     run_set: RunSetRow
@@ -42,17 +42,17 @@ class SuiteBoard:
     suite_id: str
     run_sets: int
     """How many run sets were read, the newest."""
-    ranked: tuple[SuiteRow, ...]
+    ranked: tuple[BoardRow, ...]
     neighbours: tuple[Neighbours, ...]
-    others: tuple[SuiteRow, ...]
+    others: tuple[BoardRow, ...]
 
 
 def suite_board(suite_id: str, boards: Sequence[tuple[RunSetRow, Sequence[LeaderboardRow]]]) -> SuiteBoard:
     """Of each run set's rows, the newest run set first."""
-    newest: dict[tuple[str, str], SuiteRow] = {}
+    newest: dict[tuple[str, str], BoardRow] = {}
     for run_set, rows in boards:
         for row in rows:
-            newest.setdefault((row.profile, row.configuration), SuiteRow(run_set=run_set, row=row))
+            newest.setdefault((row.profile, row.configuration), BoardRow(run_set=run_set, row=row))
     ranked = _ranked([one for one in newest.values() if one.row.comparable])
     return SuiteBoard(
         suite_id=suite_id,
@@ -63,17 +63,17 @@ def suite_board(suite_id: str, boards: Sequence[tuple[RunSetRow, Sequence[Leader
     )
 
 
-def _ranked(rows: Sequence[SuiteRow]) -> list[SuiteRow]:
+def _ranked(rows: Sequence[BoardRow]) -> list[BoardRow]:
     ordered = _best_first(rows)
     ranks = rank_intervals({str(place): _means(one.row) for place, one in enumerate(ordered)})
     return [replace(one, row=replace(one.row, rank=ranks[str(place)])) for place, one in enumerate(ordered)]
 
 
-def _best_first(rows: Iterable[SuiteRow]) -> list[SuiteRow]:
+def _best_first(rows: Iterable[BoardRow]) -> list[BoardRow]:
     return sorted(rows, key=lambda one: (-(one.row.rates.strict or 0.0), one.row.profile, one.row.configuration))
 
 
-def _neighbours(ranked: Sequence[SuiteRow]) -> list[Neighbours]:
+def _neighbours(ranked: Sequence[BoardRow]) -> list[Neighbours]:
     found = []
     for (upper, one), (lower, other) in pairwise(enumerate(ranked)):
         seen = compare(_means(one.row), _means(other.row))

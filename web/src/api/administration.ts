@@ -1,22 +1,23 @@
 /** Questions about keys, members, money, retention, providers and what was done. */
 import { keepPreviousData, queryOptions } from "@tanstack/react-query";
-import { answered, api, PAGE_HEADER } from "./client";
+import { answered, api, PAGE_HEADER, paged } from "./client";
 import { problemOf } from "./problem";
-import type { Action, Apart } from "./schema";
+import type { Action, Apart, ApiKey, AuditEntry, CallRow, LogLine, ProviderLine, UsageReport, User } from "./schema";
 
 export const keys = queryOptions({
   queryKey: ["keys"],
-  queryFn: ({ signal }) => answered(api.GET("/api/v1/keys", { params: { query: { limit: 200 } }, signal })),
+  queryFn: ({ signal }) => paged<ApiKey>(api.GET("/api/v1/keys", { params: { query: { limit: 200 } }, signal })),
 });
 
 export const users = queryOptions({
   queryKey: ["users"],
-  queryFn: ({ signal }) => answered(api.GET("/api/v1/users", { params: { query: { limit: 200 } }, signal })),
+  queryFn: ({ signal }) => paged<User>(api.GET("/api/v1/users", { params: { query: { limit: 200 } }, signal })),
 });
 
 export const providers = queryOptions({
   queryKey: ["providers"],
-  queryFn: ({ signal }) => answered(api.GET("/api/v1/providers", { params: { query: { limit: 200 } }, signal })),
+  queryFn: ({ signal }) =>
+    paged<ProviderLine>(api.GET("/api/v1/providers", { params: { query: { limit: 200 } }, signal })),
 });
 
 export const retention = queryOptions({
@@ -32,14 +33,16 @@ export const allowance = queryOptions({
 export const usage = (by: Apart, since: string) =>
   queryOptions({
     queryKey: ["usage", by, since],
-    queryFn: ({ signal }) => answered(api.GET("/api/v1/usage", { params: { query: { by, since } }, signal })),
+    queryFn: ({ signal }) =>
+      answered(api.GET("/api/v1/usage", { params: { query: { by, since } }, signal })) as Promise<UsageReport>,
     placeholderData: keepPreviousData,
   });
 
 export const ledger = (query: { run_set?: string; model?: string; cursor?: string }) =>
   queryOptions({
     queryKey: ["ledger", query],
-    queryFn: ({ signal }) => answered(api.GET("/api/v1/ledger", { params: { query: { ...query, limit: 50 } }, signal })),
+    queryFn: ({ signal }) =>
+      paged<CallRow>(api.GET("/api/v1/ledger", { params: { query: { ...query, limit: 50 } }, signal })),
     placeholderData: keepPreviousData,
   });
 
@@ -47,14 +50,14 @@ export const auditLog = (query: { action?: Action; actor?: string; since?: strin
   queryOptions({
     queryKey: ["audit", query],
     queryFn: ({ signal }) =>
-      answered(api.GET("/api/v1/audit-log", { params: { query: { ...query, limit: 100 } }, signal })),
+      paged<AuditEntry>(api.GET("/api/v1/audit-log", { params: { query: { ...query, limit: 100 } }, signal })),
     placeholderData: keepPreviousData,
   });
 
 export const errorLines = queryOptions({
   queryKey: ["logs", "error"],
   queryFn: ({ signal }) =>
-    answered(api.GET("/api/v1/logs", { params: { query: { level: "error", limit: 20 } }, signal })),
+    paged<LogLine>(api.GET("/api/v1/logs", { params: { query: { level: "error", limit: 20 } }, signal })),
   retry: false,
 });
 

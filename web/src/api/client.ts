@@ -26,3 +26,17 @@ export async function answered<T>(request: Promise<Answered<T>>): Promise<T> {
   if (answer.error !== undefined || !answer.response.ok) throw problemOf(answer.response.status, answer.error);
   return answer.data as T;
 }
+
+/** A page of a list. */
+export interface Page<T> {
+  items: T[];
+  next: string | null;
+}
+
+/** A list's page with whole items: what is left out by `fields`, which no page asks for. Throws `Problem`. */
+export async function paged<T>(
+  request: Promise<Answered<{ items: unknown[]; next?: string | null }>>,
+): Promise<Page<T>> {
+  const { items, next } = await answered(request);
+  return { items: items as T[], next: next ?? null };
+}

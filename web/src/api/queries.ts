@@ -1,6 +1,7 @@
 /** What the pages ask for; a key per question, so that an event can say which answers are old. */
 import { keepPreviousData, queryOptions } from "@tanstack/react-query";
-import { answered, api } from "./client";
+import { answered, api, paged } from "./client";
+import type { Leaderboard, RunSetRow } from "./schema";
 
 export const me = queryOptions({
   queryKey: ["me"],
@@ -13,7 +14,7 @@ export const runSets = (query: { state?: RunSetState; name?: string; cursor?: st
   queryOptions({
     queryKey: ["run-sets", query],
     queryFn: ({ signal }) =>
-      answered(api.GET("/api/v1/run-sets", { params: { query: { ...query, limit: 50 } }, signal })),
+      paged<RunSetRow>(api.GET("/api/v1/run-sets", { params: { query: { ...query, limit: 50 } }, signal })),
     placeholderData: keepPreviousData,
   });
 
@@ -30,7 +31,8 @@ export const runSet = (id: string) =>
 export const leaderboard = (id: string) =>
   queryOptions({
     queryKey: ["run-set", id, "leaderboard"],
-    queryFn: ({ signal }) => answered(api.GET("/api/v1/run-sets/{run_set}/leaderboard", { ...named(id), signal })),
+    queryFn: ({ signal }) =>
+      answered(api.GET("/api/v1/run-sets/{run_set}/leaderboard", { ...named(id), signal })) as Promise<Leaderboard>,
   });
 
 export const attempt = (id: string) =>

@@ -21,16 +21,21 @@ export function AuditPage() {
   const known = useQuery({ ...users, retry: false });
   const names = useMemo(() => new Map(known.data?.items.map((one) => [one.id, one.name])), [known.data]);
   const { day, ...rest } = search;
-  const asked = useQuery(auditLog({ ...rest, action: search.action as Action | undefined, since: day ? `${day}T00:00:00Z` : undefined }));
+  const asked = useQuery(
+    auditLog({ ...rest, action: search.action as Action | undefined, since: day ? `${day}T00:00:00Z` : undefined }),
+  );
   const columns: readonly Column<AuditEntry>[] = [
     { name: "When", cell: (one) => <Time at={one.at} /> },
-    { name: "Who", cell: (one) => (one.actor ? (names.get(one.actor) ?? <code>{one.actor.slice(0, 8)}</code>) : "the server") },
+    {
+      name: "Who",
+      cell: (one) => (one.actor ? (names.get(one.actor) ?? <code>{one.actor.slice(0, 8)}</code>) : "the server"),
+    },
     { name: "Action", cell: (one) => one.action },
     { name: "Of what", cell: (one) => <code title={one.target}>{one.target}</code> },
-    { name: "Detail", cell: (one) => <code title={JSON.stringify(one.detail)}>{JSON.stringify(one.detail)}</code> },
+    { name: "Detail", cell: (one) => <Detail of={one.detail} /> },
     { name: "Request", cell: (one) => <code>{one.request_id.slice(0, 8)}</code> },
   ];
-  const rows = (asked.data?.items ?? []) as AuditEntry[];
+  const rows = asked.data?.items ?? [];
   const actions = [...new Set([...rows.map((one) => one.action), search.action ?? ""])].filter(Boolean).sort();
   return (
     <>
@@ -45,19 +50,30 @@ export function AuditPage() {
           label="Action"
           value={search.action ?? ""}
           options={[{ value: "", label: "all" }, ...actions.map((one) => ({ value: one, label: one }))]}
-          onChange={(event) => navigate({ search: (before) => ({ ...before, cursor: undefined, action: event.target.value || undefined }) })}
+          onChange={(event) =>
+            navigate({
+              search: (before) => ({ ...before, cursor: undefined, action: event.target.value || undefined }),
+            })
+          }
         />
         <Select
           label="Who"
           value={search.actor ?? ""}
-          options={[{ value: "", label: "all" }, ...(known.data?.items ?? []).map((one) => ({ value: one.id ?? "", label: one.name ?? "" }))]}
-          onChange={(event) => navigate({ search: (before) => ({ ...before, cursor: undefined, actor: event.target.value || undefined }) })}
+          options={[
+            { value: "", label: "all" },
+            ...(known.data?.items ?? []).map((one) => ({ value: one.id ?? "", label: one.name ?? "" })),
+          ]}
+          onChange={(event) =>
+            navigate({ search: (before) => ({ ...before, cursor: undefined, actor: event.target.value || undefined }) })
+          }
         />
         <Field
           label="Since"
           type="date"
           value={day ?? ""}
-          onChange={(event) => navigate({ search: (before) => ({ ...before, cursor: undefined, day: event.target.value || undefined }) })}
+          onChange={(event) =>
+            navigate({ search: (before) => ({ ...before, cursor: undefined, day: event.target.value || undefined }) })
+          }
         />
       </div>
       {asked.error ? (
@@ -68,11 +84,19 @@ export function AuditPage() {
         <Empty>Nothing was done that fits this filter.</Empty>
       ) : (
         <>
-          <Table caption="Audit log, the newest first" columns={columns} rows={rows} keyOf={(one) => String(one.seq)} />
+          <Table caption="Audit log, the oldest first" columns={columns} rows={rows} keyOf={(one) => String(one.seq)} />
           <nav className={styles.filters} aria-label="Pages">
-            {search.cursor && <Button onClick={() => navigate({ search: (before) => ({ ...before, cursor: undefined }) })}>Newest</Button>}
+            {search.cursor && (
+              <Button onClick={() => navigate({ search: (before) => ({ ...before, cursor: undefined }) })}>
+                From the beginning
+              </Button>
+            )}
             {asked.data.next && (
-              <Button onClick={() => navigate({ search: (before) => ({ ...before, cursor: asked.data.next ?? undefined }) })}>Older</Button>
+              <Button
+                onClick={() => navigate({ search: (before) => ({ ...before, cursor: asked.data.next ?? undefined }) })}
+              >
+                Later
+              </Button>
             )}
           </nav>
         </>
@@ -81,10 +105,20 @@ export function AuditPage() {
   );
 }
 
+function Detail({ of }: { of: AuditEntry["detail"] }) {
+  const text = Object.keys(of).length ? JSON.stringify(of) : "";
+  return <code title={text}>{text}</code>;
+}
+
 /** A file of what is on the page, an entry a line. */
 function save(rows: readonly AuditEntry[]): void {
   const link = document.createElement("a");
-  link.href = URL.createObjectURL(new Blob(rows.map((one) => `${JSON.stringify(one)}\n`), { type: "application/x-ndjson" }));
+  link.href = URL.createObjectURL(
+    new Blob(
+      rows.map((one) => `${JSON.stringify(one)}\n`),
+      { type: "application/x-ndjson" },
+    ),
+  );
   link.download = "audit-log.jsonl";
   link.click();
   URL.revokeObjectURL(link.href);

@@ -8,8 +8,18 @@ import type { Tallied, TaskPair } from "./tasks";
 export function columnsOf(pair: Pair): readonly (Column<TaskPair> & { width: string })[] {
   return [
     { name: "Task", width: "minmax(200px, 2fr)", cell: (one) => one.name },
-    { name: pair.a.title, width: "minmax(110px, 1fr)", kind: "number", cell: (one) => <Cells side={pair.a} of={one.base} task={one.name} /> },
-    { name: pair.b.title, width: "minmax(110px, 1fr)", kind: "number", cell: (one) => <Cells side={pair.b} of={one.other} task={one.name} /> },
+    {
+      name: pair.a.title,
+      width: "minmax(110px, 1fr)",
+      kind: "number",
+      cell: (one) => <Cells side={pair.a} of={one.base} task={one.name} />,
+    },
+    {
+      name: pair.b.title,
+      width: "minmax(110px, 1fr)",
+      kind: "number",
+      cell: (one) => <Cells side={pair.b} of={one.other} task={one.name} />,
+    },
     { name: "Δ strict, pp", width: "90px", kind: "number", cell: (one) => points(one.difference) },
     { name: "Δ cost", width: "90px", kind: "number", cell: (one) => signed(one.cost, (value) => cost(value)) },
     { name: "Δ time", width: "90px", kind: "number", cell: (one) => signed(one.seconds, duration) },

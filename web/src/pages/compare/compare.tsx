@@ -11,9 +11,9 @@ import { Empty, Failed, Loading } from "../../parts/states";
 import { useTitle } from "../../parts/title";
 import { VirtualTable } from "../../parts/virtual-table";
 import { useKeys } from "../../shell/keys";
-import styles from "./compare.module.css";
 import { Claim } from "./claim";
 import { columnsOf } from "./columns";
+import styles from "./compare.module.css";
 import { countOf, paired, SHOWN, type Shown } from "./tasks";
 
 const route = getRouteApi("/compare");
@@ -34,7 +34,8 @@ export function ComparePage() {
   useTitle("Compare", sides.map(short).join(" and "));
   const swap = () => {
     const [first, ...rest] = others;
-    if (base && first) void navigate({ search: (before) => ({ ...before, base: first, with: [base, ...rest] }), replace: true });
+    if (base && first)
+      void navigate({ search: (before) => ({ ...before, base: first, with: [base, ...rest] }), replace: true });
   };
   useKeys(others.length ? [{ keys: "s", what: "Swap the base", run: swap }] : []);
   return (
@@ -81,7 +82,14 @@ function Choice() {
   return (
     <form action={submit} className={styles.choice} key={`${base} ${others.join()}`}>
       <Field label="Base" name="base" list="run-sets" defaultValue={base} placeholder="nightly:codex" required />
-      <Field label="With" name="with" list="run-sets" defaultValue={others.join(", ")} placeholder="nightly:aider" required />
+      <Field
+        label="With"
+        name="with"
+        list="run-sets"
+        defaultValue={others.join(", ")}
+        placeholder="nightly:aider"
+        required
+      />
       <datalist id="run-sets">
         {known.data?.items.map((one) => (
           <option key={one.id} value={one.name} />
@@ -126,7 +134,12 @@ function Tasks({ pair }: { pair: Pair }) {
       {rows.length === 0 ? (
         <Empty>{`No task is among ${WORDS[show].toLowerCase()}.`}</Empty>
       ) : (
-        <VirtualTable caption={`${rows.length} tasks`} columns={columnsOf(pair)} rows={rows} keyOf={(one) => one.name} />
+        <VirtualTable
+          caption={`${rows.length} tasks`}
+          columns={columnsOf(pair)}
+          rows={rows}
+          keyOf={(one) => one.name}
+        />
       )}
     </section>
   );

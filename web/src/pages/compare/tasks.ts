@@ -57,8 +57,23 @@ function pair(name: string, base: Tallied | null, other: Tallied | null): TaskPa
     return { name, base, other, kind: "owed", difference: null, cost: null, seconds: null };
   }
   const difference = other.passed / other.expected - base.passed / base.expected;
-  const kind = difference !== 0 ? "flips" : base.passed === 0 ? "both-fail" : base.passed === base.expected ? "both-pass" : "mixed";
-  return { name, base, other, kind, difference, cost: minus(other.cost, base.cost), seconds: minus(other.seconds, base.seconds) };
+  const kind =
+    difference !== 0
+      ? "flips"
+      : base.passed === 0
+        ? "both-fail"
+        : base.passed === base.expected
+          ? "both-pass"
+          : "mixed";
+  return {
+    name,
+    base,
+    other,
+    kind,
+    difference,
+    cost: minus(other.cost, base.cost),
+    seconds: minus(other.seconds, base.seconds),
+  };
 }
 
 export function countOf(pairs: readonly TaskPair[], shown: Shown): number {

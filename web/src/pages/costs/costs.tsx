@@ -40,7 +40,13 @@ export function CostsPage() {
           </Button>
         </span>
       </header>
-      {may.error ? <Failed error={may.error} /> : may.data ? <Month allowance={may.data} /> : <Loading what="quotas" rows={3} />}
+      {may.error ? (
+        <Failed error={may.error} />
+      ) : may.data ? (
+        <Month allowance={may.data} />
+      ) : (
+        <Loading what="quotas" rows={3} />
+      )}
       <section className={styles.section} aria-labelledby="by">
         <div className={styles.head}>
           <h2 id="by">Spend</h2>
@@ -70,7 +76,9 @@ export function CostsPage() {
         )}
       </section>
       <Ledger />
-      {asks && may.data && <BudgetDialog month={may.data.quota.budget_month_nano ?? null} close={() => setAsks(false)} />}
+      {asks && may.data && (
+        <BudgetDialog month={may.data.quota.budget_month_nano ?? null} close={() => setAsks(false)} />
+      )}
     </>
   );
 }
@@ -91,8 +99,19 @@ function Month({ allowance: { quota, used, stored_bytes: stored, over } }: { all
   return (
     <>
       <dl className={styles.quotas}>
-        <Of name="This month" used={used.cost_month_nano} most={quota.budget_month_nano ?? quota.cost_month_nano} write={cost} headline />
-        <Of name="Evaluations today" used={used.evaluations_today} most={quota.evaluations_per_day} write={(value) => count(value ?? 0)} />
+        <Of
+          name="This month"
+          used={used.cost_month_nano}
+          most={quota.budget_month_nano ?? quota.cost_month_nano}
+          write={cost}
+          headline
+        />
+        <Of
+          name="Evaluations today"
+          used={used.evaluations_today}
+          most={quota.evaluations_per_day}
+          write={(value) => count(value ?? 0)}
+        />
         <Of name="Sandboxes now" used={used.sandboxes} most={quota.sandboxes} write={(value) => count(value ?? 0)} />
         <Of name="Stored" used={stored ?? null} most={quota.storage_bytes} write={bytes} />
       </dl>
@@ -119,7 +138,8 @@ function Of({ name, used, most, write, headline }: OfProps) {
     <div data-headline={headline ? "" : undefined}>
       <dt>{name}</dt>
       <dd>
-        <b>{used === null ? UNKNOWN : write(used)}</b> <span className="muted">{most == null ? "no limit" : `of ${write(most)}`}</span>
+        <b>{used === null ? UNKNOWN : write(used)}</b>{" "}
+        <span className="muted">{most == null ? "no limit" : `of ${write(most)}`}</span>
         {most != null && (
           <span className={styles.meter} role="img" aria-label={`${percent(share)} of ${write(most)} used`}>
             <span style={{ width: `${share * 100}%` }} />
@@ -158,11 +178,23 @@ function Spend({ rows, by }: { rows: readonly UsageRow[]; by: Apart }) {
       kind: "number",
       cell: (one) => (one.attempts > 0 && one.unpriced === one.attempts ? UNKNOWN : cost(one.cost_nano, priced(one))),
     },
-    { name: "Usage", meaning: "Attempts that said what they cost", kind: "number", cell: (one) => percent(priced(one)) },
+    {
+      name: "Usage",
+      meaning: "Attempts that said what they cost",
+      kind: "number",
+      cell: (one) => percent(priced(one)),
+    },
     { name: "Attempts", kind: "number", cell: (one) => count(one.attempts) },
     { name: "Sandbox time", kind: "number", cell: (one) => duration(one.sandbox_sec) },
   ];
-  return <Table caption={`Spend by ${words(by)}, the dearest first`} columns={columns} rows={rows} keyOf={(one) => one.key} />;
+  return (
+    <Table
+      caption={`Spend by ${words(by)}, the dearest first`}
+      columns={columns}
+      rows={rows}
+      keyOf={(one) => one.key}
+    />
+  );
 }
 
 const CALLS: readonly Column<CallRow>[] = [
@@ -202,11 +234,19 @@ function Ledger() {
         <Empty>No model was called through the gateway yet.</Empty>
       ) : (
         <>
-          <Table caption="Calls, the newest first" columns={CALLS} rows={asked.data.items as CallRow[]} keyOf={(one) => one.id} />
+          <Table caption="Calls, the newest first" columns={CALLS} rows={asked.data.items} keyOf={(one) => one.id} />
           <nav className={styles.tools} aria-label="Pages of calls">
-            {cursor && <Button onClick={() => navigate({ search: (before) => ({ ...before, cursor: undefined }) })}>Newest</Button>}
+            {cursor && (
+              <Button onClick={() => navigate({ search: (before) => ({ ...before, cursor: undefined }) })}>
+                Newest
+              </Button>
+            )}
             {asked.data.next && (
-              <Button onClick={() => navigate({ search: (before) => ({ ...before, cursor: asked.data.next ?? undefined }) })}>Older</Button>
+              <Button
+                onClick={() => navigate({ search: (before) => ({ ...before, cursor: asked.data.next ?? undefined }) })}
+              >
+                Older
+              </Button>
             )}
           </nav>
         </>

@@ -45,7 +45,13 @@ function Needs({ samples }: { samples: readonly Sample[] }) {
   const things = needsOf(samples);
   return (
     <section className={styles.section} aria-labelledby="needs">
-      <h2 id="needs">{things.length === 0 ? "Nothing needs you" : `${counted(things.length, "thing")} need you`}</h2>
+      <h2 id="needs">
+        {things.length === 0
+          ? "Nothing needs you"
+          : things.length === 1
+            ? "1 thing needs you"
+            : `${things.length} things need you`}
+      </h2>
       <ul>
         {things.map((one) => (
           <li key={one} className={styles.need}>
@@ -81,7 +87,7 @@ export function needsOf(samples: readonly Sample[]): string[] {
 function RunningSets() {
   const asked = useQuery(runSets({ state: "running" }));
   if (asked.error) return <Failed error={asked.error} />;
-  const rows = (asked.data?.items ?? []) as RunSetRow[];
+  const rows = asked.data?.items ?? [];
   return (
     <section className={styles.section} aria-labelledby="running">
       <h2 id="running">{rows.length === 0 ? "No run set runs" : `${counted(rows.length, "run set")} running`}</h2>
@@ -102,7 +108,8 @@ function Running({ row }: { row: RunSetRow }) {
       </Link>{" "}
       {progress && (
         <span className="data muted">
-          {count(progress.decided)} of {count(progress.expected)} · {count(progress.running)} running · {count(progress.queued)} queued
+          {count(progress.decided)} of {count(progress.expected)} · {count(progress.running)} running ·{" "}
+          {count(progress.queued)} queued
         </span>
       )}
       {progress && <Blocked waits={progress.waits} />}
@@ -122,7 +129,9 @@ function Installation({ samples }: { samples: readonly Sample[] }) {
     ["Database", bytes(value("proctor_storage_bytes", { where: "database" }))],
     ["Objects", bytes(value("proctor_storage_bytes", { where: "objects" }))],
   ];
-  const recent = samples.filter((one) => one.name === "proctor_attempts_recent" && one.value > 0).sort((a, b) => b.value - a.value);
+  const recent = samples
+    .filter((one) => one.name === "proctor_attempts_recent" && one.value > 0)
+    .sort((a, b) => b.value - a.value);
   return (
     <section className={styles.section} aria-labelledby="installation">
       <h2 id="installation">Installation</h2>
@@ -163,7 +172,10 @@ const PROVIDERS: readonly Column<ProviderLine>[] = [
   { name: "Provider", cell: (one) => one.name },
   { name: "Reached", cell: (one) => one.reached },
   { name: "At", cell: (one) => <code>{one.address}</code> },
-  { name: "Keys set", cell: (one) => (one.keys.length === 0 ? "none needed" : `${one.keys_set.length} of ${one.keys.length}`) },
+  {
+    name: "Keys set",
+    cell: (one) => (one.keys.length === 0 ? "none needed" : `${one.keys_set.length} of ${one.keys.length}`),
+  },
   { name: "Requests/min", kind: "number", cell: (one) => number(one.requests_per_minute ?? null) },
   { name: "Tokens/min", kind: "number", cell: (one) => number(one.tokens_per_minute ?? null) },
 ];
@@ -174,7 +186,7 @@ function Providers() {
   return (
     <section className={styles.section} aria-labelledby="providers">
       <h2 id="providers">Providers</h2>
-      <Table caption="Providers" columns={PROVIDERS} rows={asked.data.items as ProviderLine[]} keyOf={(one) => one.name} />
+      <Table caption="Providers" columns={PROVIDERS} rows={asked.data.items} keyOf={(one) => one.name} />
     </section>
   );
 }
@@ -192,7 +204,7 @@ function Errors() {
   return (
     <section className={styles.section} aria-labelledby="errors">
       <h2 id="errors">Errors in the log</h2>
-      <Table caption="Errors, the newest first" columns={LINES} rows={asked.data.items as LogLine[]} keyOf={(one) => one.id} />
+      <Table caption="Errors, the newest first" columns={LINES} rows={asked.data.items} keyOf={(one) => one.id} />
     </section>
   );
 }

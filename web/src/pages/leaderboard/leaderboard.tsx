@@ -2,7 +2,7 @@ import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { getRouteApi, useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import { useLive } from "../../api/live-context";
-import type { SuiteBoard, SuiteRow } from "../../api/schema";
+import type { BoardRow, SuiteBoard } from "../../api/schema";
 import { suiteBoard, suites } from "../../api/suites";
 import { counted } from "../../design/numbers";
 import { Button } from "../../parts/button";
@@ -11,7 +11,7 @@ import { Empty, Failed, Loading } from "../../parts/states";
 import { useTitle } from "../../parts/title";
 import { useKeys } from "../../shell/keys";
 import styles from "./leaderboard.module.css";
-import { Apart, BoardRow, Reasons, sideOf } from "./row";
+import { Apart, Reasons, Row, shared, sideOf } from "./row";
 
 const route = getRouteApi("/leaderboard");
 
@@ -88,7 +88,7 @@ function Rows({ board }: { board: SuiteBoard }) {
   const all = [...board.ranked, ...board.others];
   const [at, setAt] = useState(0);
   const current = all[at];
-  const toggle = (row: SuiteRow | undefined) => {
+  const toggle = (row: BoardRow | undefined) => {
     if (row === undefined) return;
     const name = sideOf(row);
     const next = pin.includes(name) ? pin.filter((one) => one !== name) : [...pin, name];
@@ -108,8 +108,9 @@ function Rows({ board }: { board: SuiteBoard }) {
     { keys: "c", what: "Compare what is pinned", run: compare },
     { keys: "Enter", what: "Open the row's run set", run: openRow },
   ]);
-  const row = (one: SuiteRow, note: React.ReactNode) => (
-    <BoardRow
+  const said = shared(board.others);
+  const row = (one: BoardRow, note: React.ReactNode) => (
+    <Row
       key={sideOf(one)}
       one={one}
       isCurrent={one === current}
@@ -117,7 +118,7 @@ function Rows({ board }: { board: SuiteBoard }) {
       toggle={() => toggle(one)}
     >
       {note}
-    </BoardRow>
+    </Row>
   );
   return (
     <>
@@ -141,7 +142,8 @@ function Rows({ board }: { board: SuiteBoard }) {
           <h2 id="others" className={styles.divider}>
             Not comparable ({board.others.length})
           </h2>
-          <ul className={styles.rows}>{board.others.map((one) => row(one, <Reasons one={one} />))}</ul>
+          {said.length > 0 && <p className={styles.reasons}>all of them: {said.join("; ")}</p>}
+          <ul className={styles.rows}>{board.others.map((one) => row(one, <Reasons one={one} said={said} />))}</ul>
         </section>
       )}
       <p className="muted data">● strict with its 95 % interval · ○ graded, where it differs · ▒ bounds</p>

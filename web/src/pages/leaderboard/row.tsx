@@ -1,11 +1,11 @@
 import { Link } from "@tanstack/react-router";
-import type { SuiteBoard, SuiteRow } from "../../api/schema";
+import type { BoardRow, SuiteBoard } from "../../api/schema";
 import { cost, counted, difference, percent, UNKNOWN } from "../../design/numbers";
 import { Rates, RatesPlot } from "../../parts/rates";
 import styles from "./leaderboard.module.css";
 
 interface RowProps {
-  one: SuiteRow;
+  one: BoardRow;
   isCurrent: boolean;
   pinned: boolean;
   toggle: () => void;
@@ -13,12 +13,12 @@ interface RowProps {
 }
 
 /** A row as comparisons name it. */
-export function sideOf({ run_set: runSet, row }: SuiteRow): string {
+export function sideOf({ run_set: runSet, row }: BoardRow): string {
   return `${runSet.id}:${row.profile}`;
 }
 
 /** One profile: its rank as an interval, its rates drawn and in figures, what a pass costs. */
-export function BoardRow({ one, isCurrent, pinned, toggle, children }: RowProps) {
+export function Row({ one, isCurrent, pinned, toggle, children }: RowProps) {
   const { row, run_set: runSet } = one;
   const [low, high] = row.rank;
   const at = (search: string) => `/run-sets/${runSet.id}?profile=${encodeURIComponent(row.profile)}${search}`;
@@ -38,7 +38,7 @@ export function BoardRow({ one, isCurrent, pinned, toggle, children }: RowProps)
         </Link>
         <small className="muted">{runSet.name}</small>
       </span>
-      <RatesPlot rates={row.rates} width={260} />
+      <RatesPlot rates={row.rates} width={180} />
       <Rates rates={row.rates} cells={cells} />
       <PerPass row={row} />
       <code title={`configuration ${row.configuration}`}>{row.configuration.slice(0, 8)}</code>
@@ -47,13 +47,13 @@ export function BoardRow({ one, isCurrent, pinned, toggle, children }: RowProps)
   );
 }
 
-function PerPass({ row }: { row: SuiteRow["row"] }) {
+function PerPass({ row }: { row: BoardRow["row"] }) {
   const passed = row.rates.counts.passed;
   const { cost_nano: nano, attempts, priced } = row.usage;
   return (
     <span className={styles.cost} title="Cost of all attempts for each passed cell">
       {nano != null && passed ? cost(nano / passed, attempts ? priced / attempts : null) : UNKNOWN}
-      <small className="muted"> per pass{attempts > priced ? ` · usage ${percent(priced / attempts)}` : ""}</small>
+      <small className="muted">per pass{attempts > priced ? ` · usage ${percent(priced / attempts)}` : ""}</small>
     </span>
   );
 }
@@ -73,27 +73,36 @@ export function Apart({ board, place }: { board: SuiteBoard; place: number }) {
   );
 }
 
-/** Why a row stands apart; what can be looked at leads there. */
-export function Reasons({ one }: { one: SuiteRow }) {
+/** Reasons that all of some rows have: said once. */
+export function shared(rows: readonly BoardRow[]): string[] {
+  const [first, ...rest] = rows;
+  if (first === undefined || rest.length === 0) return [];
+  return first.row.reasons.filter((reason) => rest.every((one) => one.row.reasons.includes(reason)));
+}
+
+/** Why a row stands apart, but for what was `said` of all; what can be looked at leads there. */
+export function Reasons({ one, said }: { one: BoardRow; said: readonly string[] }) {
   return (
     <ul className={styles.reasons}>
-      {one.row.reasons.map((reason) => (
-        <li key={reason}>
-          {reason}
-          {reason.startsWith("coverage") && (
-            <>
-              {" "}
-              <Link
-                to="/run-sets/$runSet"
-                params={{ runSet: one.run_set.id }}
-                search={{ profile: one.row.profile, owed: true }}
-              >
-                show
-              </Link>
-            </>
-          )}
-        </li>
-      ))}
+      {one.row.reasons
+        .filter((reason) => !said.includes(reason))
+        .map((reason) => (
+          <li key={reason}>
+            {reason}
+            {reason.startsWith("coverage") && (
+              <>
+                {" "}
+                <Link
+                  to="/run-sets/$runSet"
+                  params={{ runSet: one.run_set.id }}
+                  search={{ profile: one.row.profile, owed: true }}
+                >
+                  show
+                </Link>
+              </>
+            )}
+          </li>
+        ))}
     </ul>
   );
 }

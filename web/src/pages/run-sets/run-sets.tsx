@@ -67,7 +67,7 @@ export function RunSetsPage() {
           <Table
             caption="Run sets, the newest first"
             columns={COLUMNS}
-            rows={asked.data.items as RunSetRow[]}
+            rows={asked.data.items}
             keyOf={(row) => row.id}
           />
           <nav className={styles.pages} aria-label="Pages">

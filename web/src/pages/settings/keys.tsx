@@ -47,7 +47,14 @@ export function Keys({ me }: { me: Me }) {
   return (
     <>
       <form action={(data) => create.mutate(String(data.get("name")))} className={styles.row}>
-        <Field label="New key, for" name="name" required maxLength={100} placeholder="laptop" error={create.error?.message} />
+        <Field
+          label="New key, for"
+          name="name"
+          required
+          maxLength={100}
+          placeholder="laptop"
+          error={create.error?.message}
+        />
         <Button type="submit" kind="primary" disabled={create.isPending}>
           Create key
         </Button>
@@ -57,7 +64,12 @@ export function Keys({ me }: { me: Me }) {
       ) : asked.data === undefined ? (
         <Loading what="keys" />
       ) : (
-        <Table caption={`Keys that ${me.name} may see`} columns={columns} rows={asked.data.items as ApiKey[]} keyOf={(one) => one.id} />
+        <Table
+          caption={`Keys that ${me.name} may see`}
+          columns={columns}
+          rows={asked.data.items}
+          keyOf={(one) => one.id}
+        />
       )}
       {made !== null && <Made secret={made} close={() => setMade(null)} />}
       {revoking && <Revoke one={revoking} close={() => setRevoking(null)} done={again} />}

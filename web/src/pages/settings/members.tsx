@@ -18,13 +18,17 @@ export function Members({ may }: { may: boolean }) {
   const asked = useQuery(users);
   const again = () => client.invalidateQueries({ queryKey: ["users"] });
   const add = useMutation({
-    mutationFn: (body: { name: string; role: Role; kind: "person" | "service" }) => answered(api.POST("/api/v1/users", { body })),
+    mutationFn: (body: { name: string; role: Role; kind: "person" | "service" }) =>
+      answered(api.POST("/api/v1/users", { body })),
     onSuccess: again,
   });
   const change = useMutation({
     mutationFn: ({ user, body }: { user: User; body: { role?: Role; disabled?: boolean } }) =>
       answered(
-        api.PATCH("/api/v1/users/{user}", { params: { path: { user: user.id }, header: { "if-match": `"${user.version}"` } }, body }),
+        api.PATCH("/api/v1/users/{user}", {
+          params: { path: { user: user.id }, header: { "if-match": `"${user.version}"` } },
+          body,
+        }),
       ),
     onSettled: again,
   });
@@ -84,7 +88,7 @@ export function Members({ may }: { may: boolean }) {
       ) : asked.data === undefined ? (
         <Loading what="members" />
       ) : (
-        <Table caption="Members" columns={columns} rows={asked.data.items as User[]} keyOf={(one) => one.id} />
+        <Table caption="Members" columns={columns} rows={asked.data.items} keyOf={(one) => one.id} />
       )}
     </>
   );

@@ -1,7 +1,6 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { providers } from "../../api/administration";
 import { answered, api } from "../../api/client";
-import type { ProviderLine } from "../../api/schema";
 import { secrets } from "../../api/secrets";
 import { Button } from "../../parts/button";
 import { Field } from "../../parts/field";
@@ -29,7 +28,7 @@ export function ProviderKeys({ may, looks }: { may: boolean; looks: boolean }) {
     <>
       {put.error && <p role="alert">{put.error.message}</p>}
       <ul className={styles.providers}>
-        {(known.data.items as ProviderLine[]).map((one) => (
+        {known.data.items.map((one) => (
           <li key={one.name}>
             <h3>{one.name}</h3>
             <p className="muted data">

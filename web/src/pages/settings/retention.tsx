@@ -11,7 +11,8 @@ export function RetentionForm({ may }: { may: boolean }) {
   const client = useQueryClient();
   const asked = useQuery(retention);
   const set = useMutation({
-    mutationFn: (body: { result_days: number; rollup_days: number }) => answered(api.PUT("/api/v1/retention", { body })),
+    mutationFn: (body: { result_days: number; rollup_days: number }) =>
+      answered(api.PUT("/api/v1/retention", { body })),
     onSuccess: (now) => client.setQueryData(retention.queryKey, now),
   });
   if (asked.error) return <Failed error={asked.error} retry={() => asked.refetch()} />;
@@ -22,10 +23,18 @@ export function RetentionForm({ may }: { may: boolean }) {
   return (
     <form action={submit} className={styles.form} key={`${results} ${rollups}`}>
       <p>
-        Results of jobs that are not kept by name are removed after so many days; their daily sums stay for longer. A job
-        under a legal hold stays, whatever is set here.
+        Results of jobs that are not kept by name are removed after so many days; their daily sums stay for longer. A
+        job under a legal hold stays, whatever is set here.
       </p>
-      <Field label="Days of results" name="result_days" type="number" min={1} defaultValue={results} disabled={!may} required />
+      <Field
+        label="Days of results"
+        name="result_days"
+        type="number"
+        min={1}
+        defaultValue={results}
+        disabled={!may}
+        required
+      />
       <Field
         label="Days of daily sums"
         name="rollup_days"

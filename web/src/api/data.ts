@@ -1,0 +1,134 @@
+/** Questions about datasets, evaluators and evaluation jobs. */
+import { keepPreviousData, queryOptions } from "@tanstack/react-query";
+import { answered, api, paged } from "./client";
+import type {
+  DatasetRow,
+  DatasetVersion,
+  EvaluatorRow,
+  Job,
+  JobState,
+  ListedExample,
+  ListedResult,
+  Segments,
+  Spread,
+} from "./schema";
+
+const LONG = 200;
+
+export const datasets = queryOptions({
+  queryKey: ["datasets"],
+  queryFn: ({ signal }) =>
+    paged<DatasetRow>(api.GET("/api/v1/datasets", { params: { query: { limit: LONG } }, signal })),
+});
+
+export const dataset = (reference: string) =>
+  queryOptions({
+    queryKey: ["dataset", reference],
+    queryFn: ({ signal }) =>
+      answered(api.GET("/api/v1/datasets/{dataset}", { params: { path: { dataset: reference } }, signal })),
+  });
+
+export const versions = (name: string) =>
+  queryOptions({
+    queryKey: ["dataset", name, "versions"],
+    queryFn: ({ signal }) =>
+      paged<DatasetVersion>(
+        api.GET("/api/v1/datasets/{dataset}/versions", {
+          params: { path: { dataset: name }, query: { limit: LONG } },
+          signal,
+        }),
+      ),
+  });
+
+export interface ExampleFilter {
+  tags?: string[];
+  difficulty?: string;
+  from_source?: string;
+  cursor?: string;
+}
+
+export const examples = (reference: string, query: ExampleFilter) =>
+  queryOptions({
+    queryKey: ["dataset", reference, "examples", query],
+    queryFn: ({ signal }) =>
+      paged<ListedExample>(
+        api.GET("/api/v1/datasets/{dataset}/examples", {
+          params: { path: { dataset: reference }, query: { ...query, limit: 50 } },
+          signal,
+        }),
+      ),
+    placeholderData: keepPreviousData,
+  });
+
+export const versionDiff = (reference: string, against: string) =>
+  queryOptions({
+    queryKey: ["dataset", reference, "diff", against],
+    queryFn: ({ signal }) =>
+      answered(
+        api.GET("/api/v1/datasets/{dataset}/diff", {
+          params: { path: { dataset: reference }, query: { against, limit: LONG } },
+          signal,
+        }),
+      ),
+  });
+
+export const evaluators = queryOptions({
+  queryKey: ["evaluators"],
+  queryFn: ({ signal }) =>
+    paged<EvaluatorRow>(api.GET("/api/v1/evaluators", { params: { query: { limit: LONG } }, signal })),
+});
+
+export const evaluator = (reference: string) =>
+  queryOptions({
+    queryKey: ["evaluators", reference],
+    queryFn: ({ signal }) =>
+      answered(api.GET("/api/v1/evaluators/{evaluator}", { params: { path: { evaluator: reference } }, signal })),
+  });
+
+export const jobs = (query: { state?: JobState; cursor?: string }) =>
+  queryOptions({
+    queryKey: ["jobs", query],
+    queryFn: ({ signal }) =>
+      paged<Job>(api.GET("/api/v1/jobs", { params: { query: { ...query, limit: 50 } }, signal })),
+    placeholderData: keepPreviousData,
+  });
+
+const of = (job: string) => ({ params: { path: { job } } });
+
+export const job = (id: string) =>
+  queryOptions({
+    queryKey: ["job", id],
+    queryFn: ({ signal }) => answered(api.GET("/api/v1/jobs/{job}", { ...of(id), signal })),
+  });
+
+export const spreads = (id: string) =>
+  queryOptions({
+    queryKey: ["job", id, "distribution"],
+    queryFn: ({ signal }) => paged<Spread>(api.GET("/api/v1/jobs/{job}/distribution", { ...of(id), signal })),
+  });
+
+export const failures = (id: string) =>
+  queryOptions({
+    queryKey: ["job", id, "failures"],
+    queryFn: ({ signal }) => answered(api.GET("/api/v1/jobs/{job}/failures", { ...of(id), signal })),
+  });
+
+export const segments = (id: string, by: "tag" | "difficulty" | "source") =>
+  queryOptions({
+    queryKey: ["job", id, "segments", by],
+    queryFn: ({ signal }) =>
+      paged<Segments>(api.GET("/api/v1/jobs/{job}/segments", { params: { path: { job: id }, query: { by } }, signal })),
+  });
+
+export const results = (id: string, query: { status?: string; cursor?: string }) =>
+  queryOptions({
+    queryKey: ["job", id, "results", query],
+    queryFn: ({ signal }) =>
+      paged<ListedResult>(
+        api.GET("/api/v1/jobs/{job}/results", {
+          params: { path: { job: id }, query: { ...query, limit: 50 } },
+          signal,
+        }),
+      ),
+    placeholderData: keepPreviousData,
+  });

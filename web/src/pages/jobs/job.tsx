@@ -1,0 +1,180 @@
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { getRouteApi, Link } from "@tanstack/react-router";
+import { answered, api } from "../../api/client";
+import { job } from "../../api/data";
+import type { EvaluatorSummary, Job, JobStanding } from "../../api/schema";
+import { cost, count, counted, duration, percent, score, UNKNOWN } from "../../design/numbers";
+import { words } from "../../design/outcomes";
+import { Asked } from "../../parts/asked";
+import { Button } from "../../parts/button";
+import { Figure } from "../../parts/figure";
+import { type Column, Table } from "../../parts/table";
+import { useTitle } from "../../parts/title";
+import { useKeys } from "../../shell/keys";
+import { Distributions } from "./distributions";
+import { Failures } from "./failures";
+import styles from "./jobs.module.css";
+import { Results } from "./results";
+import { SegmentTables } from "./segments";
+
+const route = getRouteApi("/jobs/$job");
+const RUNS = new Set(["queued", "running"]);
+const LIVE_MS = 2000;
+
+/** A job: how far it is, each evaluator's mean with its coverage, how scores are spread, what failed and how. */
+export function JobPage() {
+  const { job: id } = route.useParams();
+  // Jobs have no events: while one runs it is asked about again.
+  const asked = useQuery({
+    ...job(id),
+    refetchInterval: ({ state }) => (state.data && RUNS.has(state.data.job.state) ? LIVE_MS : false),
+  });
+  useTitle("Job", asked.data?.job.name);
+  return (
+    <Asked query={asked} what="the job" rows={12}>
+      {(standing) => <Standing standing={standing} />}
+    </Asked>
+  );
+}
+
+function Standing({ standing }: { standing: JobStanding }) {
+  const { job: one, evaluators } = standing;
+  const ended = !RUNS.has(one.state);
+  return (
+    <div className={styles.page}>
+      <header className={styles.head}>
+        <h1>
+          {one.name} <small className="muted">{words(one.state)}</small>
+        </h1>
+        <Actions one={one} />
+      </header>
+      <Progress standing={standing} />
+      <Table caption="Evaluators" columns={columnsOf(one)} rows={evaluators} keyOf={(row) => row.evaluator} />
+      {standing.gaps.length > 0 && (
+        <section aria-labelledby="gaps">
+          <h2 id="gaps">Chunks that failed each time</h2>
+          <ul className={styles.gaps}>
+            {standing.gaps.map((gap) => (
+              <li key={`${gap.chunk} ${gap.repeat}`}>
+                rows {count(gap.start)} to {count(gap.stop)}, repeat {gap.repeat + 1}: {gap.reason}
+              </li>
+            ))}
+          </ul>
+        </section>
+      )}
+      {ended && (
+        <>
+          <Distributions id={one.id} />
+          <Failures id={one.id} />
+          {one.dataset && <SegmentTables id={one.id} />}
+          <Results id={one.id} />
+        </>
+      )}
+    </div>
+  );
+}
+
+function columnsOf(one: Job): readonly Column<EvaluatorSummary>[] {
+  const at = (status: string) => `/jobs/${one.id}?status=${status}`;
+  return [
+    { name: "Evaluator", cell: (row) => row.evaluator },
+    { name: "Mean", kind: "number", cell: (row) => score(row.mean) },
+    {
+      name: "95 %",
+      kind: "number",
+      cell: (row) => (row.interval ? `${score(row.interval.low)} to ${score(row.interval.high)}` : UNKNOWN),
+    },
+    {
+      name: "n",
+      meaning: "Results with a score",
+      kind: "number",
+      cell: (row) => (
+        <Figure to={at("scored")} of="scored results">
+          {count(row.scored)}
+        </Figure>
+      ),
+    },
+    {
+      name: "Coverage",
+      meaning: "Results with a score, of all expected",
+      kind: "number",
+      cell: (row) => `${percent(row.coverage)} of ${count(row.expected)}`,
+    },
+    {
+      name: "Bounds",
+      meaning: "What missing scores can make of the mean",
+      kind: "number",
+      cell: (row) => (row.bounds ? `${score(row.bounds.low)} to ${score(row.bounds.high)}` : UNKNOWN),
+    },
+    {
+      name: "Without a score",
+      cell: (row) =>
+        Object.entries(row.counts)
+          .filter(([status, cells]) => status !== "scored" && cells > 0)
+          .map(([status, cells]) => (
+            <Figure key={status} to={at(status)} of={`${words(status)} results`}>
+              {`${words(status)} ${count(cells)} `}
+            </Figure>
+          )),
+    },
+  ];
+}
+
+function Progress({
+  standing: { job: one, done, expected, per_second: rate, left_sec: left, spent_nano: spent },
+}: {
+  standing: JobStanding;
+}) {
+  return (
+    <div>
+      <progress className={styles.progress} value={done} max={Math.max(1, expected)} aria-label="Results so far" />
+      <p className={styles.facts}>
+        <span>
+          {count(done)} of {counted(expected, "result")}
+        </span>
+        {rate != null && <span>{count(Math.round(rate))}/s</span>}
+        {left != null && <span>about {duration(left)} left</span>}
+        {(spent > 0 || one.budget_nano != null) && (
+          <span>
+            {cost(spent)}
+            {one.budget_nano != null && ` of ${cost(one.budget_nano)}`}
+          </span>
+        )}
+        {one.dataset && one.dataset_version && (
+          <Link to="/datasets/$dataset" params={{ dataset: one.dataset_version }}>
+            {one.dataset}
+          </Link>
+        )}
+        {one.hold && <span>under a legal hold</span>}
+        {one.kept && <span className="muted">kept</span>}
+      </p>
+    </div>
+  );
+}
+
+function Actions({ one }: { one: Job }) {
+  const client = useQueryClient();
+  const done = () => client.invalidateQueries({ queryKey: ["job", one.id] });
+  const path = { params: { path: { job: one.id } } };
+  const pause = useMutation({
+    mutationFn: () => answered(api.POST("/api/v1/jobs/{job}/pause", path)),
+    onSuccess: done,
+  });
+  const resume = useMutation({
+    mutationFn: () => answered(api.POST("/api/v1/jobs/{job}/resume", path)),
+    onSuccess: done,
+  });
+  const running = RUNS.has(one.state);
+  const act = running ? pause : resume;
+  const may = running || ["paused", "complete_with_gaps", "cancelled"].includes(one.state);
+  useKeys(may ? [{ keys: "p", what: running ? "Pause" : "Resume", run: () => act.mutate() }] : []);
+  if (!may) return null;
+  return (
+    <span className={styles.actions}>
+      {act.error && <span role="alert">{act.error.message}</span>}
+      <Button kind="primary" disabled={act.isPending} onClick={() => act.mutate()}>
+        {running ? "Pause" : "Resume"}
+      </Button>
+    </span>
+  );
+}

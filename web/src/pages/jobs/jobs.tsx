@@ -1,0 +1,75 @@
+import { useQuery } from "@tanstack/react-query";
+import { getRouteApi, Link } from "@tanstack/react-router";
+import { jobs } from "../../api/data";
+import type { Job, JobState } from "../../api/schema";
+import { count } from "../../design/numbers";
+import { words } from "../../design/outcomes";
+import { Asked } from "../../parts/asked";
+import { Select } from "../../parts/field";
+import { Pager } from "../../parts/pager";
+import { Empty } from "../../parts/states";
+import { type Column, Table } from "../../parts/table";
+import { Time } from "../../parts/time";
+import { useTitle } from "../../parts/title";
+import styles from "./jobs.module.css";
+import { STATES } from "./search";
+
+const route = getRouteApi("/jobs");
+
+const COLUMNS: readonly Column<Job>[] = [
+  {
+    name: "Job",
+    cell: (one) => (
+      <Link to="/jobs/$job" params={{ job: one.id }}>
+        {one.name}
+      </Link>
+    ),
+  },
+  { name: "State", cell: (one) => (one.stream && one.open ? "open stream" : words(one.state)) },
+  { name: "Dataset", cell: (one) => one.dataset ?? "a stream" },
+  { name: "Evaluators", cell: (one) => one.judges.map((judge) => judge.name).join(", ") },
+  { name: "Outputs", kind: "number", cell: (one) => count(one.cut.rows * one.cut.repeats) },
+  { name: "Begun", cell: (one) => <Time at={one.created_at} /> },
+  { name: "Id", cell: (one) => <code title={one.id}>{one.id.slice(0, 13)}</code> },
+];
+
+/** Every evaluation job, the newest first. */
+export function JobsPage() {
+  useTitle("Jobs");
+  const { state, cursor } = route.useSearch();
+  const navigate = route.useNavigate();
+  const asked = useQuery(jobs({ state, cursor }));
+  return (
+    <>
+      <div className={styles.head}>
+        <h1>Jobs</h1>
+        <Select
+          label="State"
+          value={state ?? ""}
+          options={[{ value: "", label: "all" }, ...STATES.map((one) => ({ value: one, label: words(one) }))]}
+          onChange={(event) =>
+            navigate({ search: { state: (event.target.value || undefined) as JobState | undefined } })
+          }
+        />
+      </div>
+      <Asked query={asked} what="jobs" rows={12}>
+        {({ items, next }) =>
+          items.length === 0 ? (
+            <Empty command="proctor evaluate refunds outputs.jsonl -e exact-match">
+              {state ? `No job is ${words(state)}.` : "There is no job yet. This starts one:"}
+            </Empty>
+          ) : (
+            <>
+              <Table caption="Jobs, the newest first" columns={COLUMNS} rows={items} keyOf={(one) => one.id} />
+              <Pager
+                cursor={cursor}
+                next={next}
+                go={(to) => navigate({ search: (before) => ({ ...before, cursor: to }) })}
+              />
+            </>
+          )
+        }
+      </Asked>
+    </>
+  );
+}

@@ -1,0 +1,69 @@
+import { useQuery } from "@tanstack/react-query";
+import { getRouteApi, useNavigate } from "@tanstack/react-router";
+import { segments } from "../../api/data";
+import type { Segments } from "../../api/schema";
+import { count, pValue, score, UNKNOWN } from "../../design/numbers";
+import { Asked } from "../../parts/asked";
+import { Select } from "../../parts/field";
+import { type Column, Table } from "../../parts/table";
+import styles from "./jobs.module.css";
+import { BY } from "./search";
+
+const route = getRouteApi("/jobs/$job");
+type Part = Segments["parts"][number];
+
+const COLUMNS: readonly Column<Part>[] = [
+  { name: "Label", cell: (one) => one.label },
+  { name: "Mean", kind: "number", cell: (one) => score(one.average.mean) },
+  {
+    name: "95 %",
+    kind: "number",
+    cell: ({ average: { interval } }) => (interval ? `${score(interval.low)} to ${score(interval.high)}` : UNKNOWN),
+  },
+  { name: "n", kind: "number", cell: (one) => count(one.average.items) },
+  { name: "Against the rest", kind: "number", cell: (one) => score(one.difference) },
+  { name: "p, adjusted", meaning: "Holm, over the labels", kind: "number", cell: (one) => pValue(one.p_adjusted) },
+];
+
+/** Scores by what the examples are labelled with, each label against the rest. */
+export function SegmentTables({ id }: { id: string }) {
+  const { by = "tag" } = route.useSearch();
+  const navigate = useNavigate({ from: "/jobs/$job" });
+  const asked = useQuery(segments(id, by));
+  return (
+    <section aria-labelledby="segments" className={styles.section}>
+      <div className={styles.head}>
+        <h2 id="segments">Segments</h2>
+        <Select
+          label="By"
+          value={by}
+          options={BY.map((one) => ({ value: one, label: one }))}
+          onChange={(event) =>
+            navigate({
+              search: (before) => ({ ...before, by: event.target.value as typeof by }),
+              replace: true,
+              resetScroll: false,
+            })
+          }
+        />
+      </div>
+      <Asked query={asked} what="segments" rows={4}>
+        {({ items }) => {
+          const told = items.filter((one) => one.parts.length > 0);
+          if (told.length === 0) return <p className="muted">No example has such a label.</p>;
+          return told.map((one) => (
+            <div key={one.evaluator}>
+              <h3>{one.evaluator}</h3>
+              <Table
+                caption={`${one.evaluator} by ${by}`}
+                columns={COLUMNS}
+                rows={one.parts}
+                keyOf={(part) => part.label}
+              />
+            </div>
+          ));
+        }}
+      </Asked>
+    </section>
+  );
+}

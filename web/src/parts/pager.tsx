@@ -1,0 +1,20 @@
+import { Button } from "./button";
+import styles from "./pager.module.css";
+
+interface PagerProps {
+  cursor: string | undefined;
+  next: string | null;
+  go: (cursor: string | undefined) => void;
+  words?: { first: string; next: string };
+}
+
+/** To the first page of a list, and to the next. */
+export function Pager({ cursor, next, go, words = { first: "Newest", next: "Older" } }: PagerProps) {
+  if (cursor === undefined && next === null) return null;
+  return (
+    <nav className={styles.pages} aria-label="Pages">
+      {cursor !== undefined && <Button onClick={() => go(undefined)}>{words.first}</Button>}
+      {next !== null && <Button onClick={() => go(next)}>{words.next}</Button>}
+    </nav>
+  );
+}

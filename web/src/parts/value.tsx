@@ -1,0 +1,13 @@
+import styles from "./value.module.css";
+
+const CUT = 400;
+
+/** Somebody's text or JSON, as text: a line of it, or all. */
+export function Value({ of, inline = false }: { of: unknown; inline?: boolean }) {
+  if (of === null || of === undefined) return <span className="muted">—</span>;
+  if (inline) {
+    const text = (typeof of === "string" ? of : JSON.stringify(of)).replace(/\s+/g, " ");
+    return <span title={text.slice(0, CUT)}>{text.length > CUT ? `${text.slice(0, CUT)}…` : text}</span>;
+  }
+  return <pre className={styles.value}>{typeof of === "string" ? of : JSON.stringify(of, null, 2)}</pre>;
+}
