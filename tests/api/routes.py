@@ -157,6 +157,8 @@ PROBES: dict[str, Probe] = {
     "DELETE /api/v1/blocks/{scope}/{name}": Probe({"scope": "scope", "name": "provider"}),
     "POST /api/v1/suites": Probe(query="label=x"),
     "GET /api/v1/run-sets/{run_set}/cells": Probe(_RUN_SET),
+    "GET /api/v1/run-sets/{run_set}/cells/{cell}": Probe({**_RUN_SET, "cell": "cell"}),
+    "GET /api/v1/run-sets/{run_set}/matrix": Probe(_RUN_SET),
     "GET /api/v1/run-sets/{run_set}/profiles": Probe(_RUN_SET),
     "GET /api/v1/run-sets/{run_set}/running": Probe(_RUN_SET),
     "GET /api/v1/run-sets/{run_set}/stalled": Probe(_RUN_SET),

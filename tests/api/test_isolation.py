@@ -96,6 +96,7 @@ def planted(  # type: ignore[no-untyped-def]
         "run_set_label": "planted-mark",
         "series": "planted-series",
         "attempt": attempt,
+        "cell": cells[0]["cell"],
         "tenant": acme.name,
         "scope": "provider",
         "provider": "planted-lane",

@@ -20,6 +20,7 @@ NOWHERE = {
     "run_set_label": "not-anything",
     "series": "no-such-series",
     "attempt": "01a22e2c-a2fa-78c5-aaf7-000000000004",
+    "cell": "01a22e2c-a2fa-78c5-aaf7-000000000006",
     "artifact": "no-artifact",
     "tenant": "no-such-tenant",
     "scope": "provider",

@@ -30,7 +30,7 @@ _NOT_FOUND = (
     *("run-set-unknown", "attempt-unknown", "suite-unknown", "series-unknown", "label-unknown", "task-unknown"),
     *("user-unknown", "key-unknown", "state-missing", "artifact-unknown", "not-blocked", "tenant-unknown"),
     *("event-forgotten", "operation-unknown", "download-unknown", "secret-unknown", "dataset-unknown"),
-    *("evaluator-unknown", "job-unknown", "samples-unknown", "dashboard-missing"),
+    *("evaluator-unknown", "job-unknown", "samples-unknown", "dashboard-missing", "cell-unknown"),
 )
 _CONFLICT = (
     *("name-taken", "last-owner", "request-running"),

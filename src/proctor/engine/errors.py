@@ -11,6 +11,7 @@ EngineError
 ├── SecretMissing           a secret that the file names is not set
 ├── SecretsClosed           secrets that are kept can't be opened on this machine
 ├── AttemptUnknown          no such attempt or cell
+├── CellUnknown             no such cell in a run set
 ├── LabelUnknown            no run set has that label
 ├── ReferenceInvalid        not a run set, profile or label as compare and gate take them
 ├── NothingToCompare        no two profiles are left to compare
@@ -25,6 +26,7 @@ from proctor.kernel.errors import ProctorError, UsageError
 
 __all__ = [
     "AttemptUnknown",
+    "CellUnknown",
     "EngineError",
     "GateInvalid",
     "LabelUnknown",
@@ -104,6 +106,13 @@ class AttemptUnknown(UsageError):
 
     code = "attempt-unknown"
     remedy = "`proctor cells` lists cells with their attempts."
+
+
+class CellUnknown(UsageError):
+    """There is no such cell in this run set."""
+
+    code = "cell-unknown"
+    remedy = "`proctor cells` lists its cells."
 
 
 class SeriesUnknown(UsageError):

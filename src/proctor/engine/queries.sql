@@ -363,6 +363,73 @@ WHERE e.tenant_id = :tenant AND e.run_set_id = :run_set
        CAST(:after_cell AS uuid))
 ORDER BY e.profile, e.content_digest, c.trial, e.cell_id LIMIT :limit;
 
+-- name: matrix
+-- Every cell of a run set with its state, in the order of the pages of ``cells``. What hangs on a cell is looked up cell
+-- by cell: joined at once, a new database without statistics would read every outcome for each of them.
+SELECT e.cell_id::text AS cell, e.profile, e.content_digest, c.trial, e.withdrawn_at IS NOT NULL AS withdrawn,
+       decided.verdict, coalesce(decided.class, last.class) AS class,
+       nullif(coalesce(decided.limit, last.limit), '') AS "limit",
+       coalesce(decided.attempt_id, last.attempt_id)::text AS attempt, tried.attempts
+FROM proctor.expected_cell e
+JOIN proctor.cell c ON c.tenant_id = e.tenant_id AND c.id = e.cell_id
+LEFT JOIN LATERAL (
+    SELECT r.verdict, r.class, r.attempt_id,
+           (SELECT o.limit FROM proctor.outcome o
+            WHERE o.tenant_id = r.tenant_id AND o.attempt_id = r.attempt_id AND o.grading = r.grading
+              AND o.policy_version = :policy) AS "limit"
+    FROM proctor.result r
+    WHERE r.tenant_id = e.tenant_id AND r.cell_id = e.cell_id AND r.policy_version = :policy LIMIT 1
+) decided ON true
+CROSS JOIN LATERAL (
+    SELECT count(*) AS attempts FROM proctor.attempt a WHERE a.tenant_id = e.tenant_id AND a.cell_id = e.cell_id
+) tried
+LEFT JOIN LATERAL (
+    SELECT o.attempt_id, o.class, o.limit FROM proctor.own_outcome o
+    WHERE decided.verdict IS NULL AND tried.attempts > 0
+      AND o.tenant_id = e.tenant_id AND o.cell_id = e.cell_id AND o.policy_version = :policy
+    ORDER BY o.number DESC, o.grading DESC LIMIT 1
+) last ON true
+WHERE e.tenant_id = :tenant AND e.run_set_id = :run_set
+ORDER BY e.profile, e.content_digest, c.trial, e.cell_id;
+
+-- name: at_work
+-- The attempts at a run set's cells that run now, whichever run set pays, with the phase that each has come to.
+SELECT DISTINCT ON (a.cell_id) a.cell_id::text AS cell, a.id::text AS attempt, a.phase
+FROM proctor.attempt a
+JOIN proctor.expected_cell e ON e.tenant_id = a.tenant_id AND e.cell_id = a.cell_id
+WHERE a.tenant_id = :tenant AND a.ended_at IS NULL AND e.run_set_id = :run_set
+ORDER BY a.cell_id, a.number DESC;
+
+-- name: tries_at
+-- All attempts at a cell, the oldest first, and the one that its verdict rests on where that was at another cell; each
+-- with its last outcome by the policy and by the cell's own verifier, the grading behind that, and its evidence.
+SELECT a.id, a.number, a.run_set_id, a.cell_id, a.started_at, a.ended_at, a.phase, a.backend, a.usage,
+       o.class, o.owner, o.rule, o.verdict, nullif(o.limit, '') AS "limit", g.rewards, g.detail AS graded,
+       (SELECT jsonb_agg(jsonb_build_object('phase', v.phase, 'detail', v.detail) ORDER BY v.seq)
+        FROM proctor.evidence v WHERE v.tenant_id = a.tenant_id AND v.attempt_id = a.id) AS evidence
+FROM proctor.cell c
+LEFT JOIN proctor.result r ON r.tenant_id = c.tenant_id AND r.cell_id = c.id AND r.policy_version = :policy
+JOIN proctor.attempt a ON a.tenant_id = c.tenant_id AND (a.cell_id = c.id OR a.id = r.attempt_id)
+LEFT JOIN LATERAL (
+    SELECT x.* FROM proctor.outcome x
+    WHERE x.tenant_id = a.tenant_id AND x.attempt_id = a.id AND x.policy_version = :policy
+      AND (r.attempt_id IS DISTINCT FROM a.id OR x.grading = r.grading)
+      AND NOT EXISTS (SELECT FROM proctor.grading w
+                      WHERE w.tenant_id = a.tenant_id AND w.attempt_id = a.id AND w.number = x.grading
+                        AND w.verifier_digest <> c.verifier_digest)
+    ORDER BY x.grading DESC LIMIT 1
+) o ON true
+LEFT JOIN proctor.grading g ON g.tenant_id = a.tenant_id AND g.attempt_id = a.id AND g.number = o.grading
+     AND g.verifier_digest = c.verifier_digest
+WHERE c.tenant_id = :tenant AND c.id = :cell
+ORDER BY a.started_at, a.number, a.id;
+
+-- name: cells_begun
+-- The cells of a run set whose ids are in a range, two at the most.
+SELECT e.cell_id, e.profile, e.content_digest, c.trial
+FROM proctor.expected_cell e JOIN proctor.cell c ON c.tenant_id = e.tenant_id AND c.id = e.cell_id
+WHERE e.tenant_id = :tenant AND e.run_set_id = :run_set AND e.cell_id BETWEEN :low AND :high LIMIT 2;
+
 -- name: cells_undecided
 -- The same of cells without a verdict whose last attempt is of one class.
 SELECT e.cell_id, c.trial, e.profile, e.content_digest, e.reused, e.withdrawn_at, e.reason AS withdrawn_reason,

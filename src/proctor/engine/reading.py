@@ -201,7 +201,7 @@ def _is_whole(reference: str) -> bool:
 def _begun(connection: Connection, tenant: UUID, reference: str) -> list[RunSetRow]:
     """The first two run sets whose ids begin so."""
     try:
-        low, high = _id_range(reference)
+        low, high = id_range(reference)
     except ValueError:
         return []
     query = select(*_ROW).where(run_set.c.tenant_id == tenant, run_set.c.id.between(low, high)).limit(2)
@@ -325,7 +325,7 @@ def _cell_row(row: Any) -> CellRow:
 def find_attempt(connection: Connection, tenant: UUID, reference: str) -> UUID:
     """An attempt's id from the beginning of one, or a cell's (its last attempt). Raises ``AttemptUnknown``."""
     try:
-        low, high = _id_range(reference)
+        low, high = id_range(reference)
     except ValueError as error:
         raise AttemptUnknown(f"{reference!r} is no id or beginning of one{_at_least(reference)}.") from error
     of_attempts = select(attempt.c.id).where(attempt.c.tenant_id == tenant, attempt.c.id.between(low, high)).limit(2)
@@ -343,7 +343,8 @@ def _at_least(reference: str) -> str:
     return f": give its first {MIN_REFERENCE} characters at least" if len(reference) < MIN_REFERENCE else ""
 
 
-def _id_range(reference: str) -> tuple[UUID, UUID]:
+def id_range(reference: str) -> tuple[UUID, UUID]:
+    """The ids that begin so. Raises ``ValueError``."""
     digits = reference.replace("-", "").lower()
     if len(digits) < MIN_REFERENCE or len(digits) > 32:
         raise ValueError(reference)

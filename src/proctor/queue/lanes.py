@@ -24,6 +24,7 @@ __all__ = [
     "Blocked",
     "Gates",
     "Lane",
+    "QueuedRow",
     "blocked",
     "drop_lanes",
     "failing",
@@ -36,6 +37,7 @@ __all__ = [
     "open_lane",
     "open_lanes",
     "pause_lane",
+    "rows_of",
 ]
 
 _run = partial(run_query, "proctor.queue")
@@ -77,6 +79,17 @@ class Blocked:
     running: int
     most: int | None
     per_minute: int | None
+
+
+@dataclass(frozen=True)
+class QueuedRow:
+    """A row of a holder, as somebody who looks is told of it."""
+
+    state: str
+    until: datetime | None
+    """When it may be served again; ``None``: no time decides."""
+    reason: str
+    """Why it is a dead letter."""
 
 
 class Claimed(Protocol):
@@ -224,6 +237,17 @@ def limit_lane(
 def lanes(connection: Connection, tenant_id: UUID, kind: str) -> list[Lane]:
     """A tenant's lanes of a kind."""
     return [Lane(**row._mapping) for row in _run(connection, "lanes", tenant=tenant_id, kind=kind)]
+
+
+def rows_of(
+    connection: Connection, tenant_id: UUID, kind: str, holder: UUID, *, identity: UUID | None = None
+) -> dict[str, QueuedRow]:
+    """Every row of a holder by its id as text, or that one."""
+    rows = _run(connection, "rows_of", tenant=tenant_id, kind=kind, holder=str(holder), id=identity)
+    found: dict[str, QueuedRow] = {}
+    for row in rows:
+        found.update(dict.fromkeys(row.ids, QueuedRow(row.state, row.until, row.reason)))
+    return found
 
 
 def blocked(connection: Connection, tenant_id: UUID, kind: str, holder: UUID) -> list[Blocked]:

@@ -512,6 +512,24 @@ SELECT CASE WHEN holders ->> CAST(:holder AS text) IS NULL AND state <> 'dead' T
 FROM proctor.queue_item
 WHERE tenant_id = :tenant AND kind = :kind AND holders ? CAST(:holder AS text) GROUP BY 1;
 
+-- name: rows_of
+-- The rows of a holder, and until when each waits: for its own time, or for the last of its closed gates to open. Those
+-- of which the same is to be told come together: of a hundred thousand that wait for their turn that is one row.
+WITH shut AS MATERIALIZED (
+    SELECT l.provider, max(g.closed_until) AS until FROM proctor.queue_lane l
+    JOIN proctor.queue_lane g ON g.tenant_id = l.tenant_id AND g.kind = l.kind
+         AND (g.provider = l.provider OR g.provider = ANY(l.gates))
+    WHERE l.tenant_id = :tenant AND l.kind = :kind AND g.closed_until > now() AND g.failures > 0 GROUP BY l.provider
+)
+SELECT CASE WHEN q.holders ->> CAST(:holder AS text) IS NULL AND q.state <> 'dead' THEN 'paused'
+            ELSE q.state END AS state,
+       CASE q.state WHEN 'waiting' THEN q.run_at WHEN 'pending' THEN s.until END AS until, q.reason,
+       array_agg(q.id::text) AS ids
+FROM proctor.queue_item q LEFT JOIN shut s ON s.provider = q.provider
+WHERE q.tenant_id = :tenant AND q.kind = :kind AND q.holders ? CAST(:holder AS text)
+  AND (CAST(:id AS uuid) IS NULL OR q.id = :id)
+GROUP BY 1, 2, 3;
+
 -- name: lane_failed
 -- A failure opens a breaker: until retry-after, else 30 s doubling to 15 min. A failure that was already on its way
 -- when the breaker opened does not open it further. (:careful_sec: so long only few at once, once it is open again.)

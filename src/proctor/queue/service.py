@@ -35,6 +35,7 @@ from proctor.queue.lanes import (
     open_lane,
     open_lanes,
     pause_lane,
+    rows_of,
 )
 from proctor.queue.turns import PULLS, Pace, take_turn
 
@@ -77,6 +78,7 @@ __all__ = [
     "put_back",
     "reap",
     "requeue_dead",
+    "rows_of",
     "set_share",
     "take_turn",
     "waited",

@@ -35,6 +35,7 @@ from proctor.kernel.paths import writing
 from proctor.objects.store import StoredObject
 from proctor.sandboxes.interfaces import Snapshot
 from proctor.sdk.answers import Leaderboard, NotBlocked, Prepared, StateMissing
+from proctor.sdk.cells import CellCalls
 from proctor.sdk.data import DataCalls
 from proctor.sdk.naming import at_once, list_of, placed, position_of
 from proctor.sdk.requests import spec_of_tasks
@@ -68,7 +69,7 @@ T = TypeVar("T")
 _SCOPES: tuple[str, ...] = (Kind.PROVIDER, Kind.REGISTRY, Kind.NODE)
 
 
-class Client(SuiteCalls, DataCalls):
+class Client(SuiteCalls, DataCalls, CellCalls):
     """One tenant's platform."""
 
     def __init__(self, platform: Platform) -> None:

@@ -33,7 +33,9 @@ __all__ = [
     "SuiteDetail",
     "SuiteRow",
     "SuiteService",
+    "TaskHead",
     "TaskName",
+    "heads_of",
     "named_archives",
     "names_of",
     "tasks_of",
@@ -63,6 +65,17 @@ class TaskName:
 
     name: str
     content_digest: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class TaskHead:
+    """A task as the head of a column: its name, and what its author says of it."""
+
+    digest: str
+    name: str
+    category: str | None
+    difficulty: str | None
+    tags: tuple[str, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -360,6 +373,41 @@ def names_of(
     if digests is not None:
         rows = rows.where(suite_task.c.content_digest.in_(list(digests)))
     return [TaskName(name=name, content_digest=digest) for name, digest in connection.execute(rows)]
+
+
+def heads_of(connection: Connection, tenant: UUID, suite_id: str, digests: Iterable[str]) -> list[TaskHead]:
+    """These tasks in the order of a suite, then those that are not in it, by name. The tasks are not read whole."""
+    of_suite = (suite_task.c.tenant_id == tenant) & (suite_task.c.suite_id == suite_id)
+    rows = (
+        select(task.c.content_digest, task.c.name, task.c.config["metadata"].label("metadata"))
+        .outerjoin(suite_task, of_suite & (suite_task.c.content_digest == task.c.content_digest))
+        .where(task.c.tenant_id == tenant, task.c.content_digest.in_(list(digests)))
+        .order_by(suite_task.c.position.nulls_last(), task.c.name, task.c.content_digest)
+    )
+    return [_head_of(*row) for row in connection.execute(rows)]
+
+
+def _head_of(digest: str, name: str, metadata: object) -> TaskHead:
+    """Authors write what they like there: what is no word of a usual length is left out."""
+    said = metadata if isinstance(metadata, Mapping) else {}
+    tags = said.get("tags")
+    words = [_word(one) for one in tags[:MOST_TAGS]] if isinstance(tags, list) else []
+    return TaskHead(
+        digest=digest,
+        name=name,
+        category=_word(said.get("category")),
+        difficulty=_word(said.get("difficulty")),
+        tags=tuple(one for one in words if one is not None),
+    )
+
+
+def _word(value: object) -> str | None:
+    return value if isinstance(value, str) and 0 < len(value) <= LONGEST_WORD else None
+
+
+MOST_TAGS: int = 50
+LONGEST_WORD: int = 100
+"""More is text, and not what anybody groups by."""
 
 
 def named_archives(connection: Connection, tenant: UUID, keys: Sequence[str]) -> set[str]:

@@ -11,6 +11,7 @@ __all__ = ["Operation", "codes_of"]
 _BY_PART: Mapping[str, str] = {
     "run_set": "run-set-unknown",
     "attempt": "attempt-unknown",
+    "cell": "cell-unknown",
     "suite": "suite-unknown",
     "dataset": "dataset-unknown",
     "series": "series-unknown",

@@ -24,6 +24,7 @@ from proctor.api.run_set_documents import (
 )
 from proctor.api.threads import slowly
 from proctor.engine import reading
+from proctor.engine.matrices import Matrix
 from proctor.engine.outcomes import OutcomeClass
 from proctor.engine.pairs import Comparison, Side
 from proctor.engine.planning import RunSetRow
@@ -33,6 +34,7 @@ from proctor.engine.spec import Gate
 from proctor.identity.audit_log import Action, note
 from proctor.identity.permissions import Permission
 from proctor.notifications import outbox
+from proctor.sdk.cells import CellDetail
 from proctor.sdk.client import Leaderboard
 from proctor.sdk.naming import position_of
 from proctor.sdk.previews import DryRun, dry_run
@@ -231,6 +233,26 @@ def list_cells(
     )
     told = paging.page(page.cells, _place)
     return answered({"run_set": row, **told, "profiles": profiles, "tasks": tasks})
+
+
+@router.get("/run-sets/{run_set}/matrix", response_model=Matrix)
+@slowly
+def show_matrix(asked: _Reads, run_set: RunSetReference) -> Response:
+    """All cells of the run set at once, as columns of one order: what a picture of them is drawn from.
+
+    `event` is what to send as `after` to `/ws` or `/events`: nothing that changes a cell is missed between.
+    """
+    return answered(asked.client.matrix(named(run_set)))
+
+
+@router.get("/run-sets/{run_set}/cells/{cell}", response_model=CellDetail)
+def show_cell(
+    asked: _Reads,
+    run_set: RunSetReference,
+    cell: Annotated[str, Path(min_length=1, max_length=64, description="A cell's id, or its beginning.")],
+) -> Response:
+    """One cell of the run set, with every attempt at it, the oldest first, and why each came to its class."""
+    return answered(asked.client.cell(named(run_set), cell))
 
 
 def _place(cell: CellRow) -> list[object]:

@@ -35,6 +35,7 @@ from proctor.sdk.logs import LogPage, LogsWanted
 from proctor.sdk.previews import DryRun
 from proctor.sdk.providers import ProviderLine
 from proctor.sdk.remote.answers import NEWEST, part, read, run_set_path
+from proctor.sdk.remote.cells import RemoteCells
 from proctor.sdk.remote.checks import RemoteCheck
 from proctor.sdk.remote.data import RemoteData
 from proctor.sdk.remote.errors import NotOnServer, ServerRefused
@@ -68,7 +69,7 @@ if TYPE_CHECKING:
 __all__ = ["RemoteClient"]
 
 
-class RemoteClient(RemoteData):
+class RemoteClient(RemoteData, RemoteCells):
     """One tenant's platform on a server."""
 
     def __init__(self, transport: Transport) -> None:
