@@ -146,8 +146,10 @@ def built() -> Path:
 
 
 def _is_page(path: str) -> bool:
+    """Anything but the API's own and what is called like a file: ``/datasets/refunds@1.1.0`` is one."""
     first, last = path[1:].partition("/")[0], path.rpartition("/")[2]
-    return path.startswith("/") and first not in OTHERS and "." not in last and not path.startswith(ASSETS)
+    is_file = path.startswith(ASSETS) or last.startswith(".") or not _KINDS.keys().isdisjoint(Path(last).suffixes)
+    return path.startswith("/") and first not in OTHERS and not is_file
 
 
 def _missing(request: Request) -> Response:

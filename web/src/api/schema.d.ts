@@ -1562,6 +1562,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/run-sets/{run_set}/cells/{cell}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show Cell
+         * @description One cell of the run set, with every attempt at it, the oldest first, and why each came to its class.
+         */
+        get: operations["show_cell_api_v1_run_sets__run_set__cells__cell__get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/run-sets/{run_set}/exports": {
         parameters: {
             query?: never;
@@ -1620,6 +1640,28 @@ export interface paths {
          * @description The same, judged by another gate. Nothing is written.
          */
         post: operations["judge_leaderboard_api_v1_run_sets__run_set__leaderboard_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/run-sets/{run_set}/matrix": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show Matrix
+         * @description All cells of the run set at once, as columns of one order: what a picture of them is drawn from.
+         *
+         *     `event` is what to send as `after` to `/ws` or `/events`: nothing that changes a cell is missed between.
+         */
+        get: operations["show_matrix_api_v1_run_sets__run_set__matrix_get"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -2904,6 +2946,110 @@ export interface components {
             task: string;
             /** Trial */
             trial: number;
+        };
+        /**
+         * CellAttempt
+         * @description An attempt at a cell, and why it came to what it came to.
+         */
+        CellAttempt: {
+            /** Backend */
+            backend: string;
+            /**
+             * Cell
+             * Format: uuid
+             */
+            cell: string;
+            /** Cost Nano */
+            cost_nano: number | null;
+            /** Ended At */
+            ended_at: string | null;
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Limit */
+            limit: string | null;
+            /** Number */
+            number: number;
+            /** Outcome */
+            outcome: string | null;
+            /** Owner */
+            owner: string | null;
+            /** Phase */
+            phase: string;
+            /** Rule */
+            rule: string | null;
+            /**
+             * Run Set
+             * Format: uuid
+             */
+            run_set: string;
+            /** Seconds */
+            seconds: number | null;
+            /**
+             * Started At
+             * Format: date-time
+             */
+            started_at: string;
+            /** Verdict */
+            verdict: boolean | null;
+            /** Why */
+            why: string;
+        };
+        /**
+         * CellColumns
+         * @description What is known of each cell: columns of one length, in one order.
+         */
+        CellColumns: {
+            /** Attempt */
+            attempt: (string | null)[];
+            /** Attempts */
+            attempts: number[];
+            /** Cell */
+            cell: string[];
+            /** Decided */
+            decided: number[];
+            /** Given Up */
+            given_up: number[];
+            /** Limit */
+            limit: (string | null)[];
+            /** Passed */
+            passed: number[];
+            /** Phase */
+            phase: (string | null)[];
+            /** Place */
+            place: number[];
+            /** Profile */
+            profile: number[];
+            /** State */
+            state: number[];
+            /** Task */
+            task: number[];
+            /** Trial */
+            trial: number[];
+            /** Waits Until */
+            waits_until: (string | null)[];
+        };
+        /**
+         * CellDetail
+         * @description A cell as a run set sees it, with every attempt at it.
+         */
+        CellDetail: {
+            /** Attempts */
+            attempts: components["schemas"]["CellAttempt"][];
+            cell: components["schemas"]["CellRow"];
+            /** Given Up */
+            given_up: boolean;
+            /** Profile */
+            profile: string;
+            /** Reason */
+            reason: string;
+            run_set: components["schemas"]["RunSetRow"];
+            /** Task */
+            task: string;
+            /** Waits Until */
+            waits_until: string | null;
         };
         /**
          * CellRow
@@ -4647,6 +4793,24 @@ export interface components {
             level: string;
             /** Trace Id */
             trace_id: string | null;
+        };
+        /**
+         * Matrix
+         * @description All cells of a run set, and what their numbers stand for.
+         */
+        Matrix: {
+            cells: components["schemas"]["CellColumns"];
+            /** Event */
+            event: string;
+            /** Id Length */
+            id_length: number;
+            /** Profiles */
+            profiles: string[];
+            run_set: components["schemas"]["RunSetRow"];
+            /** States */
+            states: string[];
+            /** Tasks */
+            tasks: components["schemas"]["TaskHead"][];
         };
         /**
          * McpServer
@@ -7158,6 +7322,22 @@ export interface components {
             tallies: components["schemas"]["Tally"][];
         };
         /**
+         * TaskHead
+         * @description A task as the head of a column: its name, and what its author says of it.
+         */
+        TaskHead: {
+            /** Category */
+            category: string | null;
+            /** Difficulty */
+            difficulty: string | null;
+            /** Digest */
+            digest: string;
+            /** Name */
+            name: string;
+            /** Tags */
+            tags: string[];
+        };
+        /**
          * TaskProblem
          * @description Why a task can't be used: which file, which field of it, and what is wrong.
          */
@@ -7811,6 +7991,9 @@ export type Build = components['schemas']['Build'];
 export type By = components['schemas']['By'];
 export type CallRow = components['schemas']['CallRow'];
 export type CandidateDocument = components['schemas']['CandidateDocument'];
+export type CellAttempt = components['schemas']['CellAttempt'];
+export type CellColumns = components['schemas']['CellColumns'];
+export type CellDetail = components['schemas']['CellDetail'];
 export type CellRow = components['schemas']['CellRow'];
 export type CellsOfRunSet = components['schemas']['CellsOfRunSet'];
 export type CellsPushed = components['schemas']['CellsPushed'];
@@ -7896,6 +8079,7 @@ export type LinkWanted = components['schemas']['LinkWanted'];
 export type ListedExample = components['schemas']['ListedExample'];
 export type ListedResult = components['schemas']['ListedResult'];
 export type LogLine = components['schemas']['LogLine'];
+export type Matrix = components['schemas']['Matrix'];
 export type McpServer = components['schemas']['McpServer'];
 export type Me = components['schemas']['Me'];
 export type Merge = components['schemas']['Merge'];
@@ -8028,6 +8212,7 @@ export type Tally = components['schemas']['Tally'];
 export type Target = components['schemas']['Target'];
 export type Task = components['schemas']['Task'];
 export type TaskCells = components['schemas']['TaskCells'];
+export type TaskHead = components['schemas']['TaskHead'];
 export type TaskProblem = components['schemas']['TaskProblem'];
 export type TaskTally = components['schemas']['TaskTally'];
 export type TenantCreation = components['schemas']['TenantCreation'];
@@ -22486,6 +22671,206 @@ export interface operations {
             };
         };
     };
+    show_cell_api_v1_run_sets__run_set__cells__cell__get: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description The ETag of the answer that one has: 304 where it still is that.
+                 * @example "9b2cf535f27731c974343645a3985328"
+                 */
+                "If-None-Match"?: string;
+            };
+            path: {
+                /**
+                 * @description A name, an id, or its beginning.
+                 * @example 0198c2f0-5e1a-7b3c-a4d5-6e7f8091a2b3
+                 */
+                run_set: string;
+                /**
+                 * @description A cell's id, or its beginning.
+                 * @example cell
+                 */
+                cell: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "attempts": [
+                     *         {
+                     *           "backend": "backend",
+                     *           "cell": "0198c2f0-2ed3-7820-a67b-7bf58e49b7fe",
+                     *           "cost_nano": 18400000000,
+                     *           "ended_at": "2026-07-01T12:00:00Z",
+                     *           "id": "0198c2f0-97b1-715b-a46c-6cb229f72ca9",
+                     *           "limit": "limit",
+                     *           "number": 1,
+                     *           "outcome": "failed",
+                     *           "owner": "model",
+                     *           "phase": "agent",
+                     *           "rule": "rule",
+                     *           "run_set": "0198c2f0-97e9-741d-aca2-a2f45f82a552",
+                     *           "seconds": 600,
+                     *           "started_at": "2026-07-01T12:00:00Z",
+                     *           "verdict": false,
+                     *           "why": "why"
+                     *         }
+                     *       ],
+                     *       "cell": {
+                     *         "attempt": "0198c2f0-9d21-7e4f-b5a6-c7d8e9f0a1b2",
+                     *         "attempts": 1,
+                     *         "cell": "0198c2f0-6f10-7a2b-83c4-d5e6f7081920",
+                     *         "content_digest": "7d1a5c3e9f0b2d4c6a8e0f1b3d5c7a9e2f4b6d8c0a1e3f5b7d9c2a4e6f8b0d1c",
+                     *         "limit": "",
+                     *         "outcome": "failed",
+                     *         "owner": "model",
+                     *         "profile": 0,
+                     *         "reused": false,
+                     *         "reward": 0.25,
+                     *         "trial": 1,
+                     *         "verdict": false,
+                     *         "withdrawn": null
+                     *       },
+                     *       "given_up": false,
+                     *       "profile": "opus",
+                     *       "reason": "",
+                     *       "run_set": {
+                     *         "continued": 0,
+                     *         "created_at": "2026-07-01T02:00:00Z",
+                     *         "ended_at": "2026-07-01T02:41:07Z",
+                     *         "id": "0198c2f0-5e1a-7b3c-a4d5-6e7f8091a2b3",
+                     *         "name": "nightly",
+                     *         "policy_version": "outcomes-1",
+                     *         "reason": "",
+                     *         "reuse_sec": null,
+                     *         "running_since": "2026-07-01T02:00:00Z",
+                     *         "spec_digest": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+                     *         "state": "complete",
+                     *         "suite_id": "3c2f0d5a9b7e41c68d20f1a3b5c7e9d10f2b4d6a8c0e1f3579bd2468ace01357",
+                     *         "trace_id": "4bf92f3577b34da6a3ce929d0e0e4736"
+                     *       },
+                     *       "task": "sort-lines",
+                     *       "waits_until": "2026-07-01T12:00:00Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["CellDetail"];
+                };
+            };
+            /** @description It still is what the caller has. */
+            304: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Gateway Timeout */
+            504: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     create_export_api_v1_run_sets__run_set__exports_post: {
         parameters: {
             query?: never;
@@ -23467,6 +23852,224 @@ export interface operations {
             };
             /** @description Request Entity Too Large */
             413: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Gateway Timeout */
+            504: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    show_matrix_api_v1_run_sets__run_set__matrix_get: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description The ETag of the answer that one has: 304 where it still is that.
+                 * @example "9b2cf535f27731c974343645a3985328"
+                 */
+                "If-None-Match"?: string;
+            };
+            path: {
+                /**
+                 * @description A name, an id, or its beginning.
+                 * @example 0198c2f0-5e1a-7b3c-a4d5-6e7f8091a2b3
+                 */
+                run_set: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "cells": {
+                     *         "attempt": [
+                     *           "attempt"
+                     *         ],
+                     *         "attempts": [
+                     *           1
+                     *         ],
+                     *         "cell": [
+                     *           "cell"
+                     *         ],
+                     *         "decided": [
+                     *           198
+                     *         ],
+                     *         "given_up": [
+                     *           1
+                     *         ],
+                     *         "limit": [
+                     *           "limit"
+                     *         ],
+                     *         "passed": [
+                     *           121
+                     *         ],
+                     *         "phase": [
+                     *           "agent"
+                     *         ],
+                     *         "place": [
+                     *           1
+                     *         ],
+                     *         "profile": [
+                     *           1
+                     *         ],
+                     *         "state": [
+                     *           1
+                     *         ],
+                     *         "task": [
+                     *           1
+                     *         ],
+                     *         "trial": [
+                     *           1
+                     *         ],
+                     *         "waits_until": [
+                     *           "2026-07-01T12:00:00Z"
+                     *         ]
+                     *       },
+                     *       "event": "attempt.ended",
+                     *       "id_length": 1,
+                     *       "profiles": [
+                     *         "opus"
+                     *       ],
+                     *       "run_set": {
+                     *         "continued": 0,
+                     *         "created_at": "2026-07-01T02:00:00Z",
+                     *         "ended_at": "2026-07-01T02:41:07Z",
+                     *         "id": "0198c2f0-5e1a-7b3c-a4d5-6e7f8091a2b3",
+                     *         "name": "nightly",
+                     *         "policy_version": "outcomes-1",
+                     *         "reason": "",
+                     *         "reuse_sec": null,
+                     *         "running_since": "2026-07-01T02:00:00Z",
+                     *         "spec_digest": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+                     *         "state": "complete",
+                     *         "suite_id": "3c2f0d5a9b7e41c68d20f1a3b5c7e9d10f2b4d6a8c0e1f3579bd2468ace01357",
+                     *         "trace_id": "4bf92f3577b34da6a3ce929d0e0e4736"
+                     *       },
+                     *       "states": [
+                     *         "running"
+                     *       ],
+                     *       "tasks": [
+                     *         {
+                     *           "category": "category",
+                     *           "difficulty": "difficulty",
+                     *           "digest": "digest",
+                     *           "name": "nightly",
+                     *           "tags": [
+                     *             "tag"
+                     *           ]
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Matrix"];
+                };
+            };
+            /** @description It still is what the caller has. */
+            304: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     "X-Trace-Id": components["headers"]["X-Trace-Id"];

@@ -72,7 +72,7 @@ function Version({ version }: { version: DatasetVersion }) {
       </header>
       <p className={styles.command}>
         <span className="muted">Evaluate this version:</span>{" "}
-        <code>proctor evaluate {nameOf(version)} OUTPUTS -e exact-match</code>
+        <code>proctor evaluate {nameOf(version)} --outputs outputs.jsonl -e exact-match</code>
       </p>
       <nav className={styles.tabs} aria-label="Of this version">
         {TABS.map((one) => (

@@ -36,7 +36,7 @@ export function DatasetsPage() {
       <Asked query={asked} what="datasets" rows={12}>
         {({ items }) =>
           items.length === 0 ? (
-            <Empty command="proctor dataset import refunds examples.jsonl">
+            <Empty command="proctor dataset import examples.jsonl --name refunds">
               There is no dataset yet. This brings one:
             </Empty>
           ) : (

@@ -55,7 +55,7 @@ export function JobsPage() {
       <Asked query={asked} what="jobs" rows={12}>
         {({ items, next }) =>
           items.length === 0 ? (
-            <Empty command="proctor evaluate refunds outputs.jsonl -e exact-match">
+            <Empty command="proctor evaluate refunds --outputs outputs.jsonl -e exact-match">
               {state ? `No job is ${words(state)}.` : "There is no job yet. This starts one:"}
             </Empty>
           ) : (

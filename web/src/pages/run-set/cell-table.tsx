@@ -30,7 +30,7 @@ export function CellTable({
       columns={[
         { name: "Profile", width: "minmax(120px, 1fr)", cell: (index) => cells.view(index).profile },
         { name: "Task", width: "minmax(160px, 2fr)", cell: (index) => cells.view(index).task.name },
-        { name: "Trial", width: "48px", kind: "number", cell: (index) => cells.view(index).trial + 1 },
+        { name: "Trial", width: "48px", kind: "number", cell: (index) => cells.view(index).trial },
         { name: "Class", width: "190px", cell: (index) => <Chip name={cells.stateOf(index)} /> },
         { name: "Owner", width: "120px", cell: (index) => ownerWords(ownerOf(cells.stateOf(index))) },
         { name: "Verdict", width: "130px", cell: (index) => <Standing cells={cells} index={index} /> },

@@ -30,7 +30,7 @@ export function Inspector({
   return (
     <aside className={styles.inspector} aria-label="Cell">
       <p className={styles.name}>
-        <b>{cell.profile}</b> · {cell.task.name} · trial {cell.trial + 1}
+        <b>{cell.profile}</b> · {cell.task.name} · trial {cell.trial}
       </p>
       <p className={styles.state}>
         <Chip name={cell.state} />

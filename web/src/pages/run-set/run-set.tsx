@@ -73,7 +73,6 @@ function addresses(id: string) {
 
 function Facts({ status, board }: { status: RunSetStatus; board: Leaderboard | undefined }) {
   const { progress, clocks, run_set: row } = status;
-  const left = progress.expected - progress.decided;
   const usage = board?.rows.map((one) => one.usage) ?? [];
   const sum = (of: (one: (typeof usage)[number]) => number) => usage.reduce((total, one) => total + of(one), 0);
   const [attempts, priced] = [sum((one) => one.attempts), sum((one) => one.priced)];
@@ -87,7 +86,7 @@ function Facts({ status, board }: { status: RunSetStatus; board: Leaderboard | u
       {progress.queued > 0 && <span>{count(progress.queued)} queued</span>}
       {progress.waiting > 0 && <span>{count(progress.waiting)} waiting</span>}
       {progress.dead > 0 && <span>{count(progress.dead)} given up</span>}
-      {left > 0 && row.state !== "running" && <span>{row.reason || `${counted(left, "cell")} owed`}</span>}
+      {["paused", "cancelled"].includes(row.state) && row.reason && <span>{row.reason}</span>}
       {board && (
         <span title="All attempts behind the cells">
           {cost(spent, attempts ? priced / attempts : null)}

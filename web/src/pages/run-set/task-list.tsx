@@ -40,7 +40,7 @@ export function TaskList({
                 data-open={cells.isDecided(index) || lookOf(cells.stateOf(index)).hollow ? undefined : ""}
                 style={{ ["--fill" as string]: `var(--${cells.stateOf(index)}-fill, var(--border))` }}
                 onClick={() => pin(index)}
-                aria-label={`${cells.view(index).profile}, trial ${cells.view(index).trial + 1}, ${words(cells.stateOf(index))}`}
+                aria-label={`${cells.view(index).profile}, trial ${cells.view(index).trial}, ${words(cells.stateOf(index))}`}
               />
             ))}
           </span>

@@ -22,6 +22,8 @@ export interface CellView {
   limit: string;
   waitsUntil: string | null;
   givenUp: boolean;
+  /** Which its running attempt has come to. */
+  phase: string | null;
 }
 
 /** What is known of each cell, in one order. */
@@ -29,7 +31,9 @@ export interface Columns {
   ids: readonly string[];
   profile: ArrayLike<number>;
   task: ArrayLike<number>;
+  /** The trial's number, and its place among the trials of its profile and task, from 0. */
   trial: ArrayLike<number>;
+  place: ArrayLike<number>;
   /** Index into `states`. */
   state: Uint8Array;
   decided: Uint8Array;
@@ -38,6 +42,7 @@ export interface Columns {
   attempt: (string | null)[];
   limit: (string | null)[];
   waitsUntil: (string | null)[];
+  phase: (string | null)[];
 }
 
 /** Classes of outcomes, and what a cell is that has none. */
@@ -53,15 +58,16 @@ export class Cells {
     readonly profiles: readonly string[],
     readonly tasks: readonly TaskHead[],
     readonly states: string[],
+    private readonly idLength: number,
     readonly columns: Columns,
   ) {
-    const { trial, profile, task, ids } = columns;
+    const { place, profile, task, ids } = columns;
     let trials = 1;
-    for (let at = 0; at < ids.length; at++) trials = Math.max(trials, (trial[at] ?? 0) + 1);
+    for (let at = 0; at < ids.length; at++) trials = Math.max(trials, (place[at] ?? 0) + 1);
     this.trials = trials;
     this.grid = new Int32Array(profiles.length * tasks.length * trials).fill(-1);
     for (let at = 0; at < ids.length; at++) {
-      this.grid[this.slot(profile[at] ?? 0, task[at] ?? 0, trial[at] ?? 0)] = at;
+      this.grid[this.slot(profile[at] ?? 0, task[at] ?? 0, place[at] ?? 0)] = at;
     }
     this.places = new Map(ids.map((id, at) => [id, at]));
     this.codes = new Map(states.map((state, code) => [state, code]));
@@ -87,11 +93,11 @@ export class Cells {
   }
 
   placeOf(id: string): number {
-    return this.places.get(id) ?? -1;
+    return this.places.get(id.slice(0, this.idLength)) ?? -1;
   }
 
   view(index: number): CellView {
-    const { ids, profile, task, trial, attempts, attempt, limit, waitsUntil, givenUp } = this.columns;
+    const { ids, profile, task, trial, attempts, attempt, limit, waitsUntil, givenUp, phase } = this.columns;
     return {
       index,
       id: ids[index] ?? "",
@@ -105,6 +111,7 @@ export class Cells {
       limit: limit[index] ?? "",
       waitsUntil: waitsUntil[index] ?? null,
       givenUp: givenUp[index] === 1,
+      phase: phase[index] ?? null,
     };
   }
 
@@ -128,6 +135,8 @@ export class Cells {
     columns.state[index] = code;
     columns.decided[index] = decided;
     if (to.attempt !== undefined) columns.attempt[index] = to.attempt;
+    columns.waitsUntil[index] = null;
+    columns.phase[index] = null;
     if (to.attempts !== undefined) columns.attempts[index] = to.attempts;
     return isNew;
   }

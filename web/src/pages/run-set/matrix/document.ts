@@ -4,17 +4,19 @@ import { Cells } from "./cells";
 
 export function cellsOf(document: MatrixDocument): Cells {
   const { cells } = document;
-  return new Cells(document.profiles, document.tasks, [...document.classes], {
+  return new Cells(document.profiles, document.tasks, [...document.states], document.id_length, {
     ids: cells.cell,
     profile: cells.profile,
     task: cells.task,
     trial: cells.trial,
-    state: Uint8Array.from(cells.class),
-    decided: Uint8Array.from(cells.decided, Number),
-    givenUp: Uint8Array.from(cells.given_up, Number),
+    place: cells.place,
+    state: Uint8Array.from(cells.state),
+    decided: Uint8Array.from(cells.decided),
+    givenUp: Uint8Array.from(cells.given_up),
     attempts: Uint16Array.from(cells.attempts),
     attempt: [...cells.attempt],
     limit: [...cells.limit],
     waitsUntil: [...cells.waits_until],
+    phase: [...cells.phase],
   });
 }

@@ -3,7 +3,7 @@ import { words } from "../../../design/outcomes";
 import { usePreferences } from "../../../design/preferences";
 import type { Cells, CellView } from "./cells";
 import styles from "./matrix.module.css";
-import { type Layout, Painter, type Window } from "./painter";
+import { type Layout, Painter, type Scene, type Window } from "./painter";
 
 export interface MatrixHandle {
   /** Draw these cells anew, and ring them where they are few. */
@@ -35,6 +35,7 @@ export function Matrix({ cells, rows, tasks, pitch, matched, cursor, moved, pinn
   const { theme } = usePreferences();
   const scheme = useScheme();
   const layout = useLayout(cells, pitch);
+  const scene: Scene = useMemo(() => ({ cells, rows, tasks, layout, matched }), [cells, rows, tasks, layout, matched]);
   const places = useMemo(() => new Places(rows, tasks), [rows, tasks]);
   const width = layout.left + tasks.length * pitch;
   const height = layout.top + rows.length * pitch;
@@ -61,9 +62,9 @@ export function Matrix({ cells, rows, tasks, pitch, matched, cursor, moved, pinn
     const context = element.getContext("2d");
     if (context === null) return;
     painter.current ??= new Painter(context, dpr);
-    painter.current.paint(cells, rows, tasks, layout, window, matched);
+    painter.current.paint(scene, window);
     performance.mark("matrix-painted");
-  }, [cells, rows, tasks, layout, matched, view]);
+  }, [scene, view]);
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: another theme has other colours
   useLayoutEffect(() => {
@@ -93,12 +94,12 @@ export function Matrix({ cells, rows, tasks, pitch, matched, cursor, moved, pinn
         const window = view();
         for (const index of indices) {
           const place = places.of(cells, index);
-          if (place) painter.current?.repaint(cells, place, layout, window, matched);
+          if (place) painter.current?.repaint(scene, place, window);
         }
         if (indices.length <= RINGED) setRings(indices);
         performance.mark("matrix-repainted");
       }),
-    [cells, places, layout, matched, view],
+    [scene, cells, places, view],
   );
   useImperativeHandle(
     handle,
@@ -120,7 +121,7 @@ export function Matrix({ cells, rows, tasks, pitch, matched, cursor, moved, pinn
     const place = places.of(cells, index);
     if (place === null) return null;
     const share = (pitch - 1) / cells.trials;
-    const left = layout.left + place.column * pitch + (cells.columns.trial[index] ?? 0) * share;
+    const left = layout.left + place.column * pitch + (cells.columns.place[index] ?? 0) * share;
     return { left, top: layout.top + place.row * pitch, width: share, height: pitch - 1 };
   };
 
@@ -207,7 +208,7 @@ export function Matrix({ cells, rows, tasks, pitch, matched, cursor, moved, pinn
 export function nameOf(cell: CellView): string {
   const owed = cell.decided ? "" : cell.givenUp ? ", owed, given up" : ", owed";
   const until = cell.waitsUntil ? `, until ${cell.waitsUntil}` : "";
-  return `${cell.profile}, ${cell.task.name}, trial ${cell.trial + 1}, ${words(cell.state)}${owed}${until}`;
+  return `${cell.profile}, ${cell.task.name}, trial ${cell.trial}, ${words(cell.state)}${owed}${until}`;
 }
 
 /** Where profiles and tasks stand now. */
@@ -234,10 +235,10 @@ class Places {
   step(cells: Cells, index: number, down: number, right: number): number {
     const place = this.of(cells, index);
     if (place === null) return cells.at(this.rows[0] ?? -1, this.tasks[0] ?? -1, 0);
-    const trial = (cells.columns.trial[index] ?? 0) + right;
+    const trial = (cells.columns.place[index] ?? 0) + right;
     if (right !== 0 && trial >= 0 && trial < cells.trials) return cells.at(place.profile, place.task, trial);
     const [row, column] = [place.row + down, place.column + right];
-    const next = right < 0 ? cells.trials - 1 : right > 0 ? 0 : (cells.columns.trial[index] ?? 0);
+    const next = right < 0 ? cells.trials - 1 : right > 0 ? 0 : (cells.columns.place[index] ?? 0);
     return cells.at(this.rows[row] ?? -1, this.tasks[column] ?? -1, next);
   }
 }
