@@ -28,6 +28,8 @@ const REFUSED = new Set([4401, 4403]);
 export class Live {
   private readonly readers = new Map<string, Set<Reader>>();
   private readonly listeners = new Set<() => void>();
+  /** After which event each topic is to be gone on with, as long as the socket was not asked. */
+  private readonly wanted = new Map<string, string | null>();
   private readonly seen = new Set<string>();
   private socket: WebSocket | null = null;
   private after: string | null = null;
@@ -41,11 +43,11 @@ export class Live {
   /** Follow a topic until the function that comes back is called. `after`: an event's id, to miss nothing since. */
   follow(topic: string, reader: Reader, after: string | null = null): () => void {
     const readers = this.readers.get(topic) ?? new Set();
-    const isNew = readers.size === 0;
+    if (readers.size === 0 || after !== null) this.wanted.set(topic, after);
     readers.add(reader);
     this.readers.set(topic, readers);
     if (this.socket === null && this.timer === undefined) this.open();
-    if (isNew || after !== null) this.subscribe([topic], after ?? this.after);
+    this.subscribe();
     return () => this.leave(topic, reader);
   }
 
@@ -67,6 +69,7 @@ export class Live {
     readers?.delete(reader);
     if (readers?.size) return;
     this.readers.delete(topic);
+    this.wanted.delete(topic);
     this.say({ unsubscribe: [topic] });
   }
 
@@ -78,7 +81,7 @@ export class Live {
     socket.onopen = () => {
       this.failures = 0;
       this.tell({ state: "live" });
-      if (this.readers.size) this.subscribe([...this.readers.keys()], this.after);
+      this.subscribe();
     };
     socket.onmessage = (message) => this.take(JSON.parse(message.data));
     socket.onclose = (closed) => this.closed(closed.code);
@@ -86,6 +89,7 @@ export class Live {
 
   private closed(code: number): void {
     this.socket = null;
+    for (const topic of this.readers.keys()) this.wanted.set(topic, this.wanted.get(topic) ?? this.after);
     if (this.stopped || REFUSED.has(code)) return;
     if (this.standing.state !== "reconnecting") this.tell({ state: "reconnecting", since: Date.now() });
     const wait = WAITS_MS[Math.min(this.failures, WAITS_MS.length - 1)] ?? 5000;
@@ -114,12 +118,22 @@ export class Live {
     return [...this.readers.values()].flatMap((readers) => [...readers]);
   }
 
-  private subscribe(topics: string[], after: string | null): void {
-    this.say(after === null ? { subscribe: topics } : { subscribe: topics, after });
+  /** Ask for what is wanted, if the socket is open: one wish for each event to go on after. */
+  private subscribe(): void {
+    if (!this.isOpen) return;
+    const wishes = new Map<string | null, string[]>();
+    for (const [topic, after] of this.wanted) wishes.set(after, [...(wishes.get(after) ?? []), topic]);
+    this.wanted.clear();
+    for (const [after, topics] of wishes)
+      this.say(after === null ? { subscribe: topics } : { subscribe: topics, after });
   }
 
   private say(wish: Record<string, unknown>): void {
-    if (this.socket?.readyState === WebSocket.OPEN) this.socket.send(JSON.stringify(wish));
+    if (this.isOpen) this.socket?.send(JSON.stringify(wish));
+  }
+
+  private get isOpen(): boolean {
+    return this.socket?.readyState === WebSocket.OPEN;
   }
 
   private tell(standing: Standing): void {

@@ -45,7 +45,11 @@ export function change(cells: Cells, { name, subject, payload }: LiveEvent): num
     const number = Number(payload.number);
     cells.change(index, { state: "running", attempt: subject, attempts: Number.isFinite(number) ? number : undefined });
   } else if (name === "attempt.ended" || name === "attempt.regraded") {
-    cells.change(index, { state: String(payload.class), decided: payload.verdict === true, attempt: subject });
+    cells.change(index, {
+      state: String(payload.class),
+      decided: typeof payload.verdict === "boolean",
+      attempt: subject,
+    });
   }
   return index;
 }
