@@ -41,6 +41,12 @@ const runSets = createRoute({
   component: RunSetsPage,
 });
 
+const launch = createRoute({
+  getParentRoute: () => root,
+  path: "/run-sets/new",
+  component: lazyRouteComponent(() => import("./pages/launch/launch"), "LaunchPage"),
+});
+
 const runSet = createRoute({
   getParentRoute: () => root,
   path: "/run-sets/$runSet",
@@ -148,6 +154,7 @@ export const router = createRouter({
     home,
     setup,
     runSets,
+    launch,
     runSet,
     leaderboard,
     compare,

@@ -2,6 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { allowance, ledger, usage } from "../../api/administration";
+import { me } from "../../api/queries";
 import type { Allowance, Apart, CallRow, UsageRow } from "../../api/schema";
 import { bytes, cost, count, counted, duration, percent, tokens, UNKNOWN } from "../../design/numbers";
 import { words } from "../../design/outcomes";
@@ -24,6 +25,7 @@ export function CostsPage() {
   const navigate = route.useNavigate();
   const [since] = useState(() => Date.now());
   const from = new Date(Math.floor(since / 60_000) * 60_000 - days * 86_400_000).toISOString();
+  const who = useQuery(me);
   const may = useQuery(allowance);
   const used = useQuery(usage(by, from));
   const [asks, setAsks] = useState(false);
@@ -35,9 +37,11 @@ export function CostsPage() {
           <a href={`/api/v1/usage?by=${by}&as_csv=true`} download={`usage-by-${by}.csv`} onClick={exportCsv}>
             Export CSV
           </a>
-          <Button kind="primary" onClick={() => setAsks(true)} disabled={may.data === undefined}>
-            Set budget
-          </Button>
+          {who.data?.permissions.includes("tenant:write") && (
+            <Button kind="primary" onClick={() => setAsks(true)} disabled={may.data === undefined}>
+              Set budget
+            </Button>
+          )}
         </span>
       </header>
       {may.error ? (

@@ -2,6 +2,7 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { answered, api } from "../../api/client";
 import { job } from "../../api/data";
+import { me } from "../../api/queries";
 import type { EvaluatorSummary, Job, JobStanding } from "../../api/schema";
 import { cost, count, counted, duration, percent, score, UNKNOWN } from "../../design/numbers";
 import { words } from "../../design/outcomes";
@@ -153,6 +154,7 @@ function Progress({
 }
 
 function Actions({ one }: { one: Job }) {
+  const who = useQuery(me);
   const client = useQueryClient();
   const done = () => client.invalidateQueries({ queryKey: ["job", one.id] });
   const path = { params: { path: { job: one.id } } };
@@ -166,7 +168,8 @@ function Actions({ one }: { one: Job }) {
   });
   const running = RUNS.has(one.state);
   const act = running ? pause : resume;
-  const may = running || ["paused", "complete_with_gaps", "cancelled"].includes(one.state);
+  const isAllowed = who.data?.permissions.includes("runs:write") ?? false;
+  const may = isAllowed && (running || ["paused", "complete_with_gaps", "cancelled"].includes(one.state));
   useKeys(may ? [{ keys: "p", what: running ? "Pause" : "Resume", run: () => act.mutate() }] : []);
   if (!may) return null;
   return (

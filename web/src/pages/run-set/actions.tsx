@@ -1,6 +1,7 @@
-import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { answered, api } from "../../api/client";
+import { me } from "../../api/queries";
 import type { RunSetRow } from "../../api/schema";
 import { counted } from "../../design/numbers";
 import { Button } from "../../parts/button";
@@ -11,6 +12,7 @@ import styles from "./run-set.module.css";
 
 /** Pause, resume, cancel: each says what it did, and when. */
 export function Actions({ row }: { row: RunSetRow }) {
+  const who = useQuery(me);
   const client = useQueryClient();
   const [asks, setAsks] = useState(false);
   const [said, setSaid] = useState("");
@@ -32,9 +34,11 @@ export function Actions({ row }: { row: RunSetRow }) {
     mutationFn: () => answered(api.POST("/api/v1/run-sets/{run_set}/cancel", path)),
     onSuccess: () => done("cancelled"),
   });
+  const may = who.data?.permissions.includes("runs:write") ?? false;
   const running = row.state === "running";
   const act = running ? () => pause.mutate() : () => resume.mutate();
-  useKeys(row.state === "complete" ? [] : [{ keys: "p", what: running ? "Pause" : "Resume", run: act }]);
+  useKeys(!may || row.state === "complete" ? [] : [{ keys: "p", what: running ? "Pause" : "Resume", run: act }]);
+  if (!may) return null;
   const problem = pause.error ?? resume.error ?? cancel.error;
   return (
     <div className={styles.actions}>

@@ -1,7 +1,7 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { useLive } from "../../api/live-context";
-import { type RunSetState, runSets } from "../../api/queries";
+import { me, type RunSetState, runSets } from "../../api/queries";
 import type { RunSetRow } from "../../api/schema";
 import { words } from "../../design/outcomes";
 import { Button } from "../../parts/button";
@@ -38,6 +38,7 @@ export function RunSetsPage() {
   const { state, cursor } = route.useSearch();
   const navigate = route.useNavigate();
   const client = useQueryClient();
+  const who = useQuery(me);
   const asked = useQuery(runSets({ state, cursor }));
   const again = () => client.invalidateQueries({ queryKey: ["run-sets"] });
   useLive("all", undefined, { event: (event) => event.name.startsWith("run_set.") && again(), gap: again });
@@ -45,6 +46,11 @@ export function RunSetsPage() {
     <>
       <div className={styles.head}>
         <h1>Run sets</h1>
+        {who.data?.permissions.includes("runs:write") && (
+          <Link to="/run-sets/new" className={styles.launch}>
+            Launch…
+          </Link>
+        )}
         <Select
           label="State"
           value={state ?? ""}

@@ -1,0 +1,204 @@
+"""What people come to the dashboard for, from the sign-in to the answer."""
+
+from __future__ import annotations
+
+import re
+
+from httpx2 import Client
+from playwright.sync_api import Browser, expect
+
+from tests.web.conftest import PROFILES, ROOT, Site, Visitor
+
+
+def test_a_key_lets_one_in_and_a_wrong_one_says_so(visitor: Visitor, nightly: str) -> None:
+    page = visitor.page
+    page.goto(visitor.site.url)
+    page.get_by_label("API key").fill("proctor_wrong")
+    page.get_by_role("button", name="Sign in").click()
+    expect(page.get_by_role("alert")).to_contain_text("key")
+    page.get_by_label("API key").fill(visitor.site.key)
+    page.get_by_role("button", name="Sign in").click()
+    expect(page.get_by_role("heading", name="Run sets")).to_be_visible()
+    expect(page.get_by_role("link", name="nightly", exact=True)).to_be_visible()
+    assert visitor.measure("document.cookie") == "", "no script can read the key"
+    page.get_by_role("button", name="Sign out").click()
+    expect(page.get_by_label("API key")).to_be_visible()
+    visitor.problems = [one for one in visitor.problems if "401" not in one]
+
+
+def test_a_run_set_is_launched_and_watched_to_its_end(ada: Visitor, nightly: str) -> None:
+    with ada.site.api() as api:
+        suite = api.get("suites").json()["items"][0]["suite_id"]
+    page = ada.go("/run-sets/new")
+    launch = page.get_by_role("button", name="Launch")
+    expect(launch).to_be_disabled()
+    said = PROFILES.split("\n[[profiles]]")[1]
+    page.get_by_label("Its file, as TOML").fill(
+        f'name = "watched"\nsuite = "{suite[:12]}"\ntrials = 2\n[[profiles]]{said}'
+    )
+    page.get_by_role("button", name="What would it take?").click()
+    verdict = page.get_by_label("Before it is launched")
+    expect(verdict).to_contain_text("Not comparable")
+    expect(verdict).to_contain_text("no baseline certificate")
+    expect(verdict).to_contain_text("8 cells")
+    launch.click()
+    expect(page.get_by_role("heading", name="watched")).to_be_visible()
+    expect(page.get_by_role("grid")).to_be_visible()
+    expect(page.locator("[data-rates] dd b").first).to_have_text("100.0%", timeout=120_000)
+    expect(page.get_by_role("heading", name="watched")).to_contain_text("complete", timeout=30_000)
+    expect(page.get_by_role("button", name=re.compile("passed, 16 cells"))).to_be_visible()
+
+
+def test_two_clicks_say_why_a_cell_has_no_verdict(ada: Visitor, gaps: str) -> None:
+    page = ada.go(f"/run-sets/{gaps}")
+    page.get_by_title("Show the cells without a verdict").click()  # 1: the cells
+    expect(page.get_by_role("status").filter(has_text="filtered")).to_contain_text(
+        re.compile(r"filtered, \d of 8 cells")
+    )
+    page.keyboard.press("n")
+    cell = page.get_by_label("Cell", exact=True)
+    expect(cell).to_contain_text("verifier error")
+    expect(cell.get_by_role("listitem").first).to_contain_text("verifier")
+    cell.get_by_role("link", name="Open attempt").click()  # 2: the attempt
+    expect(page).to_have_url(re.compile("/attempts/"))
+    expect(page.get_by_text("verifier error").first).to_be_visible()
+
+
+def test_the_legend_the_bar_and_the_address_are_one_filter(ada: Visitor, nightly: str) -> None:
+    page = ada.go(f"/run-sets/{nightly}")
+    told = page.get_by_role("status").filter(has_text="filtered")
+    pill = page.locator("button[aria-pressed]").filter(has_text="failed")
+    pill.click()
+    by_legend, address = told.inner_text(), page.url
+    pill.click()
+    page.get_by_role("button", name=re.compile("^failed, ")).click()
+    assert told.inner_text() == by_legend
+    assert page.url == address
+    page.reload()
+    expect(told).to_have_text(by_legend, use_inner_text=True)
+    page.keyboard.press("Escape")
+    expect(told).to_have_count(0)
+    page.go_back()
+    expect(told).to_have_text(by_legend, use_inner_text=True)
+
+
+def test_two_profiles_are_pinned_and_compared(ada: Visitor, nightly: str) -> None:
+    page = ada.go("/leaderboard")
+    page.get_by_label("Pin good").first.check()
+    page.get_by_label("Pin poor").first.check()
+    page.get_by_role("button", name="Compare pinned").click()
+    claim = page.get_by_label(re.compile("against"))
+    expect(claim).to_contain_text("−75.0 pp")
+    expect(claim).to_contain_text("paired over 8 tasks")
+    expect(page.get_by_role("button", name=re.compile("Flips"))).to_contain_text("+0 / −6")
+    page.get_by_role("button", name="Swap the base").click()
+    expect(page.get_by_label(re.compile("against"))).to_contain_text("+75.0 pp")
+
+
+def test_a_key_is_made_used_and_revoked(ada: Visitor) -> None:
+    page = ada.go("/settings")
+    page.get_by_label("New key, for").fill("robot")
+    page.get_by_role("button", name="Create key").click()
+    secret = page.locator("[data-secret]").inner_text()
+    with Client(base_url=ada.site.url, headers={"Authorization": f"Bearer {secret}"}) as http:
+        assert http.get("/api/v1/me").json()["tenant_name"] == "acme"
+        page.get_by_role("button", name="I have kept it").click()
+        row = page.get_by_role("row").filter(has_text="robot")
+        row.get_by_role("button", name="Revoke").click()
+        revoke = page.get_by_role("dialog").get_by_role("button", name="Revoke")
+        expect(revoke).to_be_disabled()
+        page.get_by_label("Type robot to revoke it").fill("robot")
+        revoke.click()
+        expect(row).to_contain_text("revoked")
+        assert http.get("/api/v1/me").status_code == 401
+
+
+def test_a_viewer_sees_no_control_that_changes_anything(
+    ada: Visitor, browser: Browser, nightly: str, gaps: str
+) -> None:
+    with ada.site.api() as api:
+        user = api.post("users", json={"name": "vi@example.org", "role": "viewer", "kind": "person"}).json()
+        key = api.post("keys", json={"name": "vi", "user": user["id"]}).json()["secret"]
+    with browser.new_context() as context:
+        viewer = Visitor(ada.site, context).sign_in(key)
+        page = viewer.go(f"/run-sets/{gaps}")
+        expect(page.get_by_role("grid")).to_be_visible()
+        for name in ("Pause", "Resume", "Cancel…"):
+            expect(page.get_by_role("button", name=name)).to_have_count(0)
+        expect(viewer.go("/run-sets").get_by_role("link", name="Launch…")).to_have_count(0)
+        expect(page.get_by_role("navigation", name="Proctor").get_by_role("link", name="Costs")).to_have_count(0)
+
+
+def test_another_tenants_address_tells_nothing(ada: Visitor, browser: Browser, nightly: str) -> None:
+    key = other_tenant(ada.site)
+    with browser.new_context() as context:
+        stranger = Visitor(ada.site, context).sign_in(key)
+        stranger.page.goto(f"{ada.site.url}/run-sets/{nightly}")
+        expect(stranger.page.get_by_role("alert")).to_contain_text("There is no such thing here")
+        expect(stranger.page.locator("body")).not_to_contain_text("nightly")
+        expect(stranger.page.locator("body")).not_to_contain_text("acme")
+
+
+def other_tenant(site: Site) -> str:
+    """The key of another tenant's owner."""
+    with site.api() as api:
+        made = api.post("tenants", json={"name": "rival", "owner": "eve@example.org"})
+        assert made.status_code == 201, made.text
+        return str(made.json()["issued"]["secret"])
+
+
+def test_a_broken_socket_says_so_and_misses_nothing(ada: Visitor, nightly: str) -> None:
+    page = ada.page
+    page.add_init_script(
+        "const Own = WebSocket; window.sockets = [];"
+        "window.WebSocket = class extends Own { constructor(url) { super(url); window.sockets.push(this); } };"
+        "Object.assign(window.WebSocket, { OPEN: 1 });"
+    )
+    ada.go(f"/run-sets/{nightly}")
+    live = page.get_by_role("status").filter(has_text="live")
+    expect(live).to_be_visible()
+    asked = len(ada.asked)
+    page.wait_for_timeout(5000)
+    assert len(ada.asked) == asked, "nothing happens, so nothing is asked"
+    page.context.set_offline(True)
+    ada.measure("window.sockets.at(-1).close()")
+    expect(page.get_by_role("status").filter(has_text="reconnecting")).to_be_visible(timeout=2000)
+    ada.site.run("while-away", PROFILES)
+    page.context.set_offline(False)
+    expect(live).to_be_visible(timeout=15_000)
+    ada.problems = [one for one in ada.problems if "ERR_INTERNET_DISCONNECTED" not in one and "WebSocket" not in one]
+
+
+def test_the_keys_that_are_listed_are_those_that_work(ada: Visitor, nightly: str) -> None:
+    page = ada.go(f"/run-sets/{nightly}")
+    page.keyboard.press("?")
+    listed = page.get_by_role("dialog").locator("dt").all_inner_texts()
+    assert {"n", "N", "o", "t", "+", "-", "0", "/", "1", "2", "g r", "g l", "?"} <= set(listed)
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    page.keyboard.press("t")
+    expect(page).to_have_url(re.compile("view=table"))
+    page.keyboard.press("1")
+    expect(page).to_have_url(re.compile("class="))
+    page.keyboard.press("/")
+    expect(page.get_by_label("Task")).to_be_focused()
+    page.keyboard.press("Escape")
+    page.locator("h1").click()
+    page.keyboard.press("g")
+    page.keyboard.press("l")
+    expect(page.get_by_role("heading", name="Leaderboard")).to_be_visible()
+
+
+def test_a_new_server_is_set_up_in_the_browser_once(ada: Visitor) -> None:
+    page = ada.page
+    ada.context.clear_cookies()
+    page.goto(f"{ada.site.url}/setup#used-already")
+    page.get_by_label("Tenant").fill("again")
+    page.get_by_label("Owner's e-mail").fill("eve@example.org")
+    page.get_by_role("button", name="Set up").click()
+    expect(page.get_by_role("alert")).to_be_visible()
+    ada.problems = [one for one in ada.problems if "401" not in one and "403" not in one]
+
+
+def test_the_example_file_is_where_the_page_says() -> None:
+    assert (ROOT / "docs" / "reference" / "run-set-file.md").is_file()

@@ -1,0 +1,158 @@
+"""Every page: readable in both themes at every width, by keyboard and by assistive technology, soon and alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal
+
+import pytest
+from playwright.sync_api import Browser
+
+from tests.web.conftest import ROOT, SCREENSHOTS, Site, Visitor
+
+AXE = (ROOT / "web" / "node_modules" / "axe-core" / "axe.min.js").read_text
+WIDTHS = (360, 390, 1440, 3840)
+PAGES = {
+    "run-sets": "/run-sets",
+    "run-set": "/run-sets/{nightly}",
+    "run-set-gaps": "/run-sets/{gaps}",
+    "run-set-table": "/run-sets/{nightly}?view=table",
+    "launch": "/run-sets/new",
+    "leaderboard": "/leaderboard",
+    "attempt": "/attempts/{attempt}",
+    "compare": "/compare?base=nightly:good&with=nightly:poor",
+    "datasets": "/datasets",
+    "dataset": "/datasets/refunds",
+    "dataset-diff": "/datasets/refunds?tab=diff",
+    "dataset-lineage": "/datasets/refunds?tab=lineage",
+    "evaluators": "/evaluators",
+    "jobs": "/jobs",
+    "job": "/jobs/{job}",
+    "costs": "/costs",
+    "health": "/health",
+    "settings": "/settings",
+    "members": "/settings?section=members",
+    "providers": "/settings?section=providers",
+    "retention": "/settings?section=retention",
+    "audit": "/audit",
+}
+BYTES = 300_000
+"""Of everything that the first view takes, as it is sent."""
+
+
+@pytest.fixture(scope="module")
+def things(site: Site, nightly: str, gaps: str, job: str) -> dict[str, str]:
+    """What the pages show."""
+    with site.api() as api:
+        cells = api.get(f"run-sets/{gaps}/cells", params={"outcome": "verifier_error"}).json()["items"]
+    return {"nightly": nightly, "gaps": gaps, "job": job, "attempt": cells[0]["attempt"]}
+
+
+@pytest.fixture(params=["light", "dark"])
+def theme(request: pytest.FixtureRequest) -> Literal["light", "dark"]:
+    return request.param
+
+
+@pytest.fixture
+def themed(theme: Literal["light", "dark"], site: Site, browser: Browser) -> Iterator[Visitor]:
+    with browser.new_context(viewport={"width": 1440, "height": 900}, color_scheme=theme) as context:
+        visitor = Visitor(site, context).sign_in()
+        yield visitor
+        assert not visitor.problems
+        assert not [url for url in visitor.asked if not url.startswith((site.url, "data:", "blob:"))]
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_is_whole_at_every_width(themed: Visitor, theme: str, things: dict[str, str], name: str) -> None:
+    SCREENSHOTS.mkdir(parents=True, exist_ok=True)
+    for width in WIDTHS:
+        themed.page.set_viewport_size({"width": width, "height": 2000 if width > 3000 else 900})
+        themed.go(PAGES[name].format(**things))
+        themed.page.screenshot(path=str(SCREENSHOTS / f"{name}-{width}-{theme}.png"))
+        beyond = themed.measure("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+        assert beyond <= 0, f"{name} scrolls to the side at {width} px"
+    assert themed.measure("document.querySelectorAll('h1').length") == 1
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_has_nothing_serious_for_axe(themed: Visitor, things: dict[str, str], name: str) -> None:
+    themed.go(PAGES[name].format(**things))
+    themed.page.evaluate(AXE())
+    found = themed.page.evaluate("axe.run(document, { resultTypes: ['violations'] })")["violations"]
+    told = [
+        f"{one['id']}: {one['nodes'][0]['html'][:200]}" for one in found if one["impact"] in ("serious", "critical")
+    ]
+    assert not told
+
+
+def test_titles_are_all_different(ada: Visitor, things: dict[str, str]) -> None:
+    titles = {}
+    for name in (
+        "run-sets",
+        "run-set",
+        "leaderboard",
+        "compare",
+        "datasets",
+        "evaluators",
+        "jobs",
+        "job",
+        "costs",
+        "health",
+        "settings",
+        "audit",
+    ):
+        ada.go(PAGES[name].format(**things))
+        titles[name] = ada.measure("document.title")
+        assert titles[name].endswith(" · Proctor")
+    assert len(set(titles.values())) == len(titles)
+
+
+def test_nothing_moves_after_it_is_there(ada: Visitor, things: dict[str, str]) -> None:
+    ada.page.add_init_script(
+        "window.moved = 0; new PerformanceObserver((list) => { for (const one of list.getEntries())"
+        " if (!one.hadRecentInput) window.moved += one.value; }).observe({ type: 'layout-shift', buffered: true });"
+    )
+    moved = {}
+    for name in ("run-sets", "run-set", "leaderboard", "datasets", "jobs", "costs", "settings", "audit"):
+        ada.go(PAGES[name].format(**things))
+        ada.page.wait_for_timeout(300)
+        moved[name] = round(ada.measure("window.moved"), 3)
+    assert {name: value for name, value in moved.items() if value > 0.02} == {}
+
+
+def test_the_first_view_is_small_and_compressed(ada: Visitor, things: dict[str, str]) -> None:
+    sizes: dict[str, int] = {}
+    plain: list[str] = []
+
+    def seen(response) -> None:  # type: ignore[no-untyped-def]
+        sizes[response.url] = response.request.sizes()["responseBodySize"]
+        kind = response.headers.get("content-type", "")
+        if any(one in kind for one in ("javascript", "css", "html")) and "content-encoding" not in response.headers:
+            plain.append(response.url)
+
+    ada.page.on("response", seen)
+    ada.go("/run-sets")
+    ada.page.wait_for_load_state("networkidle")
+    assert not plain, "sent as it is"
+    assert 0 < sum(sizes.values()) <= BYTES, sizes
+
+
+def test_every_figure_leads_to_what_it_counts(ada: Visitor, things: dict[str, str]) -> None:
+    """One click: the cells; the second is any of them."""
+    for name in ("run-set", "run-set-gaps", "leaderboard"):
+        page = ada.go(PAGES[name].format(**things))
+        addresses = {one.get_attribute("href") for one in page.locator("[data-figure]").all()}
+        assert addresses
+        for address in sorted(one for one in addresses if one):
+            ada.go(address)
+            assert "filtered" in page.get_by_role("status").filter(has_text="filtered").inner_text()
+
+
+def test_no_rate_stands_without_its_number(ada: Visitor, things: dict[str, str]) -> None:
+    for name in ("run-set", "leaderboard"):
+        ada.go(PAGES[name].format(**things))
+        alone = ada.measure(
+            "[...document.querySelectorAll('[data-rates] dd')].filter((one) => !/[0-9]|nothing/.test("
+            "one.querySelector('[data-figure]')?.textContent ?? '')).length"
+        )
+        assert alone == 0

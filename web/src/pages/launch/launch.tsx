@@ -1,0 +1,131 @@
+import { useMutation, useQuery } from "@tanstack/react-query";
+import { useNavigate } from "@tanstack/react-router";
+import { useState } from "react";
+import { allowance } from "../../api/administration";
+import { answered, api } from "../../api/client";
+import type { DryRun } from "../../api/schema";
+import { suites } from "../../api/suites";
+import { cost, count, counted, duration } from "../../design/numbers";
+import { Button } from "../../parts/button";
+import { useTitle } from "../../parts/title";
+import { creationOf } from "./file";
+import styles from "./launch.module.css";
+
+/** Start a run set from its file: what it would take, and whether it can be compared, come before the button. */
+export function LaunchPage() {
+  useTitle("Launch");
+  const navigate = useNavigate();
+  const known = useQuery(suites);
+  const suite = known.data?.items[0];
+  const [written, setWritten] = useState<string | null>(null);
+  const file = written ?? templateOf(suite?.aliases?.[0] ?? suite?.suite_id.slice(0, 12));
+  const rehearse = useMutation({
+    mutationFn: async (text: string) =>
+      answered(api.POST("/api/v1/run-sets/rehearsal", { body: await creationOf(text) })),
+  });
+  const launch = useMutation({
+    mutationFn: async (text: string) => answered(api.POST("/api/v1/run-sets", { body: await creationOf(text) })),
+    onSuccess: ({ run_set: row }) => navigate({ to: "/run-sets/$runSet", params: { runSet: row.id } }),
+  });
+  const change = (text: string) => {
+    setWritten(text);
+    rehearse.reset();
+    launch.reset();
+  };
+  const drop = async (event: React.DragEvent) => {
+    const [dropped] = event.dataTransfer.files;
+    if (!dropped) return;
+    event.preventDefault();
+    change(await dropped.text());
+  };
+  const problem = launch.error ?? rehearse.error;
+  const ready = rehearse.data !== undefined && rehearse.variables === file;
+  return (
+    <div className={styles.page}>
+      <h1>Launch a run set</h1>
+      <label htmlFor="file">
+        Its file, as TOML: write it, paste it, or drop it here.{" "}
+        <span className="muted">docs/reference/run-set-file.md</span>
+      </label>
+      <textarea
+        id="file"
+        className={styles.file}
+        spellCheck={false}
+        rows={18}
+        value={file}
+        onChange={(event) => change(event.target.value)}
+        onDragOver={(event) => event.preventDefault()}
+        onDrop={drop}
+      />
+      {problem && (
+        <p role="alert" className={styles.problem}>
+          {problem.message} {"remedy" in problem && <span className="muted">{String(problem.remedy ?? "")}</span>}
+        </p>
+      )}
+      <div className={styles.actions}>
+        <Button onClick={() => rehearse.mutate(file)} disabled={rehearse.isPending}>
+          {rehearse.isPending ? "Looking…" : "What would it take?"}
+        </Button>
+        <Button kind="primary" disabled={!ready || launch.isPending} onClick={() => launch.mutate(file)}>
+          {rehearse.data?.existing ? "Go on with it" : "Launch"}
+        </Button>
+      </div>
+      {ready && rehearse.data && <Verdict said={rehearse.data} />}
+    </div>
+  );
+}
+
+function Verdict({ said }: { said: DryRun }) {
+  const may = useQuery(allowance);
+  const left = may.data?.quota.budget_month_nano;
+  return (
+    <section className={styles.verdict} aria-label="Before it is launched">
+      <h2>{said.comparable ? "Comparable: yes" : "Not comparable"}</h2>
+      <ul className={styles.reasons}>
+        {[...said.reasons, ...said.moved.map((one) => `moved since: ${one}`), ...said.remarks].map((one) => (
+          <li key={one}>{one}</li>
+        ))}
+        {said.missing_secrets.map((one) => (
+          <li key={one}>the secret {one} is not set: Settings, Providers</li>
+        ))}
+        {said.malformed.map((one) => (
+          <li key={one}>malformed: {one}</li>
+        ))}
+      </ul>
+      <dl className={styles.facts}>
+        <Fact name="Cells" value={count(said.expected)} />
+        <Fact name="Decided already" value={`${count(said.decided)}, ${count(said.reused)} of them before`} />
+        <Fact name="To be queued" value={counted(said.queued, "cell")} />
+        <Fact name="Costs at most" value={cost(said.worst_case_nano)} />
+        <Fact name="Takes about" value={`${duration(said.expected_sec)}, at most ${duration(said.at_most_sec)}`} />
+        {left != null && may.data && (
+          <Fact name="Left of the month" value={cost(left - may.data.used.cost_month_nano)} />
+        )}
+      </dl>
+    </section>
+  );
+}
+
+function Fact({ name, value }: { name: string; value: string }) {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>{value}</dd>
+    </div>
+  );
+}
+
+function templateOf(suite: string | undefined): string {
+  return `name = "nightly"
+suite = "${suite ?? "LABEL OR ID OF A SUITE"}"
+trials = 1
+
+[[profiles]]
+name = "oracle"
+agent = "oracle"
+
+[[profiles]]
+name = "noop"
+agent = "noop"
+`;
+}
