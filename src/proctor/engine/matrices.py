@@ -129,6 +129,7 @@ def matrix(connection: Connection, tenant: UUID, reference: str | None) -> Matri
     names = reading.profile_names(connection, tenant, row.id)
     now = _now(connection, tenant, row)
     _run(connection, "read_widely")
+    _run(connection, "read_by_hash")
     found = _run(connection, "matrix", tenant=tenant, run_set=row.id, policy=row.policy_version).all()
     columns = _Found(*zip(*found, strict=True)) if found else _Found(*[()] * len(_Found._fields))
     tasks = heads_of(connection, tenant, row.suite_id, set(columns.task))

@@ -363,34 +363,64 @@ WHERE e.tenant_id = :tenant AND e.run_set_id = :run_set
        CAST(:after_cell AS uuid))
 ORDER BY e.profile, e.content_digest, c.trial, e.cell_id LIMIT :limit;
 
+-- name: read_by_hash
+-- For statements that put together a few lists which are as long as a run set: of two such the planner, which can't know
+-- their lengths, may read one from its beginning for each row of the other.
+SELECT set_config('enable_nestloop', 'off', true);
+
 -- name: matrix
--- Every cell of a run set with its state, in the order of the pages of ``cells``. What hangs on a cell is looked up cell
--- by cell: joined at once, a new database without statistics would read every outcome for each of them.
-SELECT e.cell_id::text AS cell, e.profile, e.content_digest, c.trial, e.withdrawn_at IS NOT NULL AS withdrawn,
-       decided.verdict, coalesce(decided.class, last.class) AS class,
-       nullif(coalesce(decided.limit, last.limit), '') AS "limit",
-       coalesce(decided.attempt_id, last.attempt_id)::text AS attempt, tried.attempts
-FROM proctor.expected_cell e
-JOIN proctor.cell c ON c.tenant_id = e.tenant_id AND c.id = e.cell_id
-LEFT JOIN LATERAL (
-    SELECT r.verdict, r.class, r.attempt_id,
-           (SELECT o.limit FROM proctor.outcome o
-            WHERE o.tenant_id = r.tenant_id AND o.attempt_id = r.attempt_id AND o.grading = r.grading
-              AND o.policy_version = :policy) AS "limit"
-    FROM proctor.result r
-    WHERE r.tenant_id = e.tenant_id AND r.cell_id = e.cell_id AND r.policy_version = :policy LIMIT 1
-) decided ON true
-CROSS JOIN LATERAL (
-    SELECT count(*) AS attempts FROM proctor.attempt a WHERE a.tenant_id = e.tenant_id AND a.cell_id = e.cell_id
-) tried
-LEFT JOIN LATERAL (
-    SELECT o.attempt_id, o.class, o.limit FROM proctor.own_outcome o
-    WHERE decided.verdict IS NULL AND tried.attempts > 0
-      AND o.tenant_id = e.tenant_id AND o.cell_id = e.cell_id AND o.policy_version = :policy
-    ORDER BY o.number DESC, o.grading DESC LIMIT 1
-) last ON true
-WHERE e.tenant_id = :tenant AND e.run_set_id = :run_set
-ORDER BY e.profile, e.content_digest, c.trial, e.cell_id;
+-- Every cell of a run set with its state, in the order of the pages of ``cells``. Each list is read by an index over the
+-- cells' ids in their order, whatever is known of the tables' sizes; a tenant has many more cells than a run set. Most
+-- cells are decided, and of an attempt at one of these only its limit is looked for.
+WITH expected AS MATERIALIZED (
+    SELECT e.cell_id, e.profile, e.content_digest, e.withdrawn_at IS NOT NULL AS withdrawn
+    FROM proctor.expected_cell e WHERE e.tenant_id = :tenant AND e.run_set_id = :run_set
+), own AS MATERIALIZED (
+    SELECT c.id, c.trial FROM proctor.cell c
+    WHERE c.tenant_id = :tenant AND c.id = ANY(ARRAY(SELECT cell_id FROM expected))
+), decided AS MATERIALIZED (
+    SELECT r.cell_id, r.verdict, r.class, r.attempt_id, r.grading FROM proctor.result r
+    WHERE r.tenant_id = :tenant AND r.cell_id = ANY(ARRAY(SELECT cell_id FROM expected)) AND r.policy_version = :policy
+), limited AS MATERIALIZED (
+    SELECT o.attempt_id, o.grading, o.limit FROM proctor.outcome o
+    WHERE o.tenant_id = :tenant AND o.attempt_id = ANY(ARRAY(SELECT attempt_id FROM decided))
+      AND o.policy_version = :policy AND o.limit <> ''
+), tried AS MATERIALIZED (
+    SELECT a.cell_id, count(*) AS attempts FROM proctor.attempt a
+    WHERE a.tenant_id = :tenant AND a.cell_id = ANY(ARRAY(SELECT cell_id FROM expected)) GROUP BY a.cell_id
+), owed AS MATERIALIZED (
+    SELECT a.cell_id, a.id, a.number FROM proctor.attempt a
+    WHERE a.tenant_id = :tenant AND a.cell_id = ANY(ARRAY(
+        SELECT t.cell_id FROM tried t WHERE NOT EXISTS (SELECT FROM decided d WHERE d.cell_id = t.cell_id)))
+), verified AS MATERIALIZED (
+    SELECT c.id, c.verifier_digest FROM proctor.cell c
+    WHERE c.tenant_id = :tenant AND c.id = ANY(ARRAY(SELECT cell_id FROM owed))
+), regraded AS MATERIALIZED (
+    SELECT g.attempt_id, g.number, g.verifier_digest FROM proctor.grading g
+    WHERE g.tenant_id = :tenant AND g.attempt_id = ANY(ARRAY(SELECT id FROM owed))
+), judged AS MATERIALIZED (
+    SELECT o.attempt_id, o.grading, o.class, o.limit FROM proctor.outcome o
+    WHERE o.tenant_id = :tenant AND o.attempt_id = ANY(ARRAY(SELECT id FROM owed)) AND o.policy_version = :policy
+), last AS MATERIALIZED (
+    SELECT DISTINCT ON (a.cell_id) a.cell_id, o.attempt_id, o.class, o.limit
+    FROM judged o
+    JOIN owed a ON a.id = o.attempt_id
+    JOIN verified c ON c.id = a.cell_id
+    LEFT JOIN regraded g ON g.attempt_id = o.attempt_id AND g.number = o.grading
+         AND g.verifier_digest <> c.verifier_digest
+    WHERE g.attempt_id IS NULL
+    ORDER BY a.cell_id, a.number DESC, o.grading DESC
+)
+SELECT e.cell_id::text AS cell, e.profile, e.content_digest, c.trial, e.withdrawn, d.verdict,
+       coalesce(d.class, l.class) AS class, coalesce(m.limit, nullif(l.limit, '')) AS "limit",
+       coalesce(d.attempt_id, l.attempt_id)::text AS attempt, coalesce(t.attempts, 0) AS attempts
+FROM expected e
+JOIN own c ON c.id = e.cell_id
+LEFT JOIN decided d ON d.cell_id = e.cell_id
+LEFT JOIN limited m ON m.attempt_id = d.attempt_id AND m.grading = d.grading
+LEFT JOIN tried t ON t.cell_id = e.cell_id
+LEFT JOIN last l ON l.cell_id = e.cell_id
+ORDER BY e.profile, e.content_digest COLLATE "C", c.trial, e.cell_id;
 
 -- name: at_work
 -- The attempts at a run set's cells that run now, whichever run set pays, with the phase that each has come to.
