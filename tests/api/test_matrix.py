@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
+import jsonschema_rs
 import pytest
+from fastapi import FastAPI
 from sqlalchemy import create_engine, text
 
 from proctor.app import Server
@@ -268,3 +270,24 @@ def _rounds(live: Live, acme: Tenant, bench: Bench, run_set: UUID) -> Iterator[N
                 if event.get("name") == "attempt.ended":
                     known.add(event["payload"]["cell"][:length])
         yield
+
+
+_ROWS = {"attempt": "AttemptRow", "evidence": "EvidenceRow", "gradings": "GradingRow", "outcomes": "OutcomeRow"}
+
+
+def test_an_attempt_is_as_the_document_says(app: FastAPI, acme: Tenant, bench: Bench) -> None:
+    row = bench.run(RUN_SET)
+    bench.backend = FakeBackend(rewards(1.0, path="/logs/verifier/elsewhere.txt"))
+    broken = bench.run(RUN_SET.replace("nightly", "broken").replace("suite = ", 'reuse = "off"\nsuite = '))
+    whole = {"components": app.openapi()["components"]}
+    validator = jsonschema_rs.validator_for(
+        {**whole, "$ref": "#/components/schemas/AttemptDocument"}, validate_formats=True
+    )
+    for run_set in (row, broken):
+        for item in acme.owner.get(f"run-sets/{run_set.id}/cells")["items"]:
+            found = acme.owner.get(f"attempts/{item['attempt']}")
+            validator.validate(found)
+            for part, rows in {**found, "attempt": [found["attempt"]]}.items():
+                fields = set(whole["components"]["schemas"][_ROWS[part]]["properties"])
+                assert rows
+                assert all(set(one) == fields for one in rows), part

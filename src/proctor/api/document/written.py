@@ -191,16 +191,43 @@ _RECEIPT = {
     "download_until": "2026-07-08T03:00:09Z",
 }
 _ATTEMPT = {
+    "tenant_id": TENANT,
     "id": ATTEMPT,
     "cell_id": CELL,
     "run_set_id": RUN_SET,
     "number": 1,
-    "phase": "verifier",
+    "content_digest": SPEC,
+    "token": 4711,
+    "worker_id": "0198c2ee-1a2b-7c3d-8e4f-5a6b7c8d9e0f",
+    "backend": "docker",
+    "trace_id": TRACE,
+    "last_segment": 12,
+    "phase": "verify",
     "started_at": BEGAN,
     "ended_at": "2026-07-01T02:03:32Z",
+    "progressed_at": "2026-07-01T02:03:31Z",
+    "limits": {"memory": "enforced", "wall": "enforced"},
+    "usage": {
+        "input_tokens": 48_000,
+        "cache_read_tokens": 120_000,
+        "cache_write_tokens": 9_000,
+        "output_tokens": 5_100,
+        "cost_nano": 310_000_000,
+    },
+    "waited_sec": 4.2,
     "artifacts": [{"name": "state.tar", "key": "…", "sha256": SPEC, "size": 20_480}],
 }
-_OUTCOME = {"policy_version": "outcomes-1", "grading": 1, "class": "failed", "owner": "model", "verdict": False}
+_OUTCOME = {
+    "policy_version": "outcomes-1",
+    "grading": 1,
+    "class": "failed",
+    "owner": "model",
+    "rule": "fail",
+    "verdict": False,
+    "limit": "",
+    "decided_at": "2026-07-01T02:03:32Z",
+}
+_OF_ATTEMPT = {"tenant_id": TENANT, "attempt_id": ATTEMPT}
 
 _RATES = {
     "counts": {"expected": 200, "decided": 198, "passed": 121, "withdrawn": 0},
@@ -300,11 +327,32 @@ WRITTEN: Mapping[str, Any] = {
         "attempt": ATTEMPT,
         "attempts": 1,
     },
-    "AttemptDetail": {
+    "AttemptDocument": {
         "attempt": _ATTEMPT,
-        "evidence": [{"attempt_id": ATTEMPT, "seq": 1, "phase": "agent", "code": "ended", "detail": {"exit_code": 0}}],
-        "gradings": [{"attempt_id": ATTEMPT, "number": 1, "graded_at": "2026-07-01T02:03:30Z", "rewards": {"r": 0.25}}],
-        "outcomes": [{"attempt_id": ATTEMPT, **_OUTCOME}],
+        "evidence": [
+            {
+                **_OF_ATTEMPT,
+                "seq": 6,
+                "phase": "agent",
+                "started_at": BEGAN,
+                "ended_at": "2026-07-01T02:03:12Z",
+                "detail": {"exit_code": 0, "limit": None, "refused": False},
+            }
+        ],
+        "gradings": [
+            {
+                **_OF_ATTEMPT,
+                "verifier_digest": SPEC,
+                "number": 1,
+                "mode": "snapshot",
+                "backend": "docker",
+                "forgeable": False,
+                "rewards": {"reward": 0.25},
+                "detail": {"exit_code": 1, "problem": None, "stderr_tail": "AssertionError: 3 != 4"},
+                "graded_at": "2026-07-01T02:03:30Z",
+            }
+        ],
+        "outcomes": [{**_OF_ATTEMPT, **_OUTCOME}],
     },
     "EventDocument": {
         "id": "0198c2f0-a0b1-7c2d-8e3f-405162738495",

@@ -11,7 +11,7 @@ from fastapi.responses import StreamingResponse
 
 from proctor.api.answers import answered
 from proctor.api.asking import Asked, needs
-from proctor.engine.reading import AttemptDetail
+from proctor.api.attempt_documents import AttemptDocument
 from proctor.identity.permissions import Permission
 from proctor.kernel.errors import UsageError
 
@@ -31,7 +31,7 @@ class ArtifactUnknown(UsageError):
     remedy = "`artifacts` of the attempt names those there are."
 
 
-@router.get("/attempts/{attempt}", response_model=AttemptDetail)
+@router.get("/attempts/{attempt}", response_model=AttemptDocument)
 def show_attempt(asked: Annotated[Asked, needs(Permission.RUNS_READ)], attempt: AttemptReference) -> Response:
     """An attempt with its evidence, gradings and outcomes."""
     return answered(asked.client.attempt(attempt))
