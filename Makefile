@@ -166,6 +166,14 @@ bench: $(VENV)/dev ## Speeds, as ratios in one run, into benchmarks/results
 lock: $(VENV)/dev ## Resolve the dependencies anew
 	$(BIN)/python scripts/lock.py
 
+.PHONY: web
+web: $(VENV)/dev ## Build the dashboard into src/proctor/dashboard (npm's registry has to be in reach)
+	$(BIN)/python scripts/build_web.py
+
+.PHONY: web-api
+web-api: $(VENV)/dev ## Write the OpenAPI document to web/openapi.json, which the dashboard's types are made of
+	$(BIN)/python scripts/write_openapi.py
+
 .PHONY: down
 down: ## Stop the demo's database
 	PROCTOR_HOME=$(CURDIR)/.proctor $(BIN)/proctor down
