@@ -7,7 +7,7 @@ import secrets
 import shlex
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,6 +19,7 @@ from proctor.database.upgrade import check_schema, upgrade
 from proctor.engine.lanes import Allowed
 from proctor.engine.pulls import SharedTurns
 from proctor.engine.service import EngineService
+from proctor.engine.step_reading import KeptSteps
 from proctor.identity.service import ensure_tenant
 from proctor.identity.vault.interfaces import Keyring
 from proctor.kernel.clock import SystemClock
@@ -106,6 +107,8 @@ class Platform:
     objects: ObjectStore
     suites: SuiteService
     engine: EngineService
+    steps: KeptSteps = field(default_factory=KeptSteps)
+    """Trajectories that were read lately."""
 
     @property
     def keyring(self) -> Keyring:
@@ -268,10 +271,11 @@ class Server:
     objects: ObjectStore
     secret: bytes
     """Of this installation: what keyed hashes are taken with."""
+    steps: KeptSteps = field(default_factory=KeptSteps)
 
     def platform(self, tenant: UUID) -> Platform:
         """As one tenant sees it."""
-        return _of_tenant(self.settings, self.database, self.objects, tenant)
+        return _of_tenant(self.settings, self.database, self.objects, tenant, self.steps)
 
 
 @contextmanager
@@ -298,7 +302,7 @@ def open_platform(settings: Settings) -> Iterator[Platform]:
     with _open_database(settings) as database:
         tenant = ensure_tenant(database, settings.tenant or EMBEDDED_TENANT)
         objects = _objects(settings)
-        yield _of_tenant(settings, database, objects, tenant)
+        yield _of_tenant(settings, database, objects, tenant, KeptSteps())
 
 
 @contextmanager
@@ -354,7 +358,9 @@ def _objects(settings: Settings) -> ObjectStore:
     return ObjectStore(settings.objects_url or settings.home / "objects")
 
 
-def _of_tenant(settings: Settings, database: Database, objects: ObjectStore, tenant: UUID) -> Platform:
+def _of_tenant(
+    settings: Settings, database: Database, objects: ObjectStore, tenant: UUID, steps: KeptSteps
+) -> Platform:
     limits = {name: Allowed(**limit.model_dump()) for name, limit in settings.provider_limits.items()}
     return Platform(
         settings=settings,
@@ -363,6 +369,7 @@ def _of_tenant(settings: Settings, database: Database, objects: ObjectStore, ten
         objects=objects,
         suites=SuiteService(database, objects),
         engine=EngineService(database, tenant, limits),
+        steps=steps,
     )
 
 

@@ -198,6 +198,10 @@ PROBES: dict[str, Probe] = {
     "GET /api/v1/attempts/{attempt}": Probe(_ATTEMPT),
     "GET /api/v1/attempts/{attempt}/log": Probe(_ATTEMPT),
     "GET /api/v1/attempts/{attempt}/trajectory": Probe(_ATTEMPT),
+    "GET /api/v1/attempts/{attempt}/steps": Probe(_ATTEMPT),
+    "GET /api/v1/attempts/{attempt}/steps/index": Probe(_ATTEMPT),
+    "GET /api/v1/attempts/{attempt}/steps/find": Probe(_ATTEMPT, query="text=the"),
+    "GET /api/v1/attempts/{attempt}/steps/{step}": Probe({**_ATTEMPT, "step": "step"}),
     "GET /api/v1/attempts/{attempt}/artifacts/{name}": Probe({**_ATTEMPT, "name": "artifact"}),
 }
 

@@ -101,6 +101,7 @@ def planted(  # type: ignore[no-untyped-def]
         "scope": "provider",
         "provider": "planted-lane",
         "artifact": artifacts[0]["name"] if artifacts else "x",
+        "step": "1",
     }
 
 

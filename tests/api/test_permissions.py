@@ -22,6 +22,7 @@ NOWHERE = {
     "attempt": "01a22e2c-a2fa-78c5-aaf7-000000000004",
     "cell": "01a22e2c-a2fa-78c5-aaf7-000000000006",
     "artifact": "no-artifact",
+    "step": "1",
     "tenant": "no-such-tenant",
     "scope": "provider",
     "provider": "nobody",

@@ -40,6 +40,7 @@ from proctor.sdk.data import DataCalls
 from proctor.sdk.naming import at_once, list_of, placed, position_of
 from proctor.sdk.requests import spec_of_tasks
 from proctor.sdk.suites import SuiteCalls
+from proctor.sdk.trajectories import Trajectories
 from proctor.sdk.usage import Usages
 from proctor.settings import Settings, secret_values
 from proctor.suites.service import Alias, names_of
@@ -75,6 +76,7 @@ class Client(SuiteCalls, DataCalls, CellCalls):
     def __init__(self, platform: Platform) -> None:
         super().__init__(platform)
         self.usage = Usages(platform)
+        self.trajectories = Trajectories(platform)
 
     @classmethod
     @contextmanager

@@ -42,6 +42,7 @@ _JUDGES = (
 _LABELS = ("label-unknown",)
 _COMPUTES = ("job-invalid", "scores-invalid", "statistic-undefined", "stats-extra", "data-extra")
 _DATA = ("data-extra",)
+_TRAJECTORIES = ("trajectory-invalid",)
 _OWN: Mapping[str, tuple[str, ...]] = {
     "POST /setup": ("setup-done", "link", "name-taken", "tenant-name", "user-name"),
     "POST /session": ("unauthenticated", "origin"),
@@ -125,6 +126,10 @@ _OWN: Mapping[str, tuple[str, ...]] = {
     "GET /comparisons": (*_REFERENCES, "nothing-to-compare"),
     "DELETE /blocks/{scope}/{name}": ("not-blocked",),
     "GET /attempts/{attempt}/artifacts/{name}": ("artifact-unknown",),
+    "GET /attempts/{attempt}/steps": _TRAJECTORIES,
+    "GET /attempts/{attempt}/steps/index": _TRAJECTORIES,
+    "GET /attempts/{attempt}/steps/find": _TRAJECTORIES,
+    "GET /attempts/{attempt}/steps/{step}": ("step-unknown", *_TRAJECTORIES),
     "GET /events": ("topic", "cursor", "too-many-streams"),
     "GET /events/history": ("event-forgotten", "topic"),
     "GET /logs": ("run-set-unknown", "attempt-unknown", "user-unknown", "logs-wanted"),

@@ -250,6 +250,15 @@ _USAGE = {
     "mean_seconds": 212.4,
 }
 
+_STEP: Mapping[str, Any] = {
+    "step_id": 3,
+    "timestamp": "2026-07-01T02:00:09.750000+00:00",
+    "source": "agent",
+    "message": "",
+    "tool_calls": [{"tool_call_id": "call-3", "function_name": "bash", "arguments": {"command": "pytest -q"}}],
+    "observation": {"results": [{"source_call_id": "call-3", "content": "1 failed, 5 passed in 0.31s\n[exit 1]"}]},
+    "metrics": {"prompt_tokens": 3_102, "completion_tokens": 61},
+}
 WRITTEN: Mapping[str, Any] = {
     **EVALUATORS,
     **DATASETS,
@@ -354,6 +363,22 @@ WRITTEN: Mapping[str, Any] = {
         ],
         "outcomes": [{**_OF_ATTEMPT, **_OUTCOME}],
     },
+    "StepIndex": {
+        "first": 1,
+        "steps": 3,
+        "running": False,
+        "kinds": "umc",
+        "began": BEGAN,
+        "at": [0.0, 4.2, 9.75],
+        "input_tokens": [None, 2_841, 3_102],
+        "output_tokens": [None, 245, 61],
+        "sizes": [1_204, 3_310, 812],
+        "failed": [3],
+        "edits": [2],
+    },
+    "StepDocument": {"number": 3, "step": _STEP, "cut": 0},
+    "Step": _STEP,
+    "StepFound": {"number": 3, "place": "result", "excerpt": "1 failed, 5 passed in 0.31s"},
     "EventDocument": {
         "id": "0198c2f0-a0b1-7c2d-8e3f-405162738495",
         "name": "attempt.ended",

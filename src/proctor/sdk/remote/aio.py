@@ -29,6 +29,7 @@ from proctor.sdk.remote.events import (
     read_block,
 )
 from proctor.sdk.remote.streams import RemoteStreams
+from proctor.sdk.remote.trajectories import RemoteTrajectories
 from proctor.sdk.remote.transport import API, checked, given, transport_errors
 from proctor.sdk.remote.usage import RemoteUsages
 
@@ -101,6 +102,7 @@ class AsyncClient:
         self.set_alias = soon(client.set_alias)
         self.aliases = soon(client.aliases)
         self.usage = AsyncUsages(client.usage, self)
+        self.trajectories = AsyncTrajectories(client.trajectories, self)
         self.datasets = AsyncDatasets(client.datasets, self)
         self.evaluations = AsyncEvaluations(client.evaluations, self)
         self.streams = AsyncStreams(client.streams, self)
@@ -193,6 +195,17 @@ class AsyncClient:
             return await asyncio.get_running_loop().run_in_executor(self._pool, partial(call, *words, **named))
 
         return later
+
+
+class AsyncTrajectories:
+    """``RemoteTrajectories``, awaited."""
+
+    def __init__(self, trajectories: RemoteTrajectories, client: AsyncClient) -> None:
+        soon = client._soon
+        self.index = soon(trajectories.index)
+        self.page = soon(trajectories.page)
+        self.find = soon(trajectories.find)
+        self.step = soon(trajectories.step)
 
 
 class AsyncUsages:

@@ -48,6 +48,7 @@ from proctor.sdk.remote.runs import (
     upload_dataset,
     upload_suite,
 )
+from proctor.sdk.remote.trajectories import RemoteTrajectories
 from proctor.sdk.remote.transport import API, Transport
 from proctor.sdk.remote.usage import RemoteUsages
 from proctor.sdk.remote.work import RemoteRegradePlan
@@ -75,6 +76,7 @@ class RemoteClient(RemoteData, RemoteCells):
     def __init__(self, transport: Transport) -> None:
         super().__init__(transport)
         self.usage = RemoteUsages(transport)
+        self.trajectories = RemoteTrajectories(transport)
 
     @classmethod
     @contextmanager
