@@ -2,6 +2,7 @@
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent, redirect } from "@tanstack/react-router";
 import type { RunSetState } from "./api/queries";
 import type { Apart } from "./api/schema";
+import { attemptSearch } from "./pages/attempt/search";
 import { SHOWN, type Shown } from "./pages/compare/tasks";
 import { APART, DAYS } from "./pages/costs/choices";
 import { datasetSearch } from "./pages/datasets/search";
@@ -149,6 +150,13 @@ const job = createRoute({
   component: lazyRouteComponent(() => import("./pages/jobs/job"), "JobPage"),
 });
 
+const attempt = createRoute({
+  getParentRoute: () => root,
+  path: "/attempts/$attempt",
+  validateSearch: attemptSearch,
+  component: lazyRouteComponent(() => import("./pages/attempt/attempt"), "AttemptPage"),
+});
+
 export const router = createRouter({
   routeTree: root.addChildren([
     home,
@@ -156,6 +164,7 @@ export const router = createRouter({
     runSets,
     launch,
     runSet,
+    attempt,
     leaderboard,
     compare,
     datasets,

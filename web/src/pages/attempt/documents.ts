@@ -1,0 +1,115 @@
+/** An attempt as the API tells it, in the types that its evidence has. */
+import type { AttemptDetail } from "../../api/schema";
+
+export type Detail = Record<string, unknown>;
+
+export interface PhaseEvidence {
+  seq: number;
+  phase: string;
+  started_at: string;
+  ended_at: string;
+  detail: Detail;
+}
+
+export interface Grading {
+  number: number;
+  mode: string;
+  backend: string;
+  forgeable: boolean;
+  verifier_digest: string;
+  rewards: Record<string, number> | null;
+  detail: Detail;
+  graded_at: string;
+}
+
+export interface OutcomeRow {
+  grading: number;
+  policy_version: string;
+  class: string;
+  owner: string;
+  rule: string;
+  verdict: boolean | null;
+  limit: string;
+  decided_at: string;
+}
+
+export interface Artifact {
+  name: string;
+  key: string;
+  size: number;
+  sha256: string;
+}
+
+export interface AttemptRow {
+  id: string;
+  cell_id: string;
+  number: number;
+  run_set_id: string;
+  content_digest: string;
+  backend: string;
+  trace_id: string;
+  worker_id: string;
+  started_at: string;
+  ended_at: string | null;
+  last_segment: number;
+  phase: string;
+  limits: Record<string, string>;
+  usage: Record<string, number | null> | null;
+  artifacts: readonly Artifact[];
+}
+
+export interface Attempt {
+  attempt: AttemptRow;
+  evidence: readonly PhaseEvidence[];
+  gradings: readonly Grading[];
+  outcomes: readonly OutcomeRow[];
+}
+
+export function attemptOf(document: AttemptDetail): Attempt {
+  return document as unknown as Attempt;
+}
+
+/** The outcome that counts: of the last grading by a policy; `undefined` while it runs. */
+export function outcomeOf({ outcomes }: Attempt, policy: string | undefined): OutcomeRow | undefined {
+  const own = outcomes.filter((one) => one.policy_version === policy);
+  return (own.length ? own : outcomes).reduce<OutcomeRow | undefined>(
+    (last, one) => (last === undefined || one.grading >= last.grading ? one : last),
+    undefined,
+  );
+}
+
+/** The phase that decided what an attempt came to: the one that ended it, else the last that says anything. */
+export function decidingPhase({ evidence }: Attempt): PhaseEvidence | undefined {
+  const failed = evidence.filter((one) => one.detail.failed);
+  const graded = evidence.filter((one) => one.phase === "verify");
+  return failed.at(-1) ?? graded.at(-1) ?? evidence.at(-1);
+}
+
+const WORDS = ["message", "reason", "problem", "exception", "limit"];
+
+/** Why an attempt is what it is, where the server has not said: never empty. */
+export function whyOf(attempt: Attempt, outcome: OutcomeRow | undefined): string {
+  if (outcome === undefined) {
+    const { ended_at, phase } = attempt.attempt;
+    return ended_at ? "no outcome by this run set's policy" : `running${phase && `: ${phase}`}`;
+  }
+  const phase = decidingPhase(attempt);
+  const said = WORDS.map((name) => phase?.detail[name]).find((one) => typeof one === "string" && one.trim());
+  const words = typeof said === "string" ? said.split("\n")[0]?.replaceAll("_", " ") : undefined;
+  if (phase && words) return `${phase.phase}: ${words}`;
+  const rewards = Object.entries(attempt.gradings.at(-1)?.rewards ?? {}).map(([name, value]) => `${name} ${value}`);
+  return rewards.length
+    ? `verify: ${rewards.join(", ")}`
+    : `${outcome.class.replaceAll("_", " ")} by rule ${outcome.rule}`;
+}
+
+/** Tokens that went in and came out; `null`: not known. */
+export function tokensOf({ usage }: AttemptRow): number | null {
+  const names = ["input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens"];
+  const known = names.map((name) => usage?.[name]).filter((one): one is number => typeof one === "number");
+  return known.length ? known.reduce((sum, one) => sum + one, 0) : null;
+}
+
+export function secondsBetween(from: string, to: string | null): number | null {
+  return to === null ? null : (Date.parse(to) - Date.parse(from)) / 1000;
+}

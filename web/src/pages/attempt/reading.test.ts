@@ -1,0 +1,168 @@
+import { expect, test } from "vitest";
+import type { Matrix } from "../../api/schema";
+import { CLASSES, ownerOf } from "../../design/outcomes";
+import { linesOf, piecesOf, settled } from "./ansi";
+import { type Attempt, decidingPhase, outcomeOf, tokensOf, whyOf } from "./documents";
+import { editOf } from "./edits";
+import { logLines } from "./log";
+import { neighboursOf } from "./neighbours";
+import { attemptSearch } from "./search";
+import { changedRows } from "./step/changes";
+import { filesOfTar } from "./tar";
+
+const ESC = "\u001b";
+
+function attempt(change: Partial<Attempt> = {}): Attempt {
+  return {
+    attempt: { ended_at: "2026-12-01T00:00:00Z", phase: "" } as never,
+    evidence: [],
+    gradings: [],
+    outcomes: [],
+    ...change,
+  };
+}
+
+const phase = (name: string, detail = {}, seq = 1) => ({ seq, phase: name, started_at: "", ended_at: "", detail });
+const outcome = (name: string, change = {}) => ({
+  ...{ grading: 1, policy_version: "outcomes-1", class: name, owner: ownerOf(name), rule: "some-rule" },
+  ...{ verdict: null, limit: "", decided_at: "" },
+  ...change,
+});
+
+test("colours of a terminal become pieces, and everything else that moves a cursor is gone", () => {
+  expect(piecesOf(`a${ESC}[1;31mb${ESC}[0mc`)).toEqual([
+    { text: "a", colour: undefined, bold: false },
+    { text: "b", colour: "red", bold: true },
+    { text: "c", colour: undefined, bold: false },
+  ]);
+  expect(settled(`10%\r50%\r100%`)).toBe("100%");
+  expect(settled("windows\r")).toBe("windows");
+  expect(settled(`${ESC}[2J${ESC}[H${ESC}]0;title\u0007text\u0000\u0008`)).toBe("text");
+  expect(settled(`${ESC}[31mred`)).toBe(`${ESC}[31mred`);
+  expect(linesOf("a\nb\n")).toEqual(["a", "b"]);
+  expect(linesOf("")).toEqual([]);
+});
+
+test("an edit is known by what a call was given", () => {
+  expect(editOf({ file_path: "a", old_string: "x", new_string: "y" })).toEqual({
+    ...{ kind: "change", path: "a", before: "x", after: "y" },
+  });
+  expect(editOf({ path: "a", content: "x" })).toMatchObject({ before: "", after: "x" });
+  expect(editOf({ input: "*** Begin Patch\n*** Update File: b.py\n" })).toMatchObject({ kind: "patch", path: "b.py" });
+  expect(editOf({ command: "ls" })).toBeNull();
+  expect(editOf({ path: 3, content: {} })).toBeNull();
+});
+
+test("changes are shown with little around them", () => {
+  const before = Array.from({ length: 40 }, (_, at) => `line ${at}`).join("\n");
+  const rows = changedRows(before, before.replace("line 20", "line twenty"));
+  expect(rows.filter((row) => row.sign !== " ").map((row) => row.sign + row.text)).toEqual([
+    "−line 20",
+    "+line twenty",
+  ]);
+  expect(rows).toHaveLength(8);
+});
+
+test("lines of a log are put together over pieces, one stream apart from the other", () => {
+  const line = (stream: string, text: string) =>
+    JSON.stringify({ t: "2026-12-01T00:00:00Z", phase: "agent", stream, text });
+  const text = [line("stdout", "one\ntw"), line("stderr", "err\n"), line("stdout", "o\n"), "not json", ""].join("\n");
+  expect(logLines(text).map((one) => [one.stream, one.text])).toEqual([
+    ["stdout", "one"],
+    ["stdout", "two"],
+    ["stderr", "err"],
+  ]);
+});
+
+test("the reason is never empty, whatever the class and however little is known", () => {
+  for (const name of CLASSES) {
+    for (const evidence of [[], [phase("agent")], [phase("agent", { failed: true, message: " \n" })]]) {
+      expect(whyOf(attempt({ evidence }), outcome(name)).trim(), name).not.toBe("");
+    }
+  }
+  expect(whyOf(attempt(), undefined)).not.toBe("");
+  expect(
+    whyOf(
+      attempt({ evidence: [phase("image", { failed: true, message: "EOF from ghcr.io\nmore" })] }),
+      outcome("image_error"),
+    ),
+  ).toBe("image: EOF from ghcr.io");
+});
+
+test("the phase that decides is the one that failed, else the verifier's", () => {
+  const evidence = [phase("image", {}, 1), phase("agent", { failed: true }, 2), phase("record", {}, 3)];
+  expect(decidingPhase(attempt({ evidence }))?.seq).toBe(2);
+  expect(decidingPhase(attempt({ evidence: [phase("verify", {}, 1), phase("record", {}, 2)] }))?.seq).toBe(1);
+  expect(decidingPhase(attempt())).toBeUndefined();
+});
+
+test("the outcome that counts is of the run set's policy and the last grading", () => {
+  const outcomes = [
+    outcome("verifier_error"),
+    outcome("failed", { grading: 2 }),
+    outcome("passed", { policy_version: "mine@1", grading: 3 }),
+  ];
+  expect(outcomeOf(attempt({ outcomes }), "outcomes-1")?.class).toBe("failed");
+  expect(outcomeOf(attempt({ outcomes }), "mine@1")?.class).toBe("passed");
+  expect(outcomeOf(attempt({ outcomes }), undefined)?.class).toBe("passed");
+});
+
+test("unknown usage is unknown, and none is none", () => {
+  expect(tokensOf({ usage: null } as never)).toBeNull();
+  expect(tokensOf({ usage: { input_tokens: 0, output_tokens: 0 } } as never)).toBe(0);
+  expect(tokensOf({ usage: { input_tokens: 5, output_tokens: null } } as never)).toBe(5);
+});
+
+test("neighbours are the cells that did not pass, around the end", () => {
+  const cells = { cell: ["aaaa", "bbbb", "cccc", "dddd"], attempt: ["1", "2", null, "4"], passed: [0, 1, 0, 0] };
+  const of = (cell: string) => neighboursOf({ cells } as unknown as Matrix, cell);
+  expect(of("aaaa-1")).toEqual({ place: 1, count: 2, before: "4", after: "4" });
+  expect(of("bbbb-1")).toEqual({ place: 0, count: 2, before: "1", after: "4" });
+  expect(neighboursOf({ cells: { cell: [], attempt: [], passed: [] } } as never, "x").after).toBeNull();
+});
+
+test("an address that makes no sense is as one without it", () => {
+  expect(attemptSearch({ step: "41337", view: "raw", find: "x" })).toMatchObject({
+    step: 41_337,
+    view: "raw",
+    find: "x",
+  });
+  expect(attemptSearch({ step: "-1", view: "nonsense", find: "" })).toEqual({
+    ...{ step: undefined, view: undefined, find: undefined, phase: undefined },
+  });
+});
+
+test("names in a tar are listed, long ones and odd ones too", () => {
+  const header = (name: string, size: number, type: string, mode = "0000644") => {
+    const block = new Uint8Array(512);
+    const put = (at: number, text: string) => block.set(new TextEncoder().encode(text), at);
+    put(0, name);
+    put(100, mode);
+    put(124, size.toString(8).padStart(11, "0"));
+    block[156] = type.charCodeAt(0);
+    put(257, "ustar");
+    return block;
+  };
+  const data = (text: string) => {
+    const block = new Uint8Array(512);
+    block.set(new TextEncoder().encode(text));
+    return block;
+  };
+  const long = "deep/".repeat(30);
+  const parts = [
+    ...[header("a.txt", 3, "0"), data("abc"), header("dir", 0, "5", "0000755")],
+    ...[header("././@LongLink", long.length, "L"), data(long), header("deep", 0, "0"), new Uint8Array(1024)],
+  ];
+  const tar = new Uint8Array(parts.reduce((sum, one) => sum + one.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    tar.set(part, at);
+    at += part.length;
+  }
+  expect(filesOfTar(tar).map(({ name, kind, size, mode }) => [name, kind, size, mode])).toEqual([
+    ["a.txt", "file", 3, "0644"],
+    ["dir", "folder", 0, "0755"],
+    [long, "file", 0, "0644"],
+  ]);
+  expect(filesOfTar(new Uint8Array(100))).toEqual([]);
+});
