@@ -2782,26 +2782,116 @@ export interface components {
             service?: string | null;
         };
         /**
-         * AttemptDetail
+         * AttemptDocument
          * @description An attempt with all its evidence, gradings and outcomes, as they are stored.
          */
-        AttemptDetail: {
-            /** Attempt */
-            attempt: {
-                [key: string]: unknown;
+        AttemptDocument: {
+            attempt: components["schemas"]["AttemptRow"];
+            /**
+             * Evidence
+             * @description In the order of what happened.
+             */
+            evidence: components["schemas"]["EvidenceRow"][];
+            /**
+             * Gradings
+             * @description The oldest first.
+             */
+            gradings: components["schemas"]["GradingRow"][];
+            /**
+             * Outcomes
+             * @description The oldest first, by every policy that it was ever judged by.
+             */
+            outcomes: components["schemas"]["OutcomeRow"][];
+        };
+        /**
+         * AttemptRow
+         * @description An attempt.
+         */
+        AttemptRow: {
+            /**
+             * Tenant Id
+             * Format: uuid
+             */
+            tenant_id: string;
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /**
+             * Cell Id
+             * Format: uuid
+             */
+            cell_id: string;
+            /**
+             * Number
+             * @description Among its cell's, from 1.
+             */
+            number: number;
+            /**
+             * Run Set Id
+             * Format: uuid
+             * @description The run set that pays.
+             */
+            run_set_id: string;
+            /**
+             * Content Digest
+             * @description Its task's.
+             */
+            content_digest: string;
+            /**
+             * Token
+             * @description Its claim's, which every write of its worker carries; 0: it did not run here.
+             */
+            token: number;
+            /**
+             * Worker Id
+             * Format: uuid
+             */
+            worker_id: string;
+            /** Backend */
+            backend: string;
+            /** Trace Id */
+            trace_id: string;
+            /**
+             * Started At
+             * Format: date-time
+             */
+            started_at: string;
+            /** Ended At */
+            ended_at: string | null;
+            /**
+             * Last Segment
+             * @description Of its log.
+             */
+            last_segment: number;
+            /**
+             * Phase
+             * @description The one it is in, as its worker last said; empty: it has not.
+             */
+            phase: string;
+            /**
+             * Progressed At
+             * Format: date-time
+             * @description When its evidence, log or trajectory last grew.
+             */
+            progressed_at: string;
+            /**
+             * Limits
+             * @description How strongly each limit of its sandbox was held.
+             */
+            limits: {
+                [key: string]: string;
             };
-            /** Evidence */
-            evidence: {
-                [key: string]: unknown;
-            }[];
-            /** Gradings */
-            gradings: {
-                [key: string]: unknown;
-            }[];
-            /** Outcomes */
-            outcomes: {
-                [key: string]: unknown;
-            }[];
+            /** @description Null: unknown. */
+            usage: components["schemas"]["proctor__agents__interfaces__Usage"] | null;
+            /**
+             * Waited Sec
+             * @description Its cell was ready so long before it started.
+             */
+            waited_sec: number | null;
+            /** Artifacts */
+            artifacts: components["schemas"]["KeptArtifact"][];
         };
         /**
          * AudioSource
@@ -4042,6 +4132,42 @@ export interface components {
             trace_id: string | null;
         };
         /**
+         * EvidenceRow
+         * @description A phase: when it ran, and what Proctor itself saw of it.
+         */
+        EvidenceRow: {
+            /**
+             * Tenant Id
+             * Format: uuid
+             */
+            tenant_id: string;
+            /**
+             * Attempt Id
+             * Format: uuid
+             */
+            attempt_id: string;
+            /** Seq */
+            seq: number;
+            phase: components["schemas"]["Phase"];
+            /**
+             * Started At
+             * Format: date-time
+             */
+            started_at: string;
+            /**
+             * Ended At
+             * Format: date-time
+             */
+            ended_at: string;
+            /**
+             * Detail
+             * @description By name, as far as it applies: `failed`, `source`, `reason`, `exception`, `message`, `exit_code`, `signal`, `oom`, `exec_limit`, `limit`, `refused`, `http_status`, `stderr_tail`, `step` and others.
+             */
+            detail: {
+                [key: string]: unknown;
+            };
+        };
+        /**
          * ExportFormat
          * @description What is written.
          * @enum {string}
@@ -4295,6 +4421,54 @@ export interface components {
          * @enum {string}
          */
         GateState: "met" | "missed" | "open";
+        /**
+         * GradingRow
+         * @description One run of a verifier over what the attempt left.
+         */
+        GradingRow: {
+            /**
+             * Tenant Id
+             * Format: uuid
+             */
+            tenant_id: string;
+            /**
+             * Attempt Id
+             * Format: uuid
+             */
+            attempt_id: string;
+            /** Verifier Digest */
+            verifier_digest: string;
+            /** Number */
+            number: number;
+            /** Mode */
+            mode: string;
+            /** Backend */
+            backend: string;
+            /**
+             * Forgeable
+             * @description Whether what it judges could have written its verdict.
+             */
+            forgeable: boolean;
+            /**
+             * Rewards
+             * @description Null: the verifier left none.
+             */
+            rewards: {
+                [key: string]: number;
+            } | null;
+            /**
+             * Detail
+             * @description As of a phase; `problem` where there is no reward to read.
+             */
+            detail: {
+                [key: string]: unknown;
+            };
+            /**
+             * Graded At
+             * Format: date-time
+             */
+            graded_at: string;
+        };
         /**
          * Health
          * @description How it is.
@@ -4628,6 +4802,23 @@ export interface components {
             kappa: components["schemas"]["Agreed"];
         };
         /**
+         * KeptArtifact
+         * @description A file that was kept of an attempt; `GET /attempts/{attempt}/artifacts/{name}` answers it.
+         */
+        KeptArtifact: {
+            /** Name */
+            name: string;
+            /**
+             * Key
+             * @description Where the server keeps it.
+             */
+            key: string;
+            /** Sha256 */
+            sha256: string;
+            /** Size */
+            size: number;
+        };
+        /**
          * KeptRefusal
          * @description One that is kept to be looked at. ``row``: its line, where the sender told it, else as it was sent; ``said``: how
          *     it begins.
@@ -4749,7 +4940,7 @@ export interface components {
                 number,
                 number
             ];
-            usage: components["schemas"]["Usage"];
+            usage: components["schemas"]["proctor__engine__leaderboards__Usage"];
             /** Classes */
             classes: components["schemas"]["ClassCount"][];
             /** Comparable */
@@ -5219,6 +5410,54 @@ export interface components {
          * @enum {string}
          */
         OutcomeClass: "passed" | "failed" | "agent_limit" | "agent_refused" | "agent_error" | "verifier_error" | "task_invalid" | "profile_invalid" | "provider_auth" | "provider_rate_limit" | "provider_error" | "agent_setup_error" | "image_error" | "sandbox_error" | "node_lost" | "lease_lost" | "harness_error" | "out_of_memory" | "budget_exhausted" | "cancelled" | "unclassified";
+        /**
+         * OutcomeRow
+         * @description What evidence and a grading come to under one policy.
+         */
+        OutcomeRow: {
+            /**
+             * Tenant Id
+             * Format: uuid
+             */
+            tenant_id: string;
+            /**
+             * Attempt Id
+             * Format: uuid
+             */
+            attempt_id: string;
+            /**
+             * Grading
+             * @description 0: it was not graded.
+             */
+            grading: number;
+            /** Policy Version */
+            policy_version: string;
+            class: components["schemas"]["OutcomeClass"];
+            owner: components["schemas"]["Owner"];
+            /** Rule */
+            rule: string;
+            /**
+             * Verdict
+             * @description Null: none, which is not a fail.
+             */
+            verdict: boolean | null;
+            /**
+             * Limit
+             * @description Which one the agent reached; empty: none.
+             */
+            limit: string;
+            /**
+             * Decided At
+             * Format: date-time
+             */
+            decided_at: string;
+        };
+        /**
+         * Owner
+         * @description Whose an outcome is. Only the model's count as its verdicts.
+         * @enum {string}
+         */
+        Owner: "model" | "task" | "user" | "provider" | "infrastructure" | "nobody" | "policy";
         /** Page[AgentLine] */
         Page_AgentLine_: {
             /** Items */
@@ -7742,34 +7981,6 @@ export interface components {
             reason: string;
         };
         /**
-         * Usage
-         * @description Sums over all attempts behind a profile's cells; ``None`` is unknown. Coverage: attempts that reported / all.
-         *
-         *     ``priced``: attempts whose cost is known; ``own``: of those that this run set pays.
-         */
-        Usage: {
-            /** Attempts */
-            attempts: number;
-            /** Reported */
-            reported: number;
-            /** Priced */
-            priced: number;
-            /** Own Attempts */
-            own_attempts: number;
-            /** Own Priced */
-            own_priced: number;
-            /** Cost Nano */
-            cost_nano: number | null;
-            /** Own Cost Nano */
-            own_cost_nano: number | null;
-            /** Input Tokens */
-            input_tokens: number | null;
-            /** Output Tokens */
-            output_tokens: number | null;
-            /** Mean Seconds */
-            mean_seconds: number | null;
-        };
-        /**
          * UsageRecord
          * @description What an attempt says it used; what is left out or ``None`` is unknown.
          */
@@ -8037,6 +8248,22 @@ export interface components {
          */
         WorkKind: "export" | "regrade" | "reclassify" | "audit" | "import-results" | "check" | "import-dataset" | "derive-dataset" | "export-dataset" | "import-samples";
         /**
+         * Usage
+         * @description Tokens in disjoint buckets and money in nano-dollars; ``None`` is unknown, never 0.
+         */
+        proctor__agents__interfaces__Usage: {
+            /** Input Tokens */
+            input_tokens?: number | null;
+            /** Cache Read Tokens */
+            cache_read_tokens?: number | null;
+            /** Cache Write Tokens */
+            cache_write_tokens?: number | null;
+            /** Output Tokens */
+            output_tokens?: number | null;
+            /** Cost Nano */
+            cost_nano?: number | null;
+        };
+        /**
          * Step
          * @description One turn of the system, the user or the agent.
          */
@@ -8084,6 +8311,34 @@ export interface components {
             removed: number;
             /** Same */
             same: number;
+        };
+        /**
+         * Usage
+         * @description Sums over all attempts behind a profile's cells; ``None`` is unknown. Coverage: attempts that reported / all.
+         *
+         *     ``priced``: attempts whose cost is known; ``own``: of those that this run set pays.
+         */
+        proctor__engine__leaderboards__Usage: {
+            /** Attempts */
+            attempts: number;
+            /** Reported */
+            reported: number;
+            /** Priced */
+            priced: number;
+            /** Own Attempts */
+            own_attempts: number;
+            /** Own Priced */
+            own_priced: number;
+            /** Cost Nano */
+            cost_nano: number | null;
+            /** Own Cost Nano */
+            own_cost_nano: number | null;
+            /** Input Tokens */
+            input_tokens: number | null;
+            /** Output Tokens */
+            output_tokens: number | null;
+            /** Mean Seconds */
+            mean_seconds: number | null;
         };
         /**
          * Difference
@@ -8301,7 +8556,8 @@ export type Apart = components['schemas']['Apart'];
 export type ApiKey = components['schemas']['ApiKey'];
 export type Appended = components['schemas']['Appended'];
 export type Artifact = components['schemas']['Artifact'];
-export type AttemptDetail = components['schemas']['AttemptDetail'];
+export type AttemptDocument = components['schemas']['AttemptDocument'];
+export type AttemptRow = components['schemas']['AttemptRow'];
 export type AudioSource = components['schemas']['AudioSource'];
 export type AuditEntry = components['schemas']['AuditEntry'];
 export type AuditWanted = components['schemas']['AuditWanted'];
@@ -8354,6 +8610,7 @@ export type EvaluatorRule = components['schemas']['EvaluatorRule'];
 export type EvaluatorSummary = components['schemas']['EvaluatorSummary'];
 export type EvaluatorWanted = components['schemas']['EvaluatorWanted'];
 export type EventDocument = components['schemas']['EventDocument'];
+export type EvidenceRow = components['schemas']['EvidenceRow'];
 export type ExportFormat = components['schemas']['ExportFormat'];
 export type ExportWanted = components['schemas']['ExportWanted'];
 export type Extreme = components['schemas']['Extreme'];
@@ -8369,6 +8626,7 @@ export type Gate = components['schemas']['Gate'];
 export type GateCheck = components['schemas']['GateCheck'];
 export type GateResult = components['schemas']['GateResult'];
 export type GateState = components['schemas']['GateState'];
+export type GradingRow = components['schemas']['GradingRow'];
 export type Health = components['schemas']['Health'];
 export type Healthcheck = components['schemas']['Healthcheck'];
 export type History = components['schemas']['History'];
@@ -8390,6 +8648,7 @@ export type JsonValue = components['schemas']['JsonValue'];
 export type Judge = components['schemas']['Judge'];
 export type Judging = components['schemas']['Judging'];
 export type Kappa = components['schemas']['Kappa'];
+export type KeptArtifact = components['schemas']['KeptArtifact'];
 export type KeptRefusal = components['schemas']['KeptRefusal'];
 export type KeyCreation = components['schemas']['KeyCreation'];
 export type KeyRotation = components['schemas']['KeyRotation'];
@@ -8420,6 +8679,8 @@ export type Observation = components['schemas']['Observation'];
 export type ObservationResult = components['schemas']['ObservationResult'];
 export type Operation = components['schemas']['Operation'];
 export type OutcomeClass = components['schemas']['OutcomeClass'];
+export type OutcomeRow = components['schemas']['OutcomeRow'];
+export type Owner = components['schemas']['Owner'];
 export type PageAgentLine = components['schemas']['Page_AgentLine_'];
 export type PageAlias = components['schemas']['Page_Alias_'];
 export type PageApiKey = components['schemas']['Page_ApiKey_'];
@@ -8554,7 +8815,6 @@ export type Trial = components['schemas']['Trial'];
 export type TrialWanted = components['schemas']['TrialWanted'];
 export type Turn = components['schemas']['Turn'];
 export type Unpaired = components['schemas']['Unpaired'];
-export type Usage = components['schemas']['Usage'];
 export type UsageRecord = components['schemas']['UsageRecord'];
 export type UsageReport = components['schemas']['UsageReport'];
 export type UsageRow = components['schemas']['UsageRow'];
@@ -8572,8 +8832,10 @@ export type Wait = components['schemas']['Wait'];
 export type WaitState = components['schemas']['WaitState'];
 export type WireName = components['schemas']['WireName'];
 export type WorkKind = components['schemas']['WorkKind'];
+export type ProctorAgentsInterfacesUsage = components['schemas']['proctor__agents__interfaces__Usage'];
 export type ProctorAgentsTrajectoryStep = components['schemas']['proctor__agents__trajectory__Step'];
 export type ProctorDatasetsDifferingDifference = components['schemas']['proctor__datasets__differing__Difference'];
+export type ProctorEngineLeaderboardsUsage = components['schemas']['proctor__engine__leaderboards__Usage'];
 export type ProctorEngineNumbersDifference = components['schemas']['proctor__engine__numbers__Difference'];
 export type ProctorEngineReadingProgress = components['schemas']['proctor__engine__reading__Progress'];
 export type ProctorEvaluatorsCatalogueKind = components['schemas']['proctor__evaluators__catalogue__Kind'];
@@ -28289,13 +28551,33 @@ export interface operations {
                     /**
                      * @example {
                      *       "attempt": {
+                     *         "tenant_id": "0198c2ef-0a1b-7c2d-9e3f-4a5b6c7d8e9f",
                      *         "id": "0198c2f0-9d21-7e4f-b5a6-c7d8e9f0a1b2",
                      *         "cell_id": "0198c2f0-6f10-7a2b-83c4-d5e6f7081920",
                      *         "run_set_id": "0198c2f0-5e1a-7b3c-a4d5-6e7f8091a2b3",
                      *         "number": 1,
-                     *         "phase": "verifier",
+                     *         "content_digest": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+                     *         "token": 4711,
+                     *         "worker_id": "0198c2ee-1a2b-7c3d-8e4f-5a6b7c8d9e0f",
+                     *         "backend": "docker",
+                     *         "trace_id": "4bf92f3577b34da6a3ce929d0e0e4736",
+                     *         "last_segment": 12,
+                     *         "phase": "verify",
                      *         "started_at": "2026-07-01T02:00:00Z",
                      *         "ended_at": "2026-07-01T02:03:32Z",
+                     *         "progressed_at": "2026-07-01T02:03:31Z",
+                     *         "limits": {
+                     *           "memory": "enforced",
+                     *           "wall": "enforced"
+                     *         },
+                     *         "usage": {
+                     *           "input_tokens": 48000,
+                     *           "cache_read_tokens": 120000,
+                     *           "cache_write_tokens": 9000,
+                     *           "output_tokens": 5100,
+                     *           "cost_nano": 310000000
+                     *         },
+                     *         "waited_sec": 4.2,
                      *         "artifacts": [
                      *           {
                      *             "name": "state.tar",
@@ -28307,38 +28589,56 @@ export interface operations {
                      *       },
                      *       "evidence": [
                      *         {
+                     *           "tenant_id": "0198c2ef-0a1b-7c2d-9e3f-4a5b6c7d8e9f",
                      *           "attempt_id": "0198c2f0-9d21-7e4f-b5a6-c7d8e9f0a1b2",
-                     *           "seq": 1,
+                     *           "seq": 6,
                      *           "phase": "agent",
-                     *           "code": "ended",
+                     *           "started_at": "2026-07-01T02:00:00Z",
+                     *           "ended_at": "2026-07-01T02:03:12Z",
                      *           "detail": {
-                     *             "exit_code": 0
+                     *             "exit_code": 0,
+                     *             "limit": null,
+                     *             "refused": false
                      *           }
                      *         }
                      *       ],
                      *       "gradings": [
                      *         {
+                     *           "tenant_id": "0198c2ef-0a1b-7c2d-9e3f-4a5b6c7d8e9f",
                      *           "attempt_id": "0198c2f0-9d21-7e4f-b5a6-c7d8e9f0a1b2",
+                     *           "verifier_digest": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
                      *           "number": 1,
-                     *           "graded_at": "2026-07-01T02:03:30Z",
+                     *           "mode": "snapshot",
+                     *           "backend": "docker",
+                     *           "forgeable": false,
                      *           "rewards": {
-                     *             "r": 0.25
-                     *           }
+                     *             "reward": 0.25
+                     *           },
+                     *           "detail": {
+                     *             "exit_code": 1,
+                     *             "problem": null,
+                     *             "stderr_tail": "AssertionError: 3 != 4"
+                     *           },
+                     *           "graded_at": "2026-07-01T02:03:30Z"
                      *         }
                      *       ],
                      *       "outcomes": [
                      *         {
+                     *           "tenant_id": "0198c2ef-0a1b-7c2d-9e3f-4a5b6c7d8e9f",
                      *           "attempt_id": "0198c2f0-9d21-7e4f-b5a6-c7d8e9f0a1b2",
                      *           "policy_version": "outcomes-1",
                      *           "grading": 1,
                      *           "class": "failed",
                      *           "owner": "model",
-                     *           "verdict": false
+                     *           "rule": "fail",
+                     *           "verdict": false,
+                     *           "limit": "",
+                     *           "decided_at": "2026-07-01T02:03:32Z"
                      *         }
                      *       ]
                      *     }
                      */
-                    "application/json": components["schemas"]["AttemptDetail"];
+                    "application/json": components["schemas"]["AttemptDocument"];
                 };
             };
             /** @description It still is what the caller has. */

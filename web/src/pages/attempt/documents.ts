@@ -1,5 +1,5 @@
 /** An attempt as the API tells it, in the types that its evidence has. */
-import type { AttemptDetail } from "../../api/schema";
+import type { AttemptDocument } from "../../api/schema";
 
 export type Detail = Record<string, unknown>;
 
@@ -65,7 +65,7 @@ export interface Attempt {
   outcomes: readonly OutcomeRow[];
 }
 
-export function attemptOf(document: AttemptDetail): Attempt {
+export function attemptOf(document: AttemptDocument): Attempt {
   return document as unknown as Attempt;
 }
 
