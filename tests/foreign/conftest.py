@@ -23,6 +23,7 @@ from tests.foreign.environments import (
     STATSMODELS,
     Foreign,
     NotMade,
+    PythonMissing,
 )
 
 JUDGES = Path(__file__).parent / "judges"
@@ -61,7 +62,7 @@ def ask(made: None) -> Ask:
     def put(foreign: Foreign, judge: str, question: object) -> Any:
         try:
             return foreign.ask(JUDGES / f"{judge}{foreign.suffix}", question)
-        except NotMade as missing:
+        except PythonMissing as missing:
             pytest.skip(f"{foreign.name} {missing}")
 
     return put
