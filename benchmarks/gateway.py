@@ -1,11 +1,12 @@
 """What the gateway adds to a call: latency, the first streamed byte, and processor time, at a fixed rate.
 
-Four processes: a simulated provider on OpenAI's chat wire, a bare proxy written with the same library, the gateway with
-its real ledger in PostgreSQL, and this one, which calls each of them in turn: whole answers, streams of few events and
-of many. Calls begin when their time has come, whether those before were answered or not. What is added is the
-difference to the provider itself, of the same quantiles in the same run; the first streamed byte counts from when the
-provider sent it, by the machine's clock. Processor time is of the gateway's own process, beside it that of its
-database's processes and of the bare proxy, which passes every piece on and looks at nothing.
+Four processes: a simulated provider on OpenAI's chat wire, a bare proxy written with the same library on the same event
+loop, the gateway with its real ledger in PostgreSQL, and this one, which calls each of them in turn: whole answers,
+streams of few events and of many. Calls begin when their time has come, whether those before were answered or not; one
+that is refused, or whose connection is reset, is counted as failed. What is added is the difference to the provider
+itself, of the same quantiles in the same run; the first streamed byte counts from when the provider sent it, by the
+machine's clock. Processor time is of the gateway's own process, beside it that of its database's processes and of the
+bare proxy, which passes every piece on and looks at nothing.
 
     python -m benchmarks.gateway [--rate 200] [--seconds 10] [--json]
 
@@ -30,6 +31,7 @@ from typing import Any
 
 import aiohttp
 import psutil
+import uvloop
 from aiohttp import web
 
 from benchmarks.grounds import fresh_platform
@@ -207,15 +209,17 @@ class Way:
         if events:
             body |= {"stream": True, "stream_options": {"include_usage": True}}
         seen = self.seen[kind]
-        async with self.http.post(self.url, json=body, headers=self.headers) as response:
-            if response.status != 200:
-                seen.failed += 1
-                return
-            if events:
-                first = await response.content.readuntil(b"\n\n")
-                seen.first_byte.append((time.time() - float(json.loads(first[6:])["id"])) * 1000)
-            await response.read()
-        seen.whole.append((time.perf_counter() - due) * 1000)
+        try:
+            async with self.http.post(self.url, json=body, headers=self.headers) as response:
+                response.raise_for_status()
+                if events:
+                    first = await response.content.readuntil(b"\n\n")
+                    seen.first_byte.append((time.time() - float(json.loads(first[6:])["id"])) * 1000)
+                await response.read()
+        except (aiohttp.ClientError, OSError):  # refused, or its connection was reset
+            seen.failed += 1
+        else:
+            seen.whole.append((time.perf_counter() - due) * 1000)
 
 
 async def _load(way: Way, kind: str, rate: float, seconds: float) -> None:
@@ -347,9 +351,9 @@ def main() -> None:
     parser.add_argument("--serve", type=int, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.provide:
-        asyncio.run(_provide())
+        uvloop.run(_provide())
     elif options.pass_on:
-        asyncio.run(_pass_on(options.pass_on))
+        uvloop.run(_pass_on(options.pass_on))
     elif options.serve and options.litellm:
         _serve_litellm(options.serve, options.litellm)
     elif options.serve:
