@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from proctor.kernel.canonical import Json
+from proctor.models.codec import write_json
 from proctor.models.conversation import ChatRequest
 from proctor.models.errors import RequestInvalid
 from proctor.models.gateway.hiding import asked_for_usage
@@ -38,6 +39,7 @@ class Passing:
     body: Mapping[str, Json]
     facts: RequestFacts
     headers: Mapping[str, str] = field(default_factory=dict)
+    """Found by their lower-case names."""
 
 
 def passed_on(catalogue: Catalogue, passing: Passing, chain: Sequence[str]) -> list[Prepared]:
@@ -49,7 +51,7 @@ def passed_on(catalogue: Catalogue, passing: Passing, chain: Sequence[str]) -> l
         provider, name = catalogue.of(model)
         if provider.speaks(passing.wire):
             sent = wire.forwarded(passing.body, model=name)
-            body = passing.raw if sent == passing.body else json.dumps(sent, separators=(",", ":")).encode()
+            body = passing.raw if sent == passing.body else write_json(sent)
             found.append(
                 Prepared(
                     provider=provider,
@@ -57,7 +59,7 @@ def passed_on(catalogue: Catalogue, passing: Passing, chain: Sequence[str]) -> l
                     model=model,
                     wire=wire,
                     body=body,
-                    facts=replace(facts, model=name),
+                    facts=facts if facts.model == name else replace(facts, model=name),
                     headers=headers,
                     hides_usage=not asked_for_usage(passing.wire, passing.body),
                 )

@@ -23,6 +23,7 @@ from sqlalchemy import Connection
 from proctor.database.queries import run_query
 from proctor.kernel.errors import IntegrityError
 from proctor.models.calls import Payer
+from proctor.models.codec import write_json
 from proctor.models.ports import Budgets, Scope, ScopeKind
 from proctor.models.spending.rows import Account, Settlement
 
@@ -273,7 +274,7 @@ def _insert_calls(connection: Connection, tenant: UUID, settlements: Sequence[Se
     """Write calls and their money; the ids of those that were not there."""
     if not settlements:
         return set()
-    rows = json.dumps([{**one.row, "period": _period(one.accounts)} for one in settlements])
+    rows = write_json([{**one.row, "period": _period(one.accounts)} for one in settlements]).decode()
     new = list(_run(connection, "insert_calls", tenant=tenant, rows=rows).scalars())
     known = {str(id) for id in new}
     repeated = [one.row["id"] for one in settlements if one.row["id"] not in known and not one.guessed]

@@ -11,13 +11,13 @@ that takes its place.
 from __future__ import annotations
 
 import fcntl
-import json
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 from uuid import UUID
 
+from proctor.models.codec import write_json
 from proctor.models.spending.accounts import Holder
 
 __all__ = ["SUFFIX", "Journal", "boot_id"]
@@ -134,8 +134,4 @@ def _new_file(path: Path) -> int:
 
 
 def _line(value: Mapping[str, Any]) -> bytes:
-    return _encode(value).encode() + b"\n"
-
-
-_encode = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode
-"""Made once: a call writes two lines."""
+    return write_json(value) + b"\n"

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from proctor.kernel.canonical import Json
 from proctor.kernel.errors import ProctorError
+from proctor.models.codec import read_json
 from proctor.models.errors import ReplyInvalid, RequestInvalid
 
 __all__ = [
@@ -42,10 +43,9 @@ def parsed(data: bytes | str) -> Json:
 def glanced(data: bytes | str) -> Json:
     """The same for those who look at its first levels alone: it may be nested as deep as Python's JSON goes."""
     try:
-        value: Json = json.loads(data)
+        return read_json(data)
     except (ValueError, RecursionError):
         return None
-    return value
 
 
 def encoded(value: Json) -> bytes:
