@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from functools import cached_property
 from uuid import UUID
 
 from proctor.models.conversation import TokenUsage
@@ -59,6 +61,16 @@ class Payer:
     attempt: UUID | None = None
     job: UUID | None = None
     """An evaluation job, which may have a budget of its own."""
+
+    @cached_property
+    def columns(self) -> Mapping[str, str | None]:
+        """As the ledger names it; made once for all calls of an attempt."""
+        return {
+            "run_set_id": None if self.run_set is None else str(self.run_set),
+            "attempt_id": None if self.attempt is None else str(self.attempt),
+            "profile": self.profile,
+            "user_id": self.user,
+        }
 
 
 @dataclass(frozen=True, kw_only=True)

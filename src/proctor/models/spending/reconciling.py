@@ -27,7 +27,7 @@ import structlog
 from sqlalchemy import Connection
 
 from proctor.database.engine import Database
-from proctor.kernel.ids import derived_id
+from proctor.kernel.ids import dated_id, derived_id
 from proctor.models.calls import Payer
 from proctor.models.spending.accounts import CallContradicted, settle, slices_of
 from proctor.models.spending.journal import SUFFIX, boot_id
@@ -165,9 +165,9 @@ def _settlements(story: _Story, tenant: UUID) -> list[_Told]:
 
 
 def _abandoned(process: UUID, tenant: UUID, number: int, said: dict[str, Any]) -> dict[str, Any]:
-    reservation = derived_id("reservation", process, number)
+    reservation, begun_at = derived_id("reservation", process, number), datetime.fromisoformat(said["at"])
     return abandoned_row(
-        id=UUID(said["call"]),
+        id=dated_id(begun_at, "abandoned", reservation),
         reservation=reservation,
         payer=Payer(
             tenant=tenant,
@@ -178,7 +178,7 @@ def _abandoned(process: UUID, tenant: UUID, number: int, said: dict[str, Any]) -
         ),
         model=said["model"],
         reserved=said["nano"],
-        started_at=datetime.fromisoformat(said["at"]),
+        started_at=begun_at,
     )
 
 

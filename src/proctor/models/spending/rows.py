@@ -41,7 +41,7 @@ def call_row(reservation: UUID, call: Call, *, reserved: int | None) -> dict[str
     charged = reserved if call.cost_nano is None else min(call.cost_nano, _MOST_NUMBER)
     usage = call.usage
     return {
-        **_paid_by(call.payer),
+        **call.payer.columns,
         "id": str(call.id),
         "reservation": str(reservation),
         "purpose": call.purpose.value,
@@ -78,7 +78,7 @@ def abandoned_row(
     return {
         **dict.fromkeys((*nothing, "output_tokens", "reasoning_tokens")),
         **dict.fromkeys(("wire", "answered", "key", "code", "price_version"), ""),
-        **_paid_by(payer),
+        **payer.columns,
         "id": str(id),
         "reservation": str(reservation),
         "purpose": Purpose.AGENT.value,
@@ -92,15 +92,6 @@ def abandoned_row(
         "reserved_nano": reserved,
         "charged_nano": reserved,
         "overrun": False,
-    }
-
-
-def _paid_by(payer: Payer) -> dict[str, Any]:
-    return {
-        "run_set_id": None if payer.run_set is None else str(payer.run_set),
-        "attempt_id": None if payer.attempt is None else str(payer.attempt),
-        "profile": payer.profile,
-        "user_id": payer.user,
     }
 
 

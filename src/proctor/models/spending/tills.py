@@ -52,8 +52,9 @@ RETRY_SEC: float = 1.0
 class Timing:
     """How long things are kept, in seconds."""
 
-    batch: float = 0.1
-    """What calls cost is written so late at the most."""
+    batch: float = 0.25
+    """What calls cost is written so late at the most. A transaction is five milliseconds of processor: at 0.1 it was a
+    ninth of what two hundred calls a second cost."""
     idle: float = 2.0
     """A slice that nobody has used for so long is given back."""
     age: float = 5.0
@@ -379,16 +380,15 @@ def _begun(
     tenant: UUID, payer: Payer, worst: int | None, model: str, current: Slice, begun_at: datetime
 ) -> dict[str, object]:
     return {
-        "tenant": str(tenant),
-        "slice": str(current.id),
-        "call": str(new_id()),
+        "tenant": tenant,
+        "slice": current.id,
         "nano": worst,
-        "run_set": None if payer.run_set is None else str(payer.run_set),
-        "attempt": None if payer.attempt is None else str(payer.attempt),
+        "run_set": payer.run_set,
+        "attempt": payer.attempt,
         "profile": payer.profile,
         "user": payer.user,
         "model": model,
-        "at": begun_at.isoformat(),
+        "at": begun_at,
     }
 
 
