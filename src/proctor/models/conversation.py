@@ -7,7 +7,7 @@ only read for what it is: see ``wires/interfaces.py``.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from proctor.kernel.canonical import Json
@@ -156,16 +156,28 @@ class TokenUsage:
     @property
     def total(self) -> int | None:
         """Of all buckets; ``None`` where one of them is not known."""
-        return added(*(getattr(self, one.name) for one in fields(self)))
+        return added(
+            self.input_tokens,
+            self.cache_read_tokens,
+            self.cache_write_tokens,
+            self.output_tokens,
+            self.reasoning_tokens,
+        )
 
     @classmethod
     def none(cls) -> TokenUsage:
         """Known to be nothing."""
-        return cls(**dict.fromkeys((one.name for one in fields(cls)), 0))
+        return cls(input_tokens=0, cache_read_tokens=0, cache_write_tokens=0, output_tokens=0, reasoning_tokens=0)
 
     def plus(self, more: TokenUsage) -> TokenUsage:
         """Of both together, bucket by bucket."""
-        return TokenUsage(**{one.name: added(getattr(self, one.name), getattr(more, one.name)) for one in fields(self)})
+        return TokenUsage(
+            input_tokens=added(self.input_tokens, more.input_tokens),
+            cache_read_tokens=added(self.cache_read_tokens, more.cache_read_tokens),
+            cache_write_tokens=added(self.cache_write_tokens, more.cache_write_tokens),
+            output_tokens=added(self.output_tokens, more.output_tokens),
+            reasoning_tokens=added(self.reasoning_tokens, more.reasoning_tokens),
+        )
 
 
 @dataclass(frozen=True, kw_only=True)

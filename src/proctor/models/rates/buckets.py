@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
+from typing import NamedTuple
 
 from sqlalchemy import Connection
 
@@ -26,8 +27,7 @@ SLICE_SEC: float = 2.0
 _MINUTE: float = 60.0
 
 
-@dataclass(frozen=True, kw_only=True)
-class KeyName:
+class KeyName(NamedTuple):
     """Which key: whose, of which provider, by which name."""
 
     owner: str

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
-__all__ = ["LONGEST_REST_SEC", "Left", "asked_wait", "left_of", "retry_after"]
+__all__ = ["LONGEST_REST_SEC", "Left", "asked_wait", "left_of", "retry_after", "telling"]
 
 LONGEST_REST_SEC: float = 3600.0
 """A key rests no longer at once, whatever its provider says; after it, it is asked once more."""
@@ -42,6 +42,17 @@ class Left:
     rest_sec: float | None = None
 
 
+def telling(headers: object) -> Mapping[str, object]:
+    """Those that say something of limits, by lower-case names: a mapping may mind the case."""
+    if not isinstance(headers, Mapping):
+        return {}
+    return {
+        lowered: value
+        for name, value in headers.items()
+        if (lowered := str(name).lower()).startswith("retry-after") or "ratelimit" in lowered
+    }
+
+
 def retry_after(headers: object, now: datetime | None = None) -> float | None:
     """Seconds that a key is to rest: what is asked, where it can be meant, and an hour at the most."""
     return _believed(asked_wait(headers, now))
@@ -50,7 +61,8 @@ def retry_after(headers: object, now: datetime | None = None) -> float | None:
 def asked_wait(headers: object, now: datetime | None = None) -> float | None:
     """Seconds after which a provider says that it may be asked again: ``retry-after-ms``, or ``retry-after`` as a
     number or a date (RFC 9110, 10.2.3); ``None``: it says nothing that can be read."""
-    lowered = _lowered(headers)
+    if not (lowered := telling(headers)):
+        return None
     milliseconds, text = _said(lowered, "retry-after-ms"), _said(lowered, "retry-after")
     if _NUMBER.fullmatch(milliseconds):
         return float(milliseconds) / 1000
@@ -62,8 +74,7 @@ def asked_wait(headers: object, now: datetime | None = None) -> float | None:
 
 def left_of(headers: object, now: datetime | None = None) -> Left:
     """What OpenAI's and Anthropic's headers say is left."""
-    lowered = _lowered(headers)
-    if not any("ratelimit" in name for name in lowered):
+    if not (lowered := telling(headers)):
         return Left()
     least: dict[str, int] = {}
     rests: list[float] = []
@@ -76,11 +87,6 @@ def left_of(headers: object, now: datetime | None = None) -> Left:
         if int(count) == 0 and until is not None:
             rests.append(until)
     return Left(requests=least.get("requests"), tokens=least.get("tokens"), rest_sec=max(rests, default=None))
-
-
-def _lowered(headers: object) -> Mapping[str, object]:
-    """By lower-case names: a mapping may mind the case."""
-    return {str(name).lower(): value for name, value in headers.items()} if isinstance(headers, Mapping) else {}
 
 
 def _said(lowered: Mapping[str, object], name: str) -> str:

@@ -42,7 +42,7 @@ class Lane:
     @property
     def is_full(self) -> bool:
         """Whether one has to end before another may start."""
-        return any(most is not None and self.running >= most for most in (self.at_once, self.most))
+        return _reached(self.running, self.at_once) or _reached(self.running, self.most)
 
     def has(self, tokens: int, limit: RateLimit, now: float) -> bool:
         """Whether there is leave in hand for a request of so many tokens."""
@@ -100,3 +100,7 @@ class Lane:
         """Ask nothing for so long."""
         self.rests_until = max(self.rests_until, now + seconds)
         self.requests = 0
+
+
+def _reached(running: int, most: int | None) -> bool:
+    return most is not None and running >= most

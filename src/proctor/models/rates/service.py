@@ -14,7 +14,7 @@ from proctor.database.engine import Database
 from proctor.database.errors import DatabaseUnavailable
 from proctor.models.ports import Admission, RateLimit
 from proctor.models.rates.buckets import KeyName, draw, rest
-from proctor.models.rates.headers import LONGEST_REST_SEC, left_of, retry_after
+from proctor.models.rates.headers import LONGEST_REST_SEC, left_of, retry_after, telling
 from proctor.models.rates.lanes import Lane
 from proctor.models.waiting import came
 
@@ -53,22 +53,23 @@ class RateBook:
         """As the port has it."""
         lanes = [self._lane(KeyName(owner=tenant_key, provider=provider, key=key)) for key in keys]
         loop = asyncio.get_running_loop()
-        deadline = loop.time() + wait_sec
+        deadline = (now := loop.time()) + wait_sec
+        metered = limit.requests is not None or limit.tokens is not None
         while True:
             self._moved.clear()
             for lane in lanes:
                 lane.most = limit.at_once
-                if lane.may_start(loop.time()) and lane.has(tokens, limit, loop.time()):
-                    metered = limit.requests is not None or limit.tokens is not None
+                if lane.may_start(now) and lane.has(tokens, limit, now):
                     lane.take(tokens, metered=metered)
                     return _Admitted(key=lane.key.key, tokens=tokens, lane=lane, metered=metered)
-            if await self._draw_one(lanes, limit, tokens):
+            drawn, now = await self._draw_one(lanes, limit, tokens), loop.time()
+            if drawn:
                 continue
-            now = loop.time()
             if now >= deadline:
                 raise TimeoutError(f"no key of {provider} has room for a request within {wait_sec:g} s")
             pause = min(deadline, *(_ready(lane, now) for lane in lanes)) - now
             await came(self._moved, max(pause, SHORTEST_PAUSE_SEC))
+            now = loop.time()
 
     def done(self, admission: Admission, *, tokens: int | None) -> None:
         """As the port has it."""
@@ -87,12 +88,14 @@ class RateBook:
 
     def learn(self, admission: Admission, headers: object) -> None:
         """As the port has it."""
-        lane, left = _ours(admission).lane, left_of(headers)
+        if not (told := telling(headers)):
+            return
+        lane, left = _ours(admission).lane, left_of(told)
         if left.requests is not None:
             lane.requests = min(lane.requests, left.requests)
         if left.tokens is not None:
             lane.tokens = min(lane.tokens, float(left.tokens))
-        pause = max(left.rest_sec or 0.0, retry_after(headers) or 0.0)
+        pause = max(left.rest_sec or 0.0, retry_after(told) or 0.0)
         if pause:
             lane.rest(pause, asyncio.get_running_loop().time())
             self._tell(lane, pause)
