@@ -10,11 +10,9 @@ nothing else.
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 import time
 from collections.abc import Mapping
-from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
@@ -24,6 +22,7 @@ from aiohttp import web
 from proctor.kernel.canonical import Json
 from proctor.kernel.errors import ProctorError
 from proctor.models.calls import End
+from proctor.models.codec import read_json
 from proctor.models.errors import BudgetExhausted, LimitReached, ModelUndeclared, PriceUnknown, RequestInvalid
 from proctor.models.gateway.counting import counted
 from proctor.models.gateway.permitted import refuse_unpermitted
@@ -61,7 +60,7 @@ _WIRES: Mapping[str, WireName] = {
 _COUNT: str = "/v1/messages/count_tokens"
 _GEMINI: tuple[str, ...] = ("/v1beta/models/", "/v1/models/")
 _GEMINI_VERBS: Mapping[str, bool] = {"generateContent": False, "streamGenerateContent": True}
-_PASSED_BACK: tuple[str, ...] = ("retry-after", "retry-after-ms", "request-id", "x-request-id")
+_PASSED_BACK = frozenset({"content-type", "retry-after", "retry-after-ms", "request-id", "x-request-id"})
 _PASSED_BACK_PREFIXES: tuple[str, ...] = ("x-ratelimit-", "anthropic-ratelimit-")
 _STATUSES: tuple[tuple[type[ProctorError], int, Fault, str], ...] = (
     (ModelUndeclared, 404, Fault.MODEL_UNKNOWN, "model_not_found"),
@@ -110,33 +109,23 @@ class Endpoints:
             if request.method != "POST" or wire is None:
                 return _told(wire, 404, Fault.INVALID, f"There is no {request.method} {path[:200]}.")
             async with self._turns:
-                return await self._asked(request, path, wire, model, stream=stream)
+                turn = _Turn(self._gateway.large)
+                try:
+                    return await self._answered(request, path, wire, model, stream=stream, turn=turn)
+                finally:
+                    turn.give_back()
         except (ConnectionError, asyncio.IncompleteReadError):
             return web.Response(status=400)  # nobody is there to read it
 
-    async def _asked(
-        self, request: web.BaseRequest, path: str, wire: WireName, model: str, *, stream: bool
-    ) -> web.StreamResponse:
-        async with AsyncExitStack() as held:
-            return await self._answered(request, path, wire, model, stream=stream, held=held)
-
     async def _answered(
-        self,
-        request: web.BaseRequest,
-        path: str,
-        wire: WireName,
-        model: str,
-        *,
-        stream: bool,
-        held: AsyncExitStack,
+        self, request: web.BaseRequest, path: str, wire: WireName, model: str, *, stream: bool, turn: _Turn
     ) -> web.StreamResponse:
         try:
-            raw = await _body(request, self._gateway.large, held)
-            headers = {name.lower(): value for name, value in request.headers.items()}
+            raw = await _body(request, turn)
             body = _object(raw)
             priced = {"max_tokens": 1, **body} if path == _COUNT else body  # what is only counted has no limit
             facts = _facts(wire, raw, priced, model, stream=stream)
-            passing = Passing(wire=wire, raw=raw, body=body, facts=facts, headers=headers)
+            passing = Passing(wire=wire, raw=raw, body=body, facts=facts, headers=request.headers)
             if path == _COUNT:
                 return web.json_response(await counted(self._gateway.parts, self._session, passing))
             answer = await self._gateway.passed(self._session, passing)
@@ -213,19 +202,35 @@ def _token(request: web.BaseRequest) -> str:
     return headers.get("x-api-key") or headers.get("x-goog-api-key") or request.query.get("key", "")
 
 
-async def _body(request: web.BaseRequest, large: asyncio.Semaphore, held: AsyncExitStack) -> bytes:
-    """A request's body. One that is large waits for its turn, and has it as long as it is ``held``.
+class _Turn:
+    """A large request's turn among those of all attempts."""
 
-    Raises ``RequestInvalid``.
-    """
-    body, is_large = bytearray(), False
+    def __init__(self, large: asyncio.Semaphore) -> None:
+        self._large, self._taken = large, False
+
+    async def take(self) -> None:
+        """Wait for it, the first time."""
+        if not self._taken:
+            await self._large.acquire()
+            self._taken = True
+
+    def give_back(self) -> None:
+        """Where it was taken."""
+        if self._taken:
+            self._large.release()
+
+
+async def _body(request: web.BaseRequest, turn: _Turn) -> bytes:
+    """A request's body. One that is large waits for its ``turn``. Raises ``RequestInvalid``."""
+    body = bytearray()
     try:
+        if request.content.is_eof():  # all of it came with its head, as most do: it is in the reader's short buffer
+            return request.content.read_nowait()
         async with asyncio.timeout(REQUEST_SEC):
             async for piece in request.content.iter_any():
                 body += piece
-                if len(body) > LARGE_REQUEST and not is_large:
-                    is_large = True
-                    await held.enter_async_context(large)
+                if len(body) > LARGE_REQUEST:
+                    await turn.take()
                 if len(body) > LARGEST_REQUEST:
                     raise RequestInvalid(f"A request has at most {LARGEST_REQUEST:,} bytes.", where="body")
     except TimeoutError as error:
@@ -237,7 +242,7 @@ async def _body(request: web.BaseRequest, large: asyncio.Semaphore, held: AsyncE
 
 def _object(raw: bytes) -> Mapping[str, Json]:
     try:
-        document = json.loads(raw)
+        document = read_json(raw)
     except (ValueError, RecursionError) as error:
         raise RequestInvalid("It is no JSON.", where="body") from error
     if not isinstance(document, dict):
@@ -269,11 +274,17 @@ def _told(wire: WireName | None, status: int, fault: Fault, message: str, *, cod
     return web.json_response(body, status=status, headers={"x-should-retry": "false"})
 
 
+class _Streamed(web.StreamResponse):
+    """Its head goes with its first piece, which is there already, as the head of a whole response does in aiohttp."""
+
+    _send_headers_immediately = False
+
+
 async def _given(request: web.BaseRequest, answer: Answer) -> web.StreamResponse:
     headers = _headers(answer)
     if answer.pieces is None:
         return web.Response(body=answer.body, status=answer.status, headers=headers)
-    response = web.StreamResponse(status=answer.status, headers=headers)
+    response = _Streamed(status=answer.status, headers=headers)
     pieces = answer.pieces
     try:
         await response.prepare(request)
@@ -291,11 +302,11 @@ async def _given(request: web.BaseRequest, answer: Answer) -> web.StreamResponse
 
 def _headers(answer: Answer) -> dict[str, str]:
     """What of a provider's headers is passed back, and which model answered."""
-    found = {name.lower(): value for name, value in answer.headers.items()}
-    kept = {
-        name: value for name, value in found.items() if name in _PASSED_BACK or name.startswith(_PASSED_BACK_PREFIXES)
-    }
-    kept["Content-Type"] = found.get("content-type", "application/json")
+    kept = {"content-type": "application/json"}
+    for name, value in answer.headers.items():
+        lowered = name.lower()
+        if lowered in _PASSED_BACK or lowered.startswith(_PASSED_BACK_PREFIXES):
+            kept[lowered] = value
     if answer.model:
         kept["x-proctor-model"] = answer.model
     if answer.end is not End.DONE:  # it was tried again here already

@@ -54,8 +54,9 @@ _TARIFFS: tuple[Json, ...] = (None, "auto", "default", "standard_only", "flex")
 
 def refuse_unpermitted(wire: WireName, body: Mapping[str, Json]) -> None:
     """Raises ``RequestInvalid`` naming the first field that agents may not send."""
+    permitted = _FIELDS[wire]
     for name, value in body.items():
-        if value is not None and name not in _FIELDS[wire]:
+        if name not in permitted and value is not None:
             raise RequestInvalid("Agents under test may not send this field.", where=name[:100])
     if body.get("service_tier") not in _TARIFFS:
         raise RequestInvalid("Agents under test are asked for at the standard tariff.", where="service_tier")

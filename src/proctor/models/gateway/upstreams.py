@@ -8,8 +8,10 @@ billed.
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from io import BytesIO
 from typing import TYPE_CHECKING, Protocol
 from urllib.parse import urlsplit
@@ -39,7 +41,9 @@ LARGE_BODY: int = 1024 * 1024
 """Bytes; a larger one is written in pieces, so that others have their turn meanwhile."""
 KEEP_SEC: float = 15.0
 """An idle connection is kept for less than providers keep it: one that they close under a request would be charged."""
-
+GATHER_SEC: float = 0.002
+"""What a stream brings so soon after the piece before it is passed on together: one write for several events of a
+model that is fast, while the first piece and those of a slow one never wait."""
 
 _BELOW_VERSION = frozenset({WireName.OPENAI_CHAT, WireName.OPENAI_RESPONSES, WireName.OPENAI_EMBEDDINGS})
 
@@ -101,6 +105,7 @@ class Upstream(Protocol):
         ...
 
 
+@lru_cache(maxsize=1024)
 def address_of(base: str, wire: WireName, path: str) -> str:
     """Where a request goes. OpenAI's paths begin below the version (``/chat/completions``), the others' with it.
 
@@ -141,7 +146,7 @@ class HttpUpstream:
         try:
             response = await session.post(
                 address_of(request.provider.base_url, request.wire, request.path),
-                data=request.body if len(request.body) < LARGE_BODY else BytesIO(request.body),
+                data=aiohttp.BytesPayload(request.body) if len(request.body) < LARGE_BODY else BytesIO(request.body),
                 headers=request.headers,
                 timeout=timeout,
                 allow_redirects=False,
@@ -150,7 +155,7 @@ class HttpUpstream:
             raise Unreachable(type(error).__name__) from error
         except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as error:
             raise Broken(type(error).__name__) from error
-        return HttpIncoming(response, aiohttp.ClientError)
+        return HttpIncoming(response, aiohttp.ClientError, gather_sec=GATHER_SEC if request.stream else 0.0)
 
     def _opened(self) -> aiohttp.ClientSession:
         if self._session is None:
@@ -179,9 +184,13 @@ class HttpIncoming:
         response: aiohttp.ClientResponse,
         error: type[Exception],
         closed: Callable[[], Awaitable[object]] | None = None,
+        *,
+        gather_sec: float = 0.0,
     ) -> None:
-        """``error``: aiohttp's own, which is imported where it is needed alone."""
+        """``error``: aiohttp's own, which is imported where it is needed alone. ``gather_sec``: the least time between
+        two pieces."""
         self._response, self._error, self._closed = response, error, closed
+        self._gather_sec = gather_sec
 
     @property
     def status(self) -> int:
@@ -195,8 +204,14 @@ class HttpIncoming:
 
     async def pieces(self) -> AsyncIterator[bytes]:
         """See ``Incoming``."""
+        content, clock, last = self._response.content, asyncio.get_running_loop().time, -math.inf
         try:
-            async for piece in self._response.content.iter_any():
+            while piece := await content.readany():
+                if (wait := last + self._gather_sec - clock()) > 0:
+                    await asyncio.sleep(wait)
+                    if content.exception() is None:  # else it is raised once this piece is passed on
+                        piece += content.read_nowait()
+                last = clock()
                 yield piece
         except (self._error, TimeoutError, OSError, asyncio.IncompleteReadError) as error:
             raise Broken(type(error).__name__) from error

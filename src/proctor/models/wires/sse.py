@@ -32,12 +32,13 @@ class Events:
     def feed(self, piece: bytes) -> list[bytes]:
         """The data of each event that this piece completes, in order; events without data are left out."""
         self._kept += self._with_newlines(piece)
-        found = []
-        while (end := self._kept.find(b"\n\n", self._searched)) >= 0:
-            if not self._passing_over and end <= EVENT_BYTES and (data := _data(bytes(self._kept[:end]))):
-                found.append(data)
-            del self._kept[: end + 2]
-            self._searched, self._passing_over = 0, False
+        found: list[bytes] = []
+        if self._kept.find(b"\n\n", self._searched) >= 0:
+            *events, rest = bytes(self._kept).split(b"\n\n")
+            if self._passing_over:
+                del events[0]
+            found = [data for event in events if len(event) <= EVENT_BYTES and (data := _data(event))]
+            self._kept, self._passing_over = bytearray(rest), False
         if len(self._kept) > EVENT_BYTES:
             del self._kept[:-1]
             self._passing_over = True
@@ -56,6 +57,8 @@ class Events:
 
 
 def _data(event: bytes) -> bytes:
+    if b"\n" not in event:
+        return event[5:].removeprefix(b" ") if event.startswith(b"data:") else b""
     lines = event.split(b"\n")
     return b"\n".join([line[5:].removeprefix(b" ") for line in lines if line.startswith(b"data:")])
 
