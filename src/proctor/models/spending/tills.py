@@ -52,9 +52,8 @@ RETRY_SEC: float = 1.0
 class Timing:
     """How long things are kept, in seconds."""
 
-    batch: float = 0.25
-    """What calls cost is written so late at the most. A transaction is five milliseconds of processor: at 0.1 it was a
-    ninth of what two hundred calls a second cost."""
+    batch: float = 0.1
+    """What calls cost is written so late at the most."""
     idle: float = 2.0
     """A slice that nobody has used for so long is given back."""
     age: float = 5.0
