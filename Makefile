@@ -174,6 +174,15 @@ web: $(VENV)/dev ## Build the dashboard into src/proctor/dashboard (npm's regist
 web-api: $(VENV)/dev ## Write the OpenAPI document to web/openapi.json, which the dashboard's types are made of
 	$(BIN)/python scripts/write_openapi.py
 
+.PHONY: test-web-parts
+test-web-parts: web web-api ## The dashboard's parts: formatting, lint, types (also against the API's), component tests
+	cd web && PATH=$(CURDIR)/$(BIN):$$PATH && npm run types && git diff --exit-code src/api/schema.d.ts \
+		&& npm run lint && npm test
+
+.PHONY: test-web
+test-web: web ## The dashboard in a real Chromium before a real server; screenshots into report/dashboard
+	$(BIN)/pytest tests/web
+
 .PHONY: down
 down: ## Stop the demo's database
 	PROCTOR_HOME=$(CURDIR)/.proctor $(BIN)/proctor down
