@@ -1,4 +1,4 @@
-import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { usePrefetchQuery, useQuery, useQueryClient } from "@tanstack/react-query";
 import { getRouteApi, useNavigate } from "@tanstack/react-router";
 import { useCallback, useMemo, useRef, useState } from "react";
 import { useLive } from "../../api/live-context";
@@ -17,6 +17,7 @@ import { copyLink, Head, WhyLine } from "./head";
 import { neighboursOf } from "./neighbours";
 import { Outline } from "./outline";
 import { Phases } from "./phases";
+import { stepIndex } from "./queries";
 import { Raw } from "./raw";
 import { type AttemptSearch, VIEWS, type View } from "./search";
 import { nextOf, type Steps } from "./steps";
@@ -38,6 +39,7 @@ const VIEW_WORDS: Record<View, string> = {
 export function AttemptPage() {
   const { attempt: id } = route.useParams();
   const asked = useQuery(attemptQuery(id));
+  usePrefetchQuery(stepIndex(id)); // beside the attempt itself, not after it
   const attempt = useMemo(() => (asked.data ? attemptOf(asked.data) : null), [asked.data]);
   useTitle("Attempt", attempt ? undefined : id.slice(0, 13));
   if (asked.error && attempt === null) return <Failed error={asked.error} retry={() => asked.refetch()} />;

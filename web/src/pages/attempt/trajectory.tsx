@@ -46,7 +46,7 @@ export function Trajectory(props: TrajectoryProps) {
     getScrollElement: () => scroller.current,
     estimateSize: guess,
     overscan: 4,
-    initialOffset: 0,
+    initialOffset: () => (steps.running && !isChosen ? 0 : offsetOf(current, guess)),
   });
   const items = virtual.getVirtualItems();
   const [first, last] = [(items[0]?.index ?? 0) + 1, (items.at(-1)?.index ?? 0) + 1];
@@ -54,9 +54,7 @@ export function Trajectory(props: TrajectoryProps) {
     bodies.want(first, last, steps.count);
   });
   useEffect(() => moved(first, last), [first, last, moved]);
-  const { unseen, toEnd, scrolled } = useTail(steps, isChosen, scroller, () =>
-    virtual.scrollToIndex(steps.count - 1, { align: "end" }),
-  );
+  const { unseen, toEnd, scrolled } = useTail(steps, isChosen, scroller, virtual.getTotalSize());
   const { show, release } = useAnchor(virtual);
   const opened = useRef(false);
   useEffect(() => {
@@ -147,17 +145,29 @@ function useGuess(steps: Steps): (index: number) => number {
   }, [steps]);
 }
 
-/** Stay at the end of a trajectory that grows, until the reader goes elsewhere; then count what comes. */
-function useTail(steps: Steps, isChosen: boolean, scroller: React.RefObject<HTMLElement | null>, goToEnd: () => void) {
+/** About where a step is, before any was seen: so its page is the first that is asked for. */
+function offsetOf(step: number, guess: (index: number) => number): number {
+  let offset = 0;
+  for (let index = 0; index < step - 1; index++) offset += guess(index);
+  return offset;
+}
+
+/**
+ * Stay at the end of a trajectory that grows, until the reader goes elsewhere; then count what comes. `size`: how tall
+ * all of it is, which changes as steps get their heights.
+ */
+function useTail(steps: Steps, isChosen: boolean, scroller: React.RefObject<HTMLElement | null>, size: number) {
   const follows = useRef(steps.running && !isChosen);
   const [seen, setSeen] = useState(steps.count);
-  const go = useRef(goToEnd);
-  go.current = goToEnd;
-  useEffect(() => {
-    if (!follows.current) return;
+  const toEnd = useCallback(() => {
+    follows.current = true;
     setSeen(steps.count);
-    go.current();
-  }, [steps.count]);
+    scroller.current?.scrollTo({ top: scroller.current.scrollHeight });
+  }, [steps.count, scroller]);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: what is at the end is elsewhere then
+  useEffect(() => {
+    if (follows.current) toEnd();
+  }, [size, toEnd]);
   const before = useRef(0);
   const scrolled = () => {
     const element = scroller.current;
@@ -168,11 +178,6 @@ function useTail(steps: Steps, isChosen: boolean, scroller: React.RefObject<HTML
       setSeen(steps.count);
     } else if (element.scrollTop < before.current - 4) follows.current = false;
     before.current = element.scrollTop;
-  };
-  const toEnd = () => {
-    follows.current = true;
-    setSeen(steps.count);
-    go.current();
   };
   return { unseen: Math.max(0, steps.count - seen), toEnd, scrolled };
 }
