@@ -16,6 +16,7 @@ export function useSteps(attempt: string) {
       setGrown({ from: first, steps });
       // its phase, evidence and outcome are others too
       void client.invalidateQueries({ queryKey: ["attempt", attempt], exact: true });
+      if (!steps.running) void client.invalidateQueries({ predicate: ({ queryKey }) => queryKey[2] === "cell" });
     });
     return () => stopping.abort();
   }, [attempt, first, client]);
