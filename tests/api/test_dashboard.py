@@ -59,7 +59,15 @@ def http(server: Server, folder: Path) -> Iterator[TestClient]:
 
 
 def test_a_page_is_the_index_wherever_it_is(http: TestClient) -> None:
-    for path in ("/", "/index.html", "/run-sets/0198c2f0?group=task", "/setup", "/leaderboard/x@2.1/y", "/runs/", "/datasets/refunds@1.1.0"):
+    for path in (
+        "/",
+        "/index.html",
+        "/run-sets/0198c2f0?group=task",
+        "/setup",
+        "/leaderboard/x@2.1/y",
+        "/runs/",
+        "/datasets/refunds@1.1.0",
+    ):
         answer = http.get(path, headers=PLAIN)
         assert (answer.status_code, answer.content) == (200, INDEX), path
         assert answer.headers["content-type"] == "text/html; charset=utf-8"
