@@ -62,7 +62,7 @@ function Known({ id, attempt }: { id: string; attempt: Attempt }) {
   const own = cell.data?.attempts.find((one) => one.id === whole);
   const outcome = outcomeOf(attempt, cell.data?.run_set.policy_version);
   const neighbours = useMemo(() => (cells.data ? neighboursOf(cells.data, cellId) : null), [cells.data, cellId]);
-  useTitle("Attempt", cell.data && `${cell.data.profile} · ${cell.data.task} · ${cell.data.cell.trial + 1}`);
+  useTitle("Attempt", cell.data && `${cell.data.profile} · ${cell.data.task} · ${cell.data.cell.trial}`);
   const again = () => {
     void client.invalidateQueries({ queryKey: ["attempt", id], exact: true });
     void client.invalidateQueries({ queryKey: ["run-set", runSet, "cell", cellId] });

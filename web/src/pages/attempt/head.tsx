@@ -24,7 +24,7 @@ export function Head({ attempt, cell, neighbours, go }: HeadProps) {
       <h1>
         {cell ? (
           <>
-            {cell.profile} · <span>{cell.task}</span> · trial {cell.cell.trial + 1}
+            {cell.profile} · <span>{cell.task}</span> · trial {cell.cell.trial}
           </>
         ) : (
           `Attempt ${row.id.slice(0, 13)}`

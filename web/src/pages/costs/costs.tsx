@@ -44,13 +44,15 @@ export function CostsPage() {
           )}
         </span>
       </header>
-      {may.error ? (
-        <Failed error={may.error} />
-      ) : may.data ? (
-        <Month allowance={may.data} />
-      ) : (
-        <Loading what="quotas" rows={3} />
-      )}
+      <div className={styles.month}>
+        {may.error ? (
+          <Failed error={may.error} />
+        ) : may.data ? (
+          <Month allowance={may.data} />
+        ) : (
+          <Loading what="quotas" rows={2} />
+        )}
+      </div>
       <section className={styles.section} aria-labelledby="by">
         <div className={styles.head}>
           <h2 id="by">Spend</h2>

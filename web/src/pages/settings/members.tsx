@@ -44,6 +44,7 @@ export function Members({ may }: { may: boolean }) {
       cell: (one) =>
         may ? (
           <select
+            className={styles.role}
             aria-label={`Role of ${one.name}`}
             value={one.role}
             onChange={(event) => change.mutate({ user: one, body: { role: event.target.value as Role } })}

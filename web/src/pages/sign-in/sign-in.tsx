@@ -81,7 +81,7 @@ function SetUp({ token }: { token: string }) {
     <main className={styles.page}>
       <h1>Set up this server</h1>
       <form action={submit} className={styles.form}>
-        <Field label="Tenant" name="tenant" pattern="[a-z0-9-]+" hint="Lower-case letters, digits, hyphens" required />
+        <Field label="Tenant" name="tenant" pattern="[a-z0-9\-]+" hint="Lower-case letters, digits, hyphens" required />
         <Field label="Owner's e-mail" name="owner" type="email" required error={problem} />
         <Button type="submit" kind="primary">
           Set up

@@ -36,6 +36,7 @@ export function fragmentOf(text: string): DocumentFragment {
     link.target = "_blank";
     link.title = link.getAttribute("href") ?? "";
   }
+  for (const wide of fragment.querySelectorAll("pre, table")) wide.setAttribute("tabindex", "0"); // it scrolls by keys
   // a heading of a message is none of the page
   for (const heading of fragment.querySelectorAll("h1,h2,h3,h4,h5,h6")) {
     const plain = document.createElement("p");
