@@ -10,7 +10,7 @@ import pytest
 
 from proctor.reports import formats
 
-CASES: dict[str, list[list[Any]]] = json.loads((Path(__file__).parents[1] / "cases" / "numbers.json").read_text())
+CASES: dict[str, list[list[Any]]] = json.loads((Path(__file__).parents[1] / "fixtures" / "numbers.json").read_text())
 
 
 def cases(name: str) -> list[Any]:

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import cases from "../../../tests/cases/numbers.json";
+import cases from "../../../tests/fixtures/numbers.json";
 import * as numbers from "./numbers";
 
 test("numbers are written as the command line writes them", () => {

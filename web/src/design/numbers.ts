@@ -1,5 +1,5 @@
 /**
- * How numbers are written: the rules of `proctor.reports.formats`, held by the same cases (tests/cases/numbers.json).
+ * How numbers are written: the rules of `proctor.reports.formats`, held by the same cases (tests/fixtures/numbers.json).
  * Unknown is an em dash, never 0; a partial sum says so; a difference has a true minus.
  */
 

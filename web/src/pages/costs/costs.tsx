@@ -81,7 +81,7 @@ export function CostsPage() {
           <Spend rows={used.data.rows} by={by} />
         )}
       </section>
-      <Ledger />
+      {used.isFetched && <Ledger />}
       {asks && may.data && (
         <BudgetDialog month={may.data.quota.budget_month_nano ?? null} close={() => setAsks(false)} />
       )}
