@@ -9,8 +9,8 @@ import styles from "./jobs.module.css";
 
 type Kind = JobFailures["by_text"][number];
 
-const COLUMNS: readonly Column<Kind>[] = [
-  { name: "What was said", cell: (one) => <span title={one.label}>{words(one.label)}</span> },
+const columnsOf = (what: string): readonly Column<Kind>[] => [
+  { name: what, cell: (one) => <span title={one.label}>{words(one.label)}</span> },
   { name: "Results", kind: "number", cell: (one) => count(one.count) },
   { name: "Share", meaning: "Of all that failed", kind: "number", cell: (one) => percent(one.share) },
   { name: "Examples", cell: (one) => one.examples.slice(0, 3).join(", ") },
@@ -31,9 +31,19 @@ export function Failures({ id }: { id: string }) {
               <p>
                 {counted(said.failures, "result")} failed; clustered by the text of {counted(said.read, "error")}.
               </p>
-              <Table caption="By status" columns={COLUMNS} rows={said.by_status} keyOf={(one) => one.label} />
+              <Table
+                caption="By status"
+                columns={columnsOf("Status")}
+                rows={said.by_status}
+                keyOf={(one) => one.label}
+              />
               {said.by_text.length > 0 && (
-                <Table caption="By what was said" columns={COLUMNS} rows={said.by_text} keyOf={(one) => one.label} />
+                <Table
+                  caption="By what was said"
+                  columns={columnsOf("What was said")}
+                  rows={said.by_text}
+                  keyOf={(one) => one.label}
+                />
               )}
             </>
           )

@@ -265,7 +265,7 @@ function useLayout(cells: Cells, pitch: number): Layout {
     const narrow = globalThis.innerWidth < 640;
     return {
       pitch,
-      left: Math.min(narrow ? 96 : 200, Math.ceil(longest(cells.profiles) * letter) + 12),
+      left: Math.min(narrow ? 96 : 200, Math.ceil(longest(cells.profiles) * letter) + 24),
       top: Math.min(140, Math.ceil(longest(cells.tasks.map((one) => one.name)) * letter) + 10),
     };
   }, [cells, pitch]);
