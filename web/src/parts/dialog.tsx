@@ -1,10 +1,19 @@
-import { useEffect, useRef } from "react";
+import { useLayoutEffect, useRef } from "react";
 import styles from "./dialog.module.css";
 
+interface DialogProps {
+  title: string;
+  close: () => void;
+  /** What is inside says what it is: the title is for those who hear it. */
+  plain?: boolean;
+  children: React.ReactNode;
+}
+
 /** A modal dialog: the browser's own, which keeps the focus inside and gives it back. Mounted while it is open. */
-export function Dialog({ title, close, children }: { title: string; close: () => void; children: React.ReactNode }) {
+export function Dialog({ title, close, plain, children }: DialogProps) {
   const element = useRef<HTMLDialogElement>(null);
-  useEffect(() => {
+  // before it leaves the document: the focus goes back only from a dialog that is closed in it
+  useLayoutEffect(() => {
     const dialog = element.current;
     dialog?.showModal();
     return () => dialog?.close();
@@ -22,7 +31,7 @@ export function Dialog({ title, close, children }: { title: string; close: () =>
       onKeyDown={(event) => event.stopPropagation()}
     >
       <div className={styles.inside}>
-        <h2>{title}</h2>
+        {!plain && <h2>{title}</h2>}
         {children}
       </div>
     </dialog>

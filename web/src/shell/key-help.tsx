@@ -1,6 +1,6 @@
 import { Dialog } from "../parts/dialog";
 import styles from "./key-help.module.css";
-import { useBindings } from "./keys";
+import { keyWords, useBindings } from "./keys";
 
 /** Exactly the keys that work on this page. */
 export function KeyHelp({ close }: { close: () => void }) {
@@ -11,7 +11,7 @@ export function KeyHelp({ close }: { close: () => void }) {
         {bindings.map((one) => (
           <div key={one.keys}>
             <dt>
-              <kbd>{one.keys.replace("Mod+", "⌘/Ctrl ").replace(/^ $/, "Space")}</kbd>
+              <kbd>{keyWords(one.keys)}</kbd>
             </dt>
             <dd>{one.what}</dd>
           </div>

@@ -46,6 +46,11 @@ export function useBindings(): readonly KeyBinding[] {
   return all.filter((one, at) => all.findLastIndex((other) => other.keys === one.keys) === at);
 }
 
+/** Keys as they are written for readers. */
+export function keyWords(keys: string): string {
+  return keys.replace("Mod+k", "⌘/Ctrl K").replace("Mod+", "⌘/Ctrl ").replace("Escape", "Esc").replace(/^ $/, "Space");
+}
+
 /** Listen for keys, once for the whole page. */
 export function listenForKeys(): () => void {
   const pressed = (event: KeyboardEvent) => {

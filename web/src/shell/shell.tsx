@@ -1,17 +1,21 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link, Outlet, useNavigate, useRouterState } from "@tanstack/react-router";
-import { useEffect, useState } from "react";
+import { lazy, Suspense, useEffect, useState } from "react";
 import { LiveProvider } from "../api/live-context";
 import { Problem } from "../api/problem";
 import { me } from "../api/queries";
 import type { Me } from "../api/schema";
 import { SignIn } from "../pages/sign-in/sign-in";
+import { Dialog } from "../parts/dialog";
 import { Failed } from "../parts/states";
 import { KeyHelp } from "./key-help";
 import { listenForKeys, useKeys } from "./keys";
+import { useRemembering } from "./palette/recent";
 import { PLACES, type Place } from "./places";
 import styles from "./shell.module.css";
 import { TopBar } from "./top-bar";
+
+const Palette = lazy(async () => ({ default: (await import("./palette/palette")).Palette }));
 
 /** The frame of every page, or the way in. */
 export function Shell() {
@@ -30,13 +34,16 @@ export function Shell() {
 function Frame({ me }: { me: Me }) {
   const places = PLACES.filter((place) => me.permissions.includes(place.needs));
   const [help, setHelp] = useState(false);
+  const [palette, setPalette] = useState(false);
   const navigate = useNavigate();
+  useRemembering(me.tenant);
   useKeys([
     ...places.map((place) => ({
       keys: `g ${place.key}`,
       what: `Go to ${place.name}`,
       run: () => void navigate({ to: place.to }),
     })),
+    { keys: "Mod+k", what: "Go to, or do, by name", run: () => setPalette(true) },
     { keys: "?", what: "Keys of this page", run: () => setHelp(true) },
   ]);
   return (
@@ -46,12 +53,19 @@ function Frame({ me }: { me: Me }) {
       </a>
       <Rail places={places} />
       <div className={styles.right}>
-        <TopBar me={me} help={() => setHelp(true)} />
+        <TopBar me={me} find={() => setPalette(true)} help={() => setHelp(true)} />
         <main id="main" className={styles.main} tabIndex={-1}>
           <Outlet />
         </main>
       </div>
       {help && <KeyHelp close={() => setHelp(false)} />}
+      {palette && (
+        <Dialog title="Go to, or do" plain close={() => setPalette(false)}>
+          <Suspense fallback={<p className="muted">…</p>}>
+            <Palette me={me} close={() => setPalette(false)} />
+          </Suspense>
+        </Dialog>
+      )}
     </div>
   );
 }

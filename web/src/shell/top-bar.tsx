@@ -1,6 +1,6 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useRouterState } from "@tanstack/react-router";
-import { Keyboard, LogOut, Monitor, Moon, Sun } from "lucide-react";
+import { Keyboard, LogOut, Monitor, Moon, Search, Sun } from "lucide-react";
 import { useStanding } from "../api/live-context";
 import type { Me } from "../api/schema";
 import { signOut } from "../api/session";
@@ -13,13 +13,17 @@ const NEXT: Record<Theme, Theme> = { system: "light", light: "dark", dark: "syst
 const ICONS = { system: Monitor, light: Sun, dark: Moon };
 
 /** Where one is, whose data it is, whether it is live. */
-export function TopBar({ me, help }: { me: Me; help: () => void }) {
+export function TopBar({ me, find, help }: { me: Me; find: () => void; help: () => void }) {
   const { theme, zone } = usePreferences();
   const client = useQueryClient();
   const Icon = ICONS[theme];
   return (
     <header className={styles.bar}>
       <Crumbs />
+      <button type="button" onClick={find} aria-label="Go to, or do" title="Go to, or do, by name (⌘K or Ctrl K)">
+        <Search size={14} aria-hidden />
+        <kbd className={styles.key}>⌘K</kbd>
+      </button>
       <span className={styles.tenant} title={`${me.name}, ${me.role} of ${me.tenant_name}`}>
         {me.tenant_name}
       </span>
