@@ -1,6 +1,6 @@
 /** The cells of a run set as they are now: fetched once, then changed by the events of its socket. */
 import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { useCallback, useEffect, useMemo, useRef, useState } from "react";
+import { useCallback, useEffect, useMemo, useState } from "react";
 import type { LiveEvent } from "../../api/live";
 import { useLive } from "../../api/live-context";
 import { matrix } from "../../api/queries";
@@ -19,7 +19,7 @@ export function useLiveCells(runSet: string, handle: React.RefObject<MatrixHandl
   const figures = useThrottled(
     useCallback(() => {
       setVersion((before) => before + 1);
-      void client.invalidateQueries({
+      return client.invalidateQueries({
         predicate: ({ queryKey }) => queryKey[0] === "run-set" && queryKey[1] === runSet && queryKey[2] !== "matrix",
       });
     }, [client, runSet]),
@@ -54,19 +54,50 @@ export function change(cells: Cells, { name, subject, payload }: LiveEvent): num
   return index;
 }
 
-/** At once, and then at most every so many milliseconds, the last time for sure. */
-function useThrottled(work: () => void, every: number): () => void {
-  const state = useRef({ last: 0, timer: undefined as ReturnType<typeof setTimeout> | undefined });
-  useEffect(() => () => clearTimeout(state.current.timer), []);
-  return useCallback(() => {
-    const now = Date.now();
-    const { last, timer } = state.current;
-    if (timer !== undefined) return;
-    const run = () => {
-      state.current = { last: Date.now(), timer: undefined };
-      work();
+/**
+ * At once, and then at most every so many milliseconds, the last time for sure; and never before what was begun has
+ * ended: figures that take the server longer than that would be asked for again and again, and never come.
+ */
+function useThrottled(work: () => Promise<unknown>, every: number): () => void {
+  const throttle = useMemo(() => new Throttle(work, every), [work, every]);
+  useEffect(() => () => throttle.stop(), [throttle]);
+  return useCallback(() => throttle.ask(), [throttle]);
+}
+
+export class Throttle {
+  private last = Number.NEGATIVE_INFINITY;
+  private timer: ReturnType<typeof setTimeout> | undefined;
+  private isBusy = false;
+  private isWanted = false;
+
+  constructor(
+    private readonly work: () => Promise<unknown>,
+    private readonly every: number,
+  ) {}
+
+  ask(): void {
+    this.isWanted = true;
+    if (this.isBusy || this.timer !== undefined) return;
+    const left = this.last + this.every - Date.now();
+    if (left <= 0) this.run();
+    else this.timer = setTimeout(() => this.run(), left);
+  }
+
+  stop(): void {
+    clearTimeout(this.timer);
+    this.timer = undefined;
+    this.isWanted = false;
+  }
+
+  private run(): void {
+    this.timer = undefined;
+    this.last = Date.now();
+    this.isWanted = false;
+    this.isBusy = true;
+    const ended = () => {
+      this.isBusy = false;
+      if (this.isWanted) this.ask();
     };
-    if (now - last >= every) run();
-    else state.current.timer = setTimeout(run, every - (now - last));
-  }, [work, every]);
+    this.work().then(ended, ended);
+  }
 }
