@@ -1,5 +1,6 @@
+import { Fragment } from "react";
 import { count } from "../design/numbers";
-import { lookOf, words } from "../design/outcomes";
+import { CLASSES, lookOf, ownerOf, ownerWords, tokenOf, words } from "../design/outcomes";
 import { Glyph } from "./glyph";
 import styles from "./pills.module.css";
 
@@ -35,7 +36,7 @@ export function Pills({ parts, chosen, choose }: PillsProps) {
             data-faint={chosen.length && !isChosen(one.state) ? "" : undefined}
             style={{ flexGrow: one.cells / Math.max(1, total), ["--fill" as string]: `var(--${fillOf(one.state)})` }}
             onClick={(event) => choose(one.state, event.shiftKey)}
-            title={`${words(one.state)}: ${count(one.cells)}${one.decided ? "" : ", owed"}`}
+            title={told(one)}
             aria-label={`${words(one.state)}, ${count(one.cells)} cells${one.decided ? "" : ", owed"}`}
           />
         ))}
@@ -45,19 +46,22 @@ export function Pills({ parts, chosen, choose }: PillsProps) {
           group.length === 0 ? null : (
             <span key={at === 0 ? "decided" : "owed"} className={styles.group}>
               {at === 1 && <span className="muted">owed:</span>}
-              {group.map((one) => (
-                <button
-                  key={one.state}
-                  type="button"
-                  className={styles.pill}
-                  data-group={lookOf(one.state).group}
-                  data-class={one.state}
-                  aria-pressed={isChosen(one.state)}
-                  onClick={(event) => choose(one.state, event.shiftKey)}
-                >
-                  <Glyph name={one.state} />
-                  {words(one.state)} <b>{count(one.cells)}</b>
-                </button>
+              {group.map((one, place) => (
+                <Fragment key={one.state}>
+                  {whose(one) !== whose(group[place - 1]) && <small className="muted">{whose(one)}</small>}
+                  <button
+                    type="button"
+                    title={told(one)}
+                    className={styles.pill}
+                    data-group={lookOf(one.state).group}
+                    data-class={one.state}
+                    aria-pressed={isChosen(one.state)}
+                    onClick={(event) => choose(one.state, event.shiftKey)}
+                  >
+                    <Glyph name={one.state} />
+                    {words(one.state)} <b>{count(one.cells)}</b>
+                  </button>
+                </Fragment>
               ))}
             </span>
           ),
@@ -67,9 +71,18 @@ export function Pills({ parts, chosen, choose }: PillsProps) {
   );
 }
 
+function told(one: Part): string {
+  return `${words(one.state)} (${whose(one)}): ${count(one.cells)}${one.decided ? "" : ", owed"}`;
+}
+
+/** The owner of a class; a state that is no outcome has none. */
+function whose(one: Part | undefined): string | undefined {
+  return one && (CLASSES.includes(one.state) ? ownerWords(ownerOf(one.state)) : "no outcome");
+}
+
 function fillOf(state: string): string {
   if (state === "queued" || state === "not_started" || state === "withdrawn") return "line";
   if (state === "running") return "accent";
   if (state === "waiting") return "border";
-  return `${state}-fill`;
+  return `${tokenOf(state)}-fill`;
 }
