@@ -28,13 +28,13 @@ const LETTER_FROM = 16;
 const HATCH_FROM = 6;
 
 export class Marks {
-  private readonly made = new Map<string, OffscreenCanvas>();
+  private readonly made = new Map<string, ImageBitmap>();
   private readonly style = getComputedStyle(document.documentElement);
 
   constructor(private readonly dpr: number) {}
 
   /** The picture of a mark. */
-  of(mark: Mark): OffscreenCanvas {
+  of(mark: Mark): ImageBitmap {
     const key = Object.values(mark).join(" ");
     const known = this.made.get(key);
     if (known) return known;
@@ -42,8 +42,9 @@ export class Marks {
     const context = canvas.getContext("2d") as Context;
     context.scale(this.dpr, this.dpr);
     this.draw(context, mark);
-    this.made.set(key, canvas);
-    return canvas;
+    const made = canvas.transferToImageBitmap(); // drawn many thousand times, and never again upon
+    this.made.set(key, made);
+    return made;
   }
 
   /** A colour by its token's name. */

@@ -3,7 +3,7 @@ import { words } from "../../../design/outcomes";
 import { usePreferences } from "../../../design/preferences";
 import type { Cells, CellView } from "./cells";
 import styles from "./matrix.module.css";
-import { type Layout, Painter, type Scene, type Window } from "./painter";
+import { barsOf, type Layout, Painter, type Scene, type Window } from "./painter";
 
 export interface MatrixHandle {
   /** Draw these cells anew, and ring them where they are few. */
@@ -61,9 +61,10 @@ export function Matrix({ cells, rows, tasks, pitch, matched, cursor, moved, pinn
     }
     const context = element.getContext("2d");
     if (context === null) return;
+    const began = performance.now();
     painter.current ??= new Painter(context, dpr);
     painter.current.paint(scene, window);
-    performance.mark("matrix-painted");
+    took("matrix-paint", began);
   }, [scene, view]);
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: another theme has other colours
@@ -89,15 +90,17 @@ export function Matrix({ cells, rows, tasks, pitch, matched, cursor, moved, pinn
   const flush = useMemo(
     () =>
       onceAFrame(() => {
+        const began = performance.now();
         const indices = [...dirty.current];
         dirty.current.clear();
         const window = view();
         for (const index of indices) {
           const place = places.of(cells, index);
-          if (place) painter.current?.repaint(scene, place, window);
+          if (place) painter.current?.repaint(scene, place, index, window);
         }
+        painter.current?.repainted(scene, window);
         if (indices.length <= RINGED) setRings(indices);
-        performance.mark("matrix-repainted");
+        took("matrix-repaint", began);
       }),
     [scene, cells, places, view],
   );
@@ -120,9 +123,9 @@ export function Matrix({ cells, rows, tasks, pitch, matched, cursor, moved, pinn
   const boxOf = (index: number) => {
     const place = places.of(cells, index);
     if (place === null) return null;
-    const share = (pitch - 1) / cells.trials;
-    const left = layout.left + place.column * pitch + (cells.columns.place[index] ?? 0) * share;
-    return { left, top: layout.top + place.row * pitch, width: share, height: pitch - 1 };
+    const { width, step } = barsOf(cells.trials, pitch - 1);
+    const left = layout.left + place.column * pitch + (cells.columns.place[index] ?? 0) * step;
+    return { left, top: layout.top + place.row * pitch, width, height: pitch - 1 };
   };
 
   const under = (event: React.MouseEvent): number => {
@@ -133,7 +136,7 @@ export function Matrix({ cells, rows, tasks, pitch, matched, cursor, moved, pinn
     if (x < layout.left || y < layout.top) return -1;
     const column = Math.floor((x + element.scrollLeft - layout.left) / pitch);
     const row = Math.floor((y + element.scrollTop - layout.top) / pitch);
-    const trial = Math.floor((((x + element.scrollLeft - layout.left) % pitch) / (pitch - 1)) * cells.trials);
+    const trial = Math.floor(((x + element.scrollLeft - layout.left) % pitch) / barsOf(cells.trials, pitch - 1).step);
     return cells.at(rows[row] ?? -1, tasks[column] ?? -1, Math.min(trial, cells.trials - 1));
   };
 
@@ -281,6 +284,12 @@ function useScheme(): boolean {
     return () => query.removeEventListener("change", changed);
   }, []);
   return isDark;
+}
+
+/** Tell whoever measures, and keep the last alone: a run set is looked at for hours. */
+function took(name: string, began: number): void {
+  performance.clearMeasures(name);
+  performance.measure(name, { start: began });
 }
 
 /** Do something at the next frame, however often it is asked for before. */

@@ -25,6 +25,21 @@ export interface Scene {
   matched: Uint8Array | null;
 }
 
+/** The bars of a square, one for each trial: how wide, and how far from one to the next. */
+export interface Bars {
+  width: number;
+  step: number;
+}
+
+/** With gaps where bars stay 2 px wide; else without, so that five are seen in 11 px. Nothing is beyond the square. */
+export function barsOf(trials: number, size: number): Bars {
+  if (trials === 1) return { width: size, step: size };
+  const apart = Math.floor((size - trials + 1) / trials);
+  if (apart >= 2) return { width: apart, step: apart + 1 };
+  const width = Math.floor(size / trials) || size / trials;
+  return { width, step: width };
+}
+
 interface Point {
   x: number;
   y: number;
@@ -35,6 +50,10 @@ const COUNTS_FROM = 28;
 
 export class Painter {
   private readonly marks: Marks;
+  private isBehind = false;
+  /** Marks that nothing is written on, by what they say in one number: most cells have one, and are drawn soonest. */
+  private readonly plain = new Map<number, ImageBitmap>();
+  private plainSize = { width: 0, size: 0 };
 
   constructor(
     private readonly context: CanvasRenderingContext2D,
@@ -46,6 +65,7 @@ export class Painter {
   /** All that a window shows. */
   paint(scene: Scene, window: Window): void {
     const { rows, tasks, layout } = scene;
+    this.isBehind = false;
     this.begin();
     this.context.clearRect(0, 0, window.width, window.height);
     const shown = {
@@ -62,31 +82,64 @@ export class Painter {
     this.corner(layout);
   }
 
-  /** One profile and task anew. */
-  repaint(scene: Scene, place: { row: number; column: number }, window: Window): void {
-    const { layout } = scene;
+  /** One cell anew; where its square is half behind the names, all of the window. */
+  repaint(scene: Scene, place: { row: number; column: number }, index: number, window: Window): void {
+    const { cells, layout } = scene;
     const at = originOf(place.row, place.column, layout, window);
-    if (at.x < layout.left || at.y < layout.top || at.x > window.width || at.y > window.height) return;
+    const size = layout.pitch - 1;
+    if (at.x + size <= layout.left || at.y + size <= layout.top || at.x > window.width || at.y > window.height) return;
+    if (at.x < layout.left || at.y < layout.top) {
+      this.isBehind = true;
+      return;
+    }
+    const { width, step } = barsOf(cells.trials, size);
+    const x = at.x + (cells.columns.place[index] ?? 0) * step;
     this.begin();
-    this.context.clearRect(at.x, at.y, layout.pitch - 1, layout.pitch - 1);
-    this.square(scene, place.row, place.column, at);
+    this.context.clearRect(x, at.y, width, size);
+    this.bar(scene, index, { x, y: at.y }, width);
+    this.context.globalAlpha = 1;
+  }
+
+  /** After the last of `repaint`: what could not be drawn by itself. */
+  repainted(scene: Scene, window: Window): void {
+    if (this.isBehind) this.paint(scene, window);
   }
 
   private begin(): void {
     this.context.setTransform(this.dpr, 0, 0, this.dpr, 0, 0);
   }
 
-  private square({ cells, rows, tasks, layout, matched }: Scene, row: number, column: number, at: Point): void {
+  private square(scene: Scene, row: number, column: number, at: Point): void {
+    const { cells, rows, tasks, layout } = scene;
     const size = layout.pitch - 1;
-    const width = cells.trials === 1 ? size : Math.max(1, Math.floor((size - cells.trials + 1) / cells.trials));
+    const { width, step } = barsOf(cells.trials, size);
     for (let place = 0; place < cells.trials; place++) {
       const index = cells.at(rows[row] ?? -1, tasks[column] ?? -1, place);
-      if (index < 0) continue;
-      const mark = this.marks.of(markOf(cells, index, width, size));
-      this.context.globalAlpha = matched === null || matched[index] === 1 ? 1 : FAINT;
-      this.context.drawImage(mark, at.x + place * (width + 1), at.y, width, size);
+      if (index >= 0) this.bar(scene, index, { x: at.x + place * step, y: at.y }, width);
     }
     this.context.globalAlpha = 1;
+  }
+
+  private bar({ cells, layout, matched }: Scene, index: number, at: Point, width: number): void {
+    const size = layout.pitch - 1;
+    this.context.globalAlpha = matched === null || matched[index] === 1 ? 1 : FAINT;
+    this.context.drawImage(this.mark(cells, index, width, size), at.x, at.y, width, size);
+  }
+
+  private mark(cells: Cells, index: number, width: number, size: number): ImageBitmap {
+    const { state, decided, givenUp, limit, phase } = cells.columns;
+    if (phase[index] || isNumbered(cells, size)) return this.marks.of(markOf(cells, index, width, size));
+    if (this.plainSize.width !== width || this.plainSize.size !== size) {
+      this.plain.clear();
+      this.plainSize = { width, size };
+    }
+    const key =
+      (state[index] ?? 0) * 8 + (decided[index] ?? 0) * 4 + (givenUp[index] ?? 0) * 2 + Number(Boolean(limit[index]));
+    const known = this.plain.get(key);
+    if (known) return known;
+    const made = this.marks.of(markOf(cells, index, width, size));
+    this.plain.set(key, made);
+    return made;
   }
 
   private profileNames({ cells, rows, layout }: Scene, window: Window, shown: Range): void {
@@ -150,6 +203,11 @@ export class Painter {
   }
 }
 
+/** Whether it is said how many attempts there were. */
+function isNumbered(cells: Cells, size: number): boolean {
+  return size >= COUNTS_FROM - 1 && cells.trials === 1;
+}
+
 function markOf(cells: Cells, index: number, width: number, height: number) {
   const state = cells.stateOf(index);
   const { attempts, givenUp, limit, phase } = cells.columns;
@@ -158,7 +216,7 @@ function markOf(cells: Cells, index: number, width: number, height: number) {
     decided: cells.isDecided(index),
     width,
     height,
-    attempts: height >= COUNTS_FROM - 1 && cells.trials === 1 ? (attempts[index] ?? 0) : 0,
+    attempts: isNumbered(cells, height) ? (attempts[index] ?? 0) : 0,
     givenUp: givenUp[index] === 1,
     limited: state === "passed" && Boolean(limit[index]),
     phase: state === "running" ? (phase[index] ?? null) : null,
