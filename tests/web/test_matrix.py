@@ -7,6 +7,7 @@ machine, and of several tries the best counts: what is promised is the page's wo
 
 from __future__ import annotations
 
+import random
 import re
 import time
 from collections.abc import Iterator, Sequence
@@ -154,7 +155,7 @@ def stage(urls: Urls, shared_database: Database, tmp_path_factory: pytest.TempPa
     folder = tmp_path_factory.mktemp("matrix")
     objects = ObjectStore(folder / "objects")
     server = Server(settings=Settings(home=folder / "home"), database=shared_database, objects=objects, secret=SECRET)
-    name = f"t-{new_id().hex}"
+    name = f"acme-{new_id().hex[-6:]}"
     founded = server.database.as_tenant(
         tenant_id(name), lambda c: found_tenant(c, SECRET, Actor(), name=name, owner="ada@example.org")
     )
@@ -165,9 +166,28 @@ def stage(urls: Urls, shared_database: Database, tmp_path_factory: pytest.TempPa
 
 @pytest.fixture(scope="module")
 def large(stage: Stage) -> RunSetRow:
-    """Of five cells four have a verdict."""
-    classes = ["passed", "failed", "passed", "agent_limit", "provider_rate_limit", "failed", "passed", "image_error"]
-    return stage.made("large", PROFILES, TASKS, TRIALS, classes)
+    """As large ones look: better and worse profiles, a provider that refused one of them, a task without its image."""
+    return stage.made("large", PROFILES, TASKS, TRIALS, list(likely()))
+
+
+def likely() -> Iterator[str]:
+    """A class for each cell, by profile, task and trial."""
+    drawn = random.Random(7)
+    ease = [drawn.random() for _ in range(TASKS)]
+    for profile in range(PROFILES):
+        strength = 0.25 + 0.7 * drawn.random()
+        for task in range(TASKS):
+            for _ in range(TRIALS):
+                luck = drawn.random()
+                if task in (11, 60):
+                    yield "image_error"
+                elif profile in (5, 31) and luck < 0.8:
+                    yield "provider_rate_limit"
+                elif luck < 0.05:
+                    yield ("provider_error", "sandbox_error", "verifier_error")[task % 3]
+                else:
+                    passes = drawn.random() < (strength + ease[task]) / 2
+                    yield "passed" if passes else ("failed", "failed", "agent_limit")[drawn.randrange(3)]
 
 
 @pytest.fixture(scope="module")
@@ -274,6 +294,8 @@ def test_the_largest_is_painted_soon_after_its_data_with_few_nodes(eve: Visitor,
     print(f"{nodes} nodes")
     assert nodes <= NODES
     SCREENSHOTS.mkdir(parents=True, exist_ok=True)
+    shown(eve, large, "?sort=file")  # in which a provider's stripe and a task's are seen
+    page.get_by_role("grid").hover(position={"x": 300, "y": 300})
     page.screenshot(path=str(SCREENSHOTS / "run-set-large-1440-light.png"))
 
 
