@@ -302,7 +302,7 @@ def open_platform(settings: Settings) -> Iterator[Platform]:
     with _open_database(settings) as database:
         tenant = ensure_tenant(database, settings.tenant or EMBEDDED_TENANT)
         objects = _objects(settings)
-        yield _of_tenant(settings, database, objects, tenant, KeptSteps())
+        yield _of_tenant(settings, database, objects, tenant)
 
 
 @contextmanager
@@ -359,8 +359,9 @@ def _objects(settings: Settings) -> ObjectStore:
 
 
 def _of_tenant(
-    settings: Settings, database: Database, objects: ObjectStore, tenant: UUID, steps: KeptSteps
+    settings: Settings, database: Database, objects: ObjectStore, tenant: UUID, steps: KeptSteps | None = None
 ) -> Platform:
+    """``steps``: those that several tenants of one process share."""
     limits = {name: Allowed(**limit.model_dump()) for name, limit in settings.provider_limits.items()}
     return Platform(
         settings=settings,
@@ -369,7 +370,7 @@ def _of_tenant(
         objects=objects,
         suites=SuiteService(database, objects),
         engine=EngineService(database, tenant, limits),
-        steps=steps,
+        steps=steps or KeptSteps(),
     )
 
 

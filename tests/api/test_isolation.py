@@ -141,7 +141,7 @@ def test_lists_hold_nothing_of_anybody_elses(rival: Tenant, planted: dict[str, s
     for name, probe in PROBES.items():
         if name.startswith("GET ") and not probe.things and "{" not in probe.query:
             text = ask(rival.owner, name, probe, planted).text
-            assert not [secret for secret in secrets if secret in text and secret != "x"], name
+            assert not [secret for secret in secrets if secret in text and len(secret) > 1], name
 
 
 def _still(text: str) -> str:
