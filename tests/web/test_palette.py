@@ -23,8 +23,9 @@ def goes(page: Page, typed: str, entry: str) -> None:
     opened(page)
     page.keyboard.type(typed)
     expect(page.get_by_role("menuitem").first).to_contain_text(entry)
-    page.keyboard.press("ArrowDown")
-    page.keyboard.press("Home")
+    if page.locator("[role=menuitem][data-focused]").count() == 0:
+        page.keyboard.press("ArrowDown")  # the first; while one types it is the one that is meant
+    expect(page.locator("[role=menuitem][data-focused]")).to_contain_text(entry)
     page.keyboard.press("Enter")
     expect(page.get_by_role("dialog", name=FIELD)).to_have_count(0)
 

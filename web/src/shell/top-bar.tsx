@@ -20,7 +20,12 @@ export function TopBar({ me, find, help }: { me: Me; find: () => void; help: () 
   return (
     <header className={styles.bar}>
       <Crumbs />
-      <button type="button" onClick={find} aria-label="Go to, or do" title="Go to, or do, by name (⌘K or Ctrl K)">
+      <button
+        type="button"
+        onClick={find}
+        aria-label="⌘K: find a page or a thing"
+        title="Go to, or do, by name (⌘K or Ctrl K)"
+      >
         <Search size={14} aria-hidden />
         <kbd className={styles.key}>⌘K</kbd>
       </button>
