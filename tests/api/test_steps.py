@@ -181,7 +181,7 @@ def test_who_waits_is_answered_in_the_end(acme: Tenant, planted: Planted) -> Non
     index = acme.owner.get(f"attempts/{planted.attempt}/steps/index?wait=1.2")
     assert (index["steps"], index["running"]) == (0, True)
     assert 1.1 < time.monotonic() - began < 10
-    acme.owner.get(f"attempts/{planted.attempt}/steps/index?wait=26", 422)
+    acme.owner.get(f"attempts/{planted.attempt}/steps/index?wait=31", 422)
 
 
 def test_both_clients_answer_alike(acme: Tenant, server: Server, planted: Planted) -> None:

@@ -97,7 +97,7 @@ class StepsOfAttempt(BaseModel):
 
 
 _After = Annotated[int, Query(ge=0, le=1 << 31, description="Only steps numbered above it.")]
-LONGEST_WAIT_SEC: float = 25.0
+LONGEST_WAIT_SEC: float = 30.0
 """Under the idle cut-offs of common proxies (30 s and more)."""
 _LOOK_SEC: float = 1.0
 """Steps come in segments, one a second."""

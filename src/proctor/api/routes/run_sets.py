@@ -126,7 +126,7 @@ def list_run_sets(
     paging: Paging,
     state: Annotated[RunSetState | None, Query(description="Only those in this state.")] = None,
     name: Annotated[str | None, Query(max_length=100, description="Only those of this name.")] = None,
-    suite: Annotated[str | None, Query(pattern="^[0-9a-f]{64}$", description="Only those of this suite.")] = None,
+    suite: Annotated[str | None, Query(max_length=64, description="Only those of the suite of this id.")] = None,
 ) -> Response:
     """The newest first."""
     (before,) = paging.place(UUID) or (None,)
