@@ -24098,7 +24098,7 @@ export interface operations {
                  */
                 name?: string | null;
                 /**
-                 * @description Only those of this suite.
+                 * @description Only those of the suite of this id.
                  * @example workshop
                  */
                 suite?: string | null;
