@@ -8,7 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from html.parser import HTMLParser
 from importlib.resources import files
 from uuid import UUID
@@ -25,6 +25,7 @@ from proctor.reports import html
 from proctor.reports.html import MATRIX_CELLS, render_html
 from proctor.reports.html.cells import ALL_SHOWN
 from proctor.reports.html.leaderboard import ALL_PAIRS
+from tests.unit.boards import RUN_SET, SILENT
 
 HOSTILE = [
     "<script>alert(1)</script>",
@@ -45,19 +46,6 @@ FREE = Usage(
     output_tokens=0,
     mean_seconds=1.0,
 )
-SILENT = Usage(
-    attempts=2,
-    reported=0,
-    priced=0,
-    own_attempts=2,
-    own_priced=0,
-    cost_nano=None,
-    own_cost_nano=None,
-    input_tokens=None,
-    output_tokens=None,
-    mean_seconds=None,
-)
-BEGUN = datetime(2026, 9, 18, 14, 5, tzinfo=UTC)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -130,21 +118,6 @@ def sample(
 
 
 def board(rows: Sequence[LeaderboardRow]) -> Board:
-    run_set = RunSetRow(
-        id=UUID(int=7),
-        name="nightly",
-        spec_digest="d" * 64,
-        suite_id="9f3a" * 16,
-        continued=0,
-        policy_version=CURRENT_POLICY,
-        state="ended_with_gaps",
-        reason="1 cell has no verdict",
-        trace_id="0" * 32,
-        reuse_sec=None,
-        created_at=BEGUN,
-        ended_at=None,
-        running_since=BEGUN,
-    )
     counts = [one.rates.counts for one in rows]
     progress = Progress(
         expected=sum(c.expected for c in counts),
@@ -155,7 +128,7 @@ def board(rows: Sequence[LeaderboardRow]) -> Board:
         running=0,
         dead=0,
     )
-    return Board(run_set=run_set, rows=rows, progress=progress)
+    return Board(run_set=RUN_SET, rows=rows, progress=progress)
 
 
 def row(position: int, name: str, cells: Sequence[CellRow], usage: Usage) -> LeaderboardRow:

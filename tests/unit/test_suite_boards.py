@@ -3,45 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import UTC, datetime
 from uuid import UUID
 
-from proctor.engine.leaderboards import LeaderboardRow, Usage, together
+from proctor.engine.leaderboards import LeaderboardRow, together
 from proctor.engine.numbers import TaskTally, rates
 from proctor.engine.planning import RunSetRow
 from proctor.engine.suite_boards import suite_board
-
-NOW = datetime(2026, 12, 1, tzinfo=UTC)
-NOTHING = Usage(
-    attempts=0,
-    reported=0,
-    priced=0,
-    own_attempts=0,
-    own_priced=0,
-    cost_nano=None,
-    own_cost_nano=None,
-    input_tokens=None,
-    output_tokens=None,
-    mean_seconds=None,
-)
+from tests.unit.boards import RUN_SET, SILENT
 
 
 def run_set(number: int) -> RunSetRow:
-    return RunSetRow(
-        id=UUID(int=number),
-        name=f"nightly-{number}",
-        spec_digest="d" * 64,
-        suite_id="9f3a" * 16,
-        continued=0,
-        policy_version="outcomes-1",
-        state="complete",
-        reason="",
-        trace_id="0" * 32,
-        reuse_sec=None,
-        created_at=NOW,
-        ended_at=NOW,
-        running_since=NOW,
-    )
+    return replace(RUN_SET, id=UUID(int=number), name=f"nightly-{number}")
 
 
 def row(profile: str, passed: str, *, configuration: str = "c", comparable: bool = True) -> LeaderboardRow:
@@ -57,7 +29,7 @@ def row(profile: str, passed: str, *, configuration: str = "c", comparable: bool
         rates=rates([*tasks.values()]),
         mean_reward=None,
         rank=(1, 1),
-        usage=NOTHING,
+        usage=SILENT,
         classes=(),
         comparable=comparable,
         reasons=() if comparable else ("coverage: 1 of 40 cells has no verdict",),

@@ -33,6 +33,13 @@ function declarations(tokens: Tokens, side: Side): string {
   return [...surfaces, ...groups, ...fills].join(";");
 }
 
+/** Text and tint of an owner, for whatever names its group. */
+function chips(tokens: Tokens): string[] {
+  return Object.keys(tokens.groups).map(
+    (name) => `[data-group="${name}"]{--chip-text:var(--${name}-text);--chip-tint:var(--${name}-tint)}`,
+  );
+}
+
 /** The sheet: light, dark where the system asks for it, and either where the page's reader chose. */
 export function tokenSheet(tokens: Tokens): string {
   const [light, dark] = [declarations(tokens, "light"), declarations(tokens, "dark")];
@@ -40,5 +47,6 @@ export function tokenSheet(tokens: Tokens): string {
     `:root{color-scheme:light;${light}}`,
     `@media (prefers-color-scheme:dark){:root:not([data-theme=light]){color-scheme:dark;${dark}}}`,
     `:root[data-theme=dark]{color-scheme:dark;${dark}}`,
+    ...chips(tokens),
   ].join("\n");
 }

@@ -4,7 +4,6 @@ import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import "virtual:tokens.css";
 import "./design/base.css";
-import "./design/groups.css";
 import { Problem } from "./api/problem";
 import { me } from "./api/queries";
 import { show } from "./design/preferences";

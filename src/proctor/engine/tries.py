@@ -56,6 +56,7 @@ class CellStanding:
     profile: str
     task: str
     given_up: bool
+    """It is owed, and nothing will be done for it until somebody asks: a dead letter, or in no queue."""
     reason: str
     """Why it is a dead letter."""
     waits_until: datetime | None

@@ -12,7 +12,7 @@ from sqlalchemy import Connection
 from proctor.app import Platform
 from proctor.engine import matrices, reading
 from proctor.engine.planning import RunSetRow
-from proctor.engine.tries import Tried, standing_of, tries_at
+from proctor.engine.tries import CellStanding, Tried, standing_of, tries_at
 from proctor.reports.why import why
 
 __all__ = ["CellAttempt", "CellCalls", "CellDetail"]
@@ -44,18 +44,10 @@ class CellAttempt:
 
 
 @dataclass(frozen=True, kw_only=True)
-class CellDetail:
+class CellDetail(CellStanding):
     """A cell as a run set sees it, with every attempt at it."""
 
     run_set: RunSetRow
-    cell: reading.CellRow
-    profile: str
-    task: str
-    given_up: bool
-    """It is owed, and nothing will be done for it until somebody asks: a dead letter, or in no queue."""
-    reason: str
-    """Why it is a dead letter."""
-    waits_until: datetime | None
     attempts: Sequence[CellAttempt]
     """The oldest first."""
 

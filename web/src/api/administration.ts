@@ -1,7 +1,7 @@
 /** Questions about keys, members, money, retention, providers and what was done. */
 import { keepPreviousData, queryOptions } from "@tanstack/react-query";
-import { answered, api, PAGE_HEADER, paged } from "./client";
-import { problemOf } from "./problem";
+import { answered, api, paged } from "./client";
+import { fetched } from "./files";
 import type { Action, Apart, ApiKey, AuditEntry, CallRow, LogLine, ProviderLine, UsageReport, User } from "./schema";
 
 export const keys = queryOptions({
@@ -61,14 +61,16 @@ export const errorLines = queryOptions({
   retry: false,
 });
 
+/** As often as the server counts the installation anew. */
+export const COUNTED_MS = 10_000;
+
 /** The installation's metrics as the server tells them, for its administrators. */
 export const metrics = queryOptions({
   queryKey: ["metrics"],
   queryFn: async ({ signal }) => {
-    const answer = await fetch("/metrics", { headers: PAGE_HEADER, signal });
-    if (!answer.ok) throw problemOf(answer.status, await answer.json().catch(() => undefined));
+    const answer = await fetched("/metrics", signal);
     return answer.text();
   },
-  refetchInterval: 10_000, // as often as the server counts anew
+  refetchInterval: COUNTED_MS,
   retry: false,
 });

@@ -1,7 +1,7 @@
 import styles from "./button.module.css";
 
 interface ButtonProps extends React.ComponentProps<"button"> {
-  kind?: "plain" | "primary" | "danger";
+  kind?: "plain" | "primary" | "danger" | "link";
 }
 
 export function Button({ kind = "plain", type = "button", className, ...rest }: ButtonProps) {

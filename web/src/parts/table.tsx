@@ -1,12 +1,7 @@
+import { type Column, Heads } from "./columns";
 import styles from "./table.module.css";
 
-export interface Column<Row> {
-  name: string;
-  /** What it means, where the name alone does not say. */
-  meaning?: string;
-  kind?: "text" | "number";
-  cell: (row: Row) => React.ReactNode;
-}
+export type { Column };
 
 interface TableProps<Row> {
   caption: string;
@@ -25,13 +20,7 @@ export function Table<Row>({ caption, columns, rows, keyOf, current }: TableProp
       <table className={styles.table}>
         <caption className="hidden">{caption}</caption>
         <thead>
-          <tr>
-            {columns.map((column) => (
-              <th key={column.name} scope="col" data-kind={column.kind} title={column.meaning}>
-                {column.name}
-              </th>
-            ))}
-          </tr>
+          <Heads columns={columns} />
         </thead>
         <tbody>
           {rows.map((row) => {

@@ -1,6 +1,6 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useRef } from "react";
-import type { Column } from "./table";
+import { type Column, Heads } from "./columns";
 import styles from "./virtual-table.module.css";
 
 interface VirtualTableProps<Row> {
@@ -28,13 +28,7 @@ export function VirtualTable<Row>({ caption, columns, rows, keyOf }: VirtualTabl
       <table className={styles.table} aria-rowcount={rows.length + 1}>
         <caption className="hidden">{caption}</caption>
         <thead className={styles.head}>
-          <tr style={template}>
-            {columns.map((column) => (
-              <th key={column.name} scope="col" data-kind={column.kind} title={column.meaning}>
-                {column.name}
-              </th>
-            ))}
-          </tr>
+          <Heads columns={columns} style={template} />
         </thead>
         <tbody style={{ height: virtual.getTotalSize() }}>
           {virtual.getVirtualItems().map(({ index, start }) => {

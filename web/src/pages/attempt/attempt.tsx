@@ -9,7 +9,7 @@ import { Failed, Loading, Stale } from "../../parts/states";
 import { useTitle } from "../../parts/title";
 import { useKeys } from "../../shell/keys";
 import styles from "./attempt.module.css";
-import { type Attempt, attemptOf, outcomeOf, type PhaseEvidence } from "./documents";
+import { type Attempt, type EvidenceRow, outcomeOf } from "./documents";
 import { EvidenceColumn, EvidenceView } from "./evidence";
 import { Files } from "./files";
 import { Find } from "./find";
@@ -40,7 +40,7 @@ export function AttemptPage() {
   const { attempt: id } = route.useParams();
   const asked = useQuery(attemptQuery(id));
   usePrefetchQuery(stepIndex(id)); // beside the attempt itself, not after it
-  const attempt = useMemo(() => (asked.data ? attemptOf(asked.data) : null), [asked.data]);
+  const attempt = asked.data ?? null;
   useTitle("Attempt", attempt ? undefined : id.slice(0, 13));
   if (asked.error && attempt === null) return <Failed error={asked.error} retry={() => asked.refetch()} />;
   if (attempt === null) return <Loading what="the attempt" rows={16} />;
@@ -91,7 +91,7 @@ function Known({ id, attempt }: { id: string; attempt: Attempt }) {
     <div className={styles.page}>
       <Head attempt={attempt} cell={cell.data} neighbours={neighbours} go={go} />
       <WhyLine attempt={attempt} outcome={outcome} why={own?.why} openEvidence={openEvidence} />
-      <Phases attempt={attempt} open={(phase: PhaseEvidence) => openEvidence(phase.seq)} />
+      <Phases attempt={attempt} open={(phase: EvidenceRow) => openEvidence(phase.seq)} />
       <Shown id={id} attempt={attempt} outcome={outcome} />
     </div>
   );

@@ -1,73 +1,10 @@
-/** An attempt as the API tells it, in the types that its evidence has. */
-import type { AttemptDocument } from "../../api/schema";
+/** What is read off an attempt as the API tells it. */
+import type { AttemptDocument, AttemptRow, EvidenceRow, KeptArtifact, OutcomeRow } from "../../api/schema";
 
+export type Attempt = AttemptDocument;
+export type Artifact = KeptArtifact;
 export type Detail = Record<string, unknown>;
-
-export interface PhaseEvidence {
-  seq: number;
-  phase: string;
-  started_at: string;
-  ended_at: string;
-  detail: Detail;
-}
-
-export interface Grading {
-  number: number;
-  mode: string;
-  backend: string;
-  forgeable: boolean;
-  verifier_digest: string;
-  rewards: Record<string, number> | null;
-  detail: Detail;
-  graded_at: string;
-}
-
-export interface OutcomeRow {
-  grading: number;
-  policy_version: string;
-  class: string;
-  owner: string;
-  rule: string;
-  verdict: boolean | null;
-  limit: string;
-  decided_at: string;
-}
-
-export interface Artifact {
-  name: string;
-  key: string;
-  size: number;
-  sha256: string;
-}
-
-export interface AttemptRow {
-  id: string;
-  cell_id: string;
-  number: number;
-  run_set_id: string;
-  content_digest: string;
-  backend: string;
-  trace_id: string;
-  worker_id: string;
-  started_at: string;
-  ended_at: string | null;
-  last_segment: number;
-  phase: string;
-  limits: Record<string, string>;
-  usage: Record<string, number | null> | null;
-  artifacts: readonly Artifact[];
-}
-
-export interface Attempt {
-  attempt: AttemptRow;
-  evidence: readonly PhaseEvidence[];
-  gradings: readonly Grading[];
-  outcomes: readonly OutcomeRow[];
-}
-
-export function attemptOf(document: AttemptDocument): Attempt {
-  return document as unknown as Attempt;
-}
+export type { EvidenceRow, OutcomeRow };
 
 /** The outcome that counts: of the last grading by a policy; `undefined` while it runs. */
 export function outcomeOf({ outcomes }: Attempt, policy: string | undefined): OutcomeRow | undefined {
@@ -79,7 +16,7 @@ export function outcomeOf({ outcomes }: Attempt, policy: string | undefined): Ou
 }
 
 /** The phase that decided what an attempt came to: the one that ended it, else the last that says anything. */
-export function decidingPhase({ evidence }: Attempt): PhaseEvidence | undefined {
+export function decidingPhase({ evidence }: Attempt): EvidenceRow | undefined {
   const failed = evidence.filter((one) => one.detail.failed);
   const graded = evidence.filter((one) => one.phase === "verify");
   return failed.at(-1) ?? graded.at(-1) ?? evidence.at(-1);
@@ -105,7 +42,7 @@ export function whyOf(attempt: Attempt, outcome: OutcomeRow | undefined): string
 
 /** Tokens that went in and came out; `null`: not known. */
 export function tokensOf({ usage }: AttemptRow): number | null {
-  const names = ["input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens"];
+  const names = ["input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens"] as const;
   const known = names.map((name) => usage?.[name]).filter((one): one is number => typeof one === "number");
   return known.length ? known.reduce((sum, one) => sum + one, 0) : null;
 }

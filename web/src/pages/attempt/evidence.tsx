@@ -1,12 +1,13 @@
 import { useQuery } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
+import { download } from "../../api/files";
 import { bytes, score, UNKNOWN } from "../../design/numbers";
 import { words } from "../../design/outcomes";
 import { Chip } from "../../parts/glyph";
 import { Time } from "../../parts/time";
 import { type Artifact, type Attempt, type Detail, decidingPhase, type OutcomeRow } from "./documents";
 import styles from "./evidence.module.css";
-import { download, type Log, logOf } from "./log";
+import { type Log, logOf } from "./log";
 import { Lines } from "./step/output";
 
 const SAID_LINES = 14;

@@ -1,11 +1,11 @@
 import { useQuery } from "@tanstack/react-query";
+import { fetched } from "../../api/files";
 import { bytes, count } from "../../design/numbers";
 import { Button } from "../../parts/button";
 import { Table } from "../../parts/table";
 import type { Artifact, Attempt } from "./documents";
 import { Artifacts } from "./evidence";
 import styles from "./files.module.css";
-import { fetched } from "./log";
 import { filesOfTar, type TarFile } from "./tar";
 
 /** A larger state is not fetched for its list: it can be downloaded. */

@@ -1,7 +1,6 @@
 /** What an attempt's programs printed: its last segments, line by line. */
 import { queryOptions } from "@tanstack/react-query";
-import { PAGE_HEADER } from "../../api/client";
-import { problemOf, unreachable } from "../../api/problem";
+import { fetched } from "../../api/files";
 import { linesOf } from "./ansi";
 
 /** Segments are at most 64 KiB: two megabytes are shown at first. */
@@ -59,23 +58,4 @@ function read(line: string): Record<string, unknown> | undefined {
   } catch {
     return undefined;
   }
-}
-
-/** An answer that is no JSON document. Throws `Problem`. */
-export async function fetched(path: string, signal?: AbortSignal): Promise<Response> {
-  const answer = await fetch(path, { headers: PAGE_HEADER, signal: signal ?? null }).catch((error) => {
-    throw error instanceof DOMException && error.name === "AbortError" ? error : unreachable();
-  });
-  if (!answer.ok) throw problemOf(answer.status, await answer.json().catch(() => undefined));
-  return answer;
-}
-
-/** Give the reader a file; a browser sends the session's cookie for a page's own requests alone. Throws `Problem`. */
-export async function download(path: string, name: string): Promise<void> {
-  const address = URL.createObjectURL(await (await fetched(path)).blob());
-  const link = document.createElement("a");
-  link.href = address;
-  link.download = name.replaceAll("/", "-");
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(address), 60_000);
 }

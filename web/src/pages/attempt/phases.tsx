@@ -3,13 +3,13 @@ import { clock, duration } from "../../design/numbers";
 import { words } from "../../design/outcomes";
 import { usePreferences } from "../../design/preferences";
 import { useNow } from "../../parts/time";
-import { type Attempt, type PhaseEvidence, secondsBetween } from "./documents";
+import { type Attempt, type EvidenceRow, secondsBetween } from "./documents";
 import styles from "./phases.module.css";
 
 /** Where each phase of an attempt began and ended, to scale; a click shows its evidence. */
-export function Phases({ attempt, open }: { attempt: Attempt; open: (phase: PhaseEvidence) => void }) {
+export function Phases({ attempt, open }: { attempt: Attempt; open: (phase: EvidenceRow) => void }) {
   const { zone } = usePreferences();
-  const [pointed, setPointed] = useState<PhaseEvidence | null>(null);
+  const [pointed, setPointed] = useState<EvidenceRow | null>(null);
   const { evidence } = attempt;
   const { started_at, ended_at, phase } = attempt.attempt;
   const now = useNow(ended_at ? null : 1000);

@@ -1,8 +1,8 @@
 import { useQuery } from "@tanstack/react-query";
+import { download } from "../../api/files";
 import { count } from "../../design/numbers";
 import { Button } from "../../parts/button";
 import { Failed, Loading } from "../../parts/states";
-import { download } from "./log";
 import { stepPage } from "./queries";
 import styles from "./raw.module.css";
 

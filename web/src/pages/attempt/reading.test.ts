@@ -2,7 +2,15 @@ import { expect, test } from "vitest";
 import type { Matrix } from "../../api/schema";
 import { CLASSES, ownerOf } from "../../design/outcomes";
 import { linesOf, piecesOf, settled } from "./ansi";
-import { type Attempt, decidingPhase, outcomeOf, tokensOf, whyOf } from "./documents";
+import {
+  type Attempt,
+  decidingPhase,
+  type EvidenceRow,
+  type OutcomeRow,
+  outcomeOf,
+  tokensOf,
+  whyOf,
+} from "./documents";
 import { editOf } from "./edits";
 import { logLines } from "./log";
 import { neighboursOf } from "./neighbours";
@@ -22,10 +30,13 @@ function attempt(change: Partial<Attempt> = {}): Attempt {
   };
 }
 
-const phase = (name: string, detail = {}, seq = 1) => ({ seq, phase: name, started_at: "", ended_at: "", detail });
-const outcome = (name: string, change = {}) => ({
-  ...{ grading: 1, policy_version: "outcomes-1", class: name, owner: ownerOf(name), rule: "some-rule" },
-  ...{ verdict: null, limit: "", decided_at: "" },
+const OF_ATTEMPT = { tenant_id: "t", attempt_id: "a" };
+const phase = (name: EvidenceRow["phase"], detail = {}, seq = 1): EvidenceRow => ({
+  ...{ ...OF_ATTEMPT, seq, phase: name, started_at: "", ended_at: "", detail },
+});
+const outcome = (name: string, change: Partial<OutcomeRow> = {}): OutcomeRow => ({
+  ...{ ...OF_ATTEMPT, grading: 1, policy_version: "outcomes-1", rule: "some-rule", verdict: null, limit: "" },
+  ...{ class: name as OutcomeRow["class"], owner: ownerOf(name), decided_at: "" },
   ...change,
 });
 

@@ -2,10 +2,14 @@ import { useQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
 import { useMemo } from "react";
 import { auditLog, users } from "../../api/administration";
+import { save } from "../../api/files";
 import type { Action, AuditEntry } from "../../api/schema";
+import { Asked } from "../../parts/asked";
 import { Button } from "../../parts/button";
 import { Field, Select } from "../../parts/field";
-import { Empty, Failed, Loading } from "../../parts/states";
+import { Pager } from "../../parts/pager";
+import { PageHead } from "../../parts/section";
+import { Empty } from "../../parts/states";
 import { type Column, Table } from "../../parts/table";
 import { Time } from "../../parts/time";
 import { useTitle } from "../../parts/title";
@@ -39,12 +43,14 @@ export function AuditPage() {
   const actions = [...new Set([...rows.map((one) => one.action), search.action ?? ""])].filter(Boolean).sort();
   return (
     <>
-      <header className={styles.head}>
-        <h1>Audit log</h1>
-        <Button onClick={() => save(rows)} disabled={rows.length === 0}>
-          Export this page
-        </Button>
-      </header>
+      <PageHead
+        title="Audit log"
+        tools={
+          <Button onClick={() => saveRows(rows)} disabled={rows.length === 0}>
+            Export this page
+          </Button>
+        }
+      />
       <div className={styles.filters}>
         <Select
           label="Action"
@@ -76,31 +82,28 @@ export function AuditPage() {
           }
         />
       </div>
-      {asked.error ? (
-        <Failed error={asked.error} retry={() => asked.refetch()} />
-      ) : asked.data === undefined ? (
-        <Loading what="the audit log" rows={16} />
-      ) : rows.length === 0 ? (
-        <Empty>Nothing was done that fits this filter.</Empty>
-      ) : (
-        <>
-          <Table caption="Audit log, the oldest first" columns={columns} rows={rows} keyOf={(one) => String(one.seq)} />
-          <nav className={styles.filters} aria-label="Pages">
-            {search.cursor && (
-              <Button onClick={() => navigate({ search: (before) => ({ ...before, cursor: undefined }) })}>
-                From the beginning
-              </Button>
-            )}
-            {asked.data.next && (
-              <Button
-                onClick={() => navigate({ search: (before) => ({ ...before, cursor: asked.data.next ?? undefined }) })}
-              >
-                Later
-              </Button>
-            )}
-          </nav>
-        </>
-      )}
+      <Asked query={asked} what="the audit log" rows={16}>
+        {({ items, next }) =>
+          items.length === 0 ? (
+            <Empty>Nothing was done that fits this filter.</Empty>
+          ) : (
+            <>
+              <Table
+                caption="Audit log, the oldest first"
+                columns={columns}
+                rows={items}
+                keyOf={(one) => String(one.seq)}
+              />
+              <Pager
+                cursor={search.cursor}
+                next={next}
+                go={(to) => navigate({ search: (before) => ({ ...before, cursor: to }) })}
+                words={{ first: "From the beginning", next: "Later" }}
+              />
+            </>
+          )
+        }
+      </Asked>
     </>
   );
 }
@@ -111,15 +114,7 @@ function Detail({ of }: { of: AuditEntry["detail"] }) {
 }
 
 /** A file of what is on the page, an entry a line. */
-function save(rows: readonly AuditEntry[]): void {
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(
-    new Blob(
-      rows.map((one) => `${JSON.stringify(one)}\n`),
-      { type: "application/x-ndjson" },
-    ),
-  );
-  link.download = "audit-log.jsonl";
-  link.click();
-  URL.revokeObjectURL(link.href);
+function saveRows(rows: readonly AuditEntry[]): void {
+  const lines = rows.map((one) => `${JSON.stringify(one)}\n`);
+  save(new Blob(lines, { type: "application/x-ndjson" }), "audit-log.jsonl");
 }

@@ -5,8 +5,10 @@ import { runSets } from "../../api/queries";
 import type { Pair } from "../../api/schema";
 import { comparison, side } from "../../api/suites";
 import { count, counted } from "../../design/numbers";
+import { Asked } from "../../parts/asked";
 import { Button } from "../../parts/button";
 import { Field } from "../../parts/field";
+import { PageHead } from "../../parts/section";
 import { Empty, Failed, Loading } from "../../parts/states";
 import { useTitle } from "../../parts/title";
 import { VirtualTable } from "../../parts/virtual-table";
@@ -40,26 +42,25 @@ export function ComparePage() {
   useKeys(others.length ? [{ keys: "s", what: "Swap the base", run: swap }] : []);
   return (
     <>
-      <header className={styles.head}>
-        <h1>Compare</h1>
-        {others.length > 0 && <Button onClick={swap}>Swap the base</Button>}
-      </header>
+      <PageHead title="Compare" tools={others.length > 0 && <Button onClick={swap}>Swap the base</Button>} />
       <Choice />
       {sides.length < 2 ? (
         <Empty>Name two profiles as RUN SET:PROFILE, or pin rows of the leaderboard and compare them.</Empty>
-      ) : asked.error ? (
-        <Failed error={asked.error} retry={() => asked.refetch()} />
-      ) : asked.data === undefined ? (
-        <Loading what="the comparison" />
-      ) : asked.data.pairs.length === 0 ? (
-        <Empty>These have no task in common, so there is nothing to compare.</Empty>
       ) : (
-        <>
-          {asked.data.pairs.map((pair) => (
-            <Claim key={`${pair.a.title} ${pair.b.title}`} pair={pair} />
-          ))}
-          <Tasks pair={asked.data.pairs[0] as Pair} />
-        </>
+        <Asked query={asked} what="the comparison">
+          {({ pairs: [first, ...rest] }) =>
+            first === undefined ? (
+              <Empty>These have no task in common, so there is nothing to compare.</Empty>
+            ) : (
+              <>
+                {[first, ...rest].map((pair) => (
+                  <Claim key={`${pair.a.title} ${pair.b.title}`} pair={pair} />
+                ))}
+                <Tasks pair={first} />
+              </>
+            )
+          }
+        </Asked>
       )}
     </>
   );

@@ -1,14 +1,18 @@
-import { useQuery } from "@tanstack/react-query";
+import { useMutation, useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { allowance, ledger, usage } from "../../api/administration";
-import { me } from "../../api/queries";
+import { download } from "../../api/files";
+import { useMay } from "../../api/permitted";
 import type { Allowance, Apart, CallRow, UsageRow } from "../../api/schema";
 import { bytes, cost, count, counted, duration, percent, tokens, UNKNOWN } from "../../design/numbers";
 import { words } from "../../design/outcomes";
+import { Asked } from "../../parts/asked";
 import { Button } from "../../parts/button";
 import { Select } from "../../parts/field";
-import { Empty, Failed, Loading } from "../../parts/states";
+import { Pager } from "../../parts/pager";
+import { PageHead, Section } from "../../parts/section";
+import { Empty } from "../../parts/states";
 import { type Column, Table } from "../../parts/table";
 import { Time } from "../../parts/time";
 import { useTitle } from "../../parts/title";
@@ -25,38 +29,40 @@ export function CostsPage() {
   const navigate = route.useNavigate();
   const [since] = useState(() => Date.now());
   const from = new Date(Math.floor(since / 60_000) * 60_000 - days * 86_400_000).toISOString();
-  const who = useQuery(me);
+  const mayBudget = useMay("tenant:write");
   const may = useQuery(allowance);
   const used = useQuery(usage(by, from));
+  const exported = useMutation({
+    mutationFn: () => download(`/api/v1/usage?${new URLSearchParams({ by, as_csv: "true" })}`, `usage-by-${by}.csv`),
+  });
   const [asks, setAsks] = useState(false);
   return (
     <>
-      <header className={styles.head}>
-        <h1>Costs and quotas</h1>
-        <span className={styles.tools}>
-          <a href={`/api/v1/usage?by=${by}&as_csv=true`} download={`usage-by-${by}.csv`} onClick={exportCsv}>
-            Export CSV
-          </a>
-          {who.data?.permissions.includes("tenant:write") && (
-            <Button kind="primary" onClick={() => setAsks(true)} disabled={may.data === undefined}>
-              Set budget
+      <PageHead
+        title="Costs and quotas"
+        tools={
+          <>
+            {exported.error && <span role="alert">{exported.error.message}</span>}
+            <Button onClick={() => exported.mutate()} disabled={exported.isPending}>
+              Export CSV
             </Button>
-          )}
-        </span>
-      </header>
+            {mayBudget && (
+              <Button kind="primary" onClick={() => setAsks(true)} disabled={may.data === undefined}>
+                Set budget
+              </Button>
+            )}
+          </>
+        }
+      />
       <div className={styles.month}>
-        {may.error ? (
-          <Failed error={may.error} />
-        ) : may.data ? (
-          <Month allowance={may.data} />
-        ) : (
-          <Loading what="quotas" rows={2} />
-        )}
+        <Asked query={may} what="quotas" rows={2}>
+          {(allowed) => <Month allowance={allowed} />}
+        </Asked>
       </div>
-      <section className={styles.section} aria-labelledby="by">
-        <div className={styles.head}>
-          <h2 id="by">Spend</h2>
-          <span className={styles.tools}>
+      <Section
+        title="Spend"
+        tools={
+          <>
             <Select
               label="By"
               value={by}
@@ -69,36 +75,21 @@ export function CostsPage() {
               options={DAYS.map((one) => ({ value: String(one), label: counted(one, "day") }))}
               onChange={(event) => navigate({ search: (before) => ({ ...before, days: Number(event.target.value) }) })}
             />
-          </span>
-        </div>
-        {used.error ? (
-          <Failed error={used.error} retry={() => used.refetch()} />
-        ) : used.data === undefined ? (
-          <Loading what="spend" />
-        ) : used.data.rows.length === 0 ? (
-          <Empty>Nothing was attempted in this time.</Empty>
-        ) : (
-          <Spend rows={used.data.rows} by={by} />
-        )}
-      </section>
+          </>
+        }
+      >
+        <Asked query={used} what="spend">
+          {({ rows }) =>
+            rows.length === 0 ? <Empty>Nothing was attempted in this time.</Empty> : <Spend rows={rows} by={by} />
+          }
+        </Asked>
+      </Section>
       {used.isFetched && <Ledger />}
       {asks && may.data && (
         <BudgetDialog month={may.data.quota.budget_month_nano ?? null} close={() => setAsks(false)} />
       )}
     </>
   );
-}
-
-/** A link can't carry the page's header, so the file is fetched and handed over. */
-async function exportCsv(event: React.MouseEvent<HTMLAnchorElement>): Promise<void> {
-  event.preventDefault();
-  const { href, download } = event.currentTarget;
-  const answer = await fetch(href, { headers: { "X-Proctor-Page": "1" } });
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(await answer.blob());
-  link.download = download;
-  link.click();
-  URL.revokeObjectURL(link.href);
 }
 
 function Month({ allowance: { quota, used, stored_bytes: stored, over } }: { allowance: Allowance }) {
@@ -230,33 +221,23 @@ function Ledger() {
   const navigate = route.useNavigate();
   const asked = useQuery(ledger({ cursor }));
   return (
-    <section className={styles.section} aria-labelledby="ledger">
-      <h2 id="ledger">Calls of models</h2>
-      {asked.error ? (
-        <Failed error={asked.error} retry={() => asked.refetch()} />
-      ) : asked.data === undefined ? (
-        <Loading what="calls" />
-      ) : asked.data.items.length === 0 ? (
-        <Empty>No model was called through the gateway yet.</Empty>
-      ) : (
-        <>
-          <Table caption="Calls, the newest first" columns={CALLS} rows={asked.data.items} keyOf={(one) => one.id} />
-          <nav className={styles.tools} aria-label="Pages of calls">
-            {cursor && (
-              <Button onClick={() => navigate({ search: (before) => ({ ...before, cursor: undefined }) })}>
-                Newest
-              </Button>
-            )}
-            {asked.data.next && (
-              <Button
-                onClick={() => navigate({ search: (before) => ({ ...before, cursor: asked.data.next ?? undefined }) })}
-              >
-                Older
-              </Button>
-            )}
-          </nav>
-        </>
-      )}
-    </section>
+    <Section title="Calls of models">
+      <Asked query={asked} what="calls">
+        {({ items, next }) =>
+          items.length === 0 ? (
+            <Empty>No model was called through the gateway yet.</Empty>
+          ) : (
+            <>
+              <Table caption="Calls, the newest first" columns={CALLS} rows={items} keyOf={(one) => one.id} />
+              <Pager
+                cursor={cursor}
+                next={next}
+                go={(to) => navigate({ search: (before) => ({ ...before, cursor: to }) })}
+              />
+            </>
+          )
+        }
+      </Asked>
+    </Section>
   );
 }

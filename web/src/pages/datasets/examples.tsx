@@ -26,9 +26,9 @@ export function Examples({ reference }: { reference: string }) {
     {
       name: "Id",
       cell: (one) => (
-        <button type="button" className={styles.link} onClick={() => open(one.id)}>
+        <Button kind="link" onClick={() => open(one.id)}>
           {one.id}
-        </button>
+        </Button>
       ),
     },
     { name: "Input", cell: (one) => <Value of={one.input} inline /> },

@@ -9,7 +9,6 @@ import { Dialog } from "../../parts/dialog";
 import { type Column, Table } from "../../parts/table";
 import { useTitle } from "../../parts/title";
 import { Value } from "../../parts/value";
-import styles from "./evaluators.module.css";
 
 const route = getRouteApi("/evaluators");
 
@@ -23,9 +22,9 @@ export function EvaluatorsPage() {
     {
       name: "Evaluator",
       cell: (one) => (
-        <button type="button" className={styles.link} onClick={() => navigate({ search: { show: one.reference } })}>
+        <Button kind="link" onClick={() => navigate({ search: { show: one.reference } })}>
           {one.reference}
-        </button>
+        </Button>
       ),
     },
     { name: "Kind", cell: (one) => one.kind },

@@ -6,12 +6,14 @@ import { runSet, runSets } from "../../api/queries";
 import type { LogLine, ProviderLine, RunSetRow } from "../../api/schema";
 import { bytes, count, counted, duration, percent, UNKNOWN } from "../../design/numbers";
 import { ownerOf, ownerWords, words } from "../../design/outcomes";
+import { Blocked } from "../../parts/blocked";
+import { Facts } from "../../parts/facts";
 import { Chip } from "../../parts/glyph";
+import { Section } from "../../parts/section";
 import { Failed, Loading } from "../../parts/states";
 import { type Column, Table } from "../../parts/table";
 import { Time } from "../../parts/time";
 import { useTitle } from "../../parts/title";
-import { Blocked } from "../run-set/blocked";
 import styles from "./health.module.css";
 import { type Sample, samplesOf, sum } from "./prometheus";
 
@@ -26,10 +28,9 @@ export function HealthPage() {
       <Needs samples={samples} />
       <RunningSets />
       {told.error ? (
-        <section className={styles.section}>
-          <h2>Installation</h2>
+        <Section title="Installation">
           <p className="muted">{told.error.message} The installation's figures are for its administrators.</p>
-        </section>
+        </Section>
       ) : told.data === undefined ? (
         <Loading what="figures of the installation" />
       ) : (
@@ -44,14 +45,15 @@ export function HealthPage() {
 function Needs({ samples }: { samples: readonly Sample[] }) {
   const things = needsOf(samples);
   return (
-    <section className={styles.section} aria-labelledby="needs">
-      <h2 id="needs">
-        {things.length === 0
+    <Section
+      title={
+        things.length === 0
           ? "Nothing needs you"
           : things.length === 1
             ? "1 thing needs you"
-            : `${things.length} things need you`}
-      </h2>
+            : `${things.length} things need you`
+      }
+    >
       <ul>
         {things.map((one) => (
           <li key={one} className={styles.need}>
@@ -59,7 +61,7 @@ function Needs({ samples }: { samples: readonly Sample[] }) {
           </li>
         ))}
       </ul>
-    </section>
+    </Section>
   );
 }
 
@@ -89,12 +91,11 @@ function RunningSets() {
   if (asked.error) return <Failed error={asked.error} />;
   const rows = asked.data?.items ?? [];
   return (
-    <section className={styles.section} aria-labelledby="running">
-      <h2 id="running">{rows.length === 0 ? "No run set runs" : `${counted(rows.length, "run set")} running`}</h2>
+    <Section title={rows.length === 0 ? "No run set runs" : `${counted(rows.length, "run set")} running`}>
       {rows.map((row) => (
         <Running key={row.id} row={row} />
       ))}
-    </section>
+    </Section>
   );
 }
 
@@ -133,16 +134,8 @@ function Installation({ samples }: { samples: readonly Sample[] }) {
     .filter((one) => one.name === "proctor_attempts_recent" && one.value > 0)
     .sort((a, b) => b.value - a.value);
   return (
-    <section className={styles.section} aria-labelledby="installation">
-      <h2 id="installation">Installation</h2>
-      <dl className={styles.facts}>
-        {facts.map(([name, said]) => (
-          <div key={name}>
-            <dt>{name}</dt>
-            <dd>{said}</dd>
-          </div>
-        ))}
-      </dl>
+    <Section title="Installation">
+      <Facts facts={facts} />
       {recent.length > 0 && (
         <>
           <h3>Attempts lately</h3>
@@ -160,7 +153,7 @@ function Installation({ samples }: { samples: readonly Sample[] }) {
           </ul>
         </>
       )}
-    </section>
+    </Section>
   );
 }
 
@@ -184,10 +177,9 @@ function Providers() {
   const asked = useQuery(providers);
   if (asked.error || !asked.data?.items.length) return null;
   return (
-    <section className={styles.section} aria-labelledby="providers">
-      <h2 id="providers">Providers</h2>
+    <Section title="Providers">
       <Table caption="Providers" columns={PROVIDERS} rows={asked.data.items} keyOf={(one) => one.name} />
-    </section>
+    </Section>
   );
 }
 
@@ -202,9 +194,8 @@ function Errors() {
   const asked = useQuery(errorLines);
   if (asked.error || !asked.data?.items.length) return null;
   return (
-    <section className={styles.section} aria-labelledby="errors">
-      <h2 id="errors">Errors in the log</h2>
+    <Section title="Errors in the log">
       <Table caption="Errors, the newest first" columns={LINES} rows={asked.data.items} keyOf={(one) => one.id} />
-    </section>
+    </Section>
   );
 }

@@ -3,14 +3,14 @@ import { spreads } from "../../api/data";
 import type { Spread } from "../../api/schema";
 import { count, counted, score } from "../../design/numbers";
 import { Asked } from "../../parts/asked";
+import { Section } from "../../parts/section";
 import styles from "./jobs.module.css";
 
 /** How each evaluator's scores are spread. */
 export function Distributions({ id }: { id: string }) {
   const asked = useQuery(spreads(id));
   return (
-    <section aria-labelledby="spread" className={styles.section}>
-      <h2 id="spread">Scores</h2>
+    <Section title="Scores">
       <Asked query={asked} what="distributions" rows={4}>
         {({ items }) => (
           <div className={styles.spreads}>
@@ -20,7 +20,7 @@ export function Distributions({ id }: { id: string }) {
           </div>
         )}
       </Asked>
-    </section>
+    </Section>
   );
 }
 

@@ -4,8 +4,8 @@ import type { JobFailures } from "../../api/schema";
 import { count, counted, percent } from "../../design/numbers";
 import { words } from "../../design/outcomes";
 import { Asked } from "../../parts/asked";
+import { Section } from "../../parts/section";
 import { type Column, Table } from "../../parts/table";
-import styles from "./jobs.module.css";
 
 type Kind = JobFailures["by_text"][number];
 
@@ -20,8 +20,7 @@ const columnsOf = (what: string): readonly Column<Kind>[] => [
 export function Failures({ id }: { id: string }) {
   const asked = useQuery(failures(id));
   return (
-    <section aria-labelledby="failures" className={styles.section}>
-      <h2 id="failures">Failures</h2>
+    <Section title="Failures">
       <Asked query={asked} what="failures" rows={4}>
         {(said) =>
           said.failures === 0 ? (
@@ -49,6 +48,6 @@ export function Failures({ id }: { id: string }) {
           )
         }
       </Asked>
-    </section>
+    </Section>
   );
 }

@@ -2,13 +2,14 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { answered, api } from "../../api/client";
 import { job } from "../../api/data";
-import { me } from "../../api/queries";
+import { useMay } from "../../api/permitted";
 import type { EvaluatorSummary, Job, JobStanding } from "../../api/schema";
 import { cost, count, counted, duration, percent, score, UNKNOWN } from "../../design/numbers";
 import { words } from "../../design/outcomes";
 import { Asked } from "../../parts/asked";
 import { Button } from "../../parts/button";
 import { Figure } from "../../parts/figure";
+import { PageHead, Section } from "../../parts/section";
 import { type Column, Table } from "../../parts/table";
 import { useTitle } from "../../parts/title";
 import { useKeys } from "../../shell/keys";
@@ -43,17 +44,18 @@ function Standing({ standing }: { standing: JobStanding }) {
   const ended = !RUNS.has(one.state);
   return (
     <div className={styles.page}>
-      <header className={styles.head}>
-        <h1>
-          {one.name} <small className="muted">{words(one.state)}</small>
-        </h1>
-        <Actions one={one} />
-      </header>
+      <PageHead
+        title={
+          <>
+            {one.name} <small className="muted">{words(one.state)}</small>
+          </>
+        }
+        tools={<Actions one={one} />}
+      />
       <Progress standing={standing} />
       <Table caption="Evaluators" columns={columnsOf(one)} rows={evaluators} keyOf={(row) => row.evaluator} />
       {standing.gaps.length > 0 && (
-        <section aria-labelledby="gaps">
-          <h2 id="gaps">Chunks that failed each time</h2>
+        <Section title="Chunks that failed each time">
           <ul className={styles.gaps}>
             {standing.gaps.map((gap) => (
               <li key={`${gap.chunk} ${gap.repeat}`}>
@@ -61,7 +63,7 @@ function Standing({ standing }: { standing: JobStanding }) {
               </li>
             ))}
           </ul>
-        </section>
+        </Section>
       )}
       {ended && (
         <>
@@ -154,7 +156,6 @@ function Progress({
 }
 
 function Actions({ one }: { one: Job }) {
-  const who = useQuery(me);
   const client = useQueryClient();
   const done = () => client.invalidateQueries({ queryKey: ["job", one.id] });
   const path = { params: { path: { job: one.id } } };
@@ -168,16 +169,16 @@ function Actions({ one }: { one: Job }) {
   });
   const running = RUNS.has(one.state);
   const act = running ? pause : resume;
-  const isAllowed = who.data?.permissions.includes("runs:write") ?? false;
+  const isAllowed = useMay("runs:write");
   const may = isAllowed && (running || ["paused", "complete_with_gaps", "cancelled"].includes(one.state));
   useKeys(may ? [{ keys: "p", what: running ? "Pause" : "Resume", run: () => act.mutate() }] : []);
   if (!may) return null;
   return (
-    <span className={styles.actions}>
+    <>
       {act.error && <span role="alert">{act.error.message}</span>}
       <Button kind="primary" disabled={act.isPending} onClick={() => act.mutate()}>
         {running ? "Pause" : "Resume"}
       </Button>
-    </span>
+    </>
   );
 }

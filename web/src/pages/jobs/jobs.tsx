@@ -7,11 +7,11 @@ import { words } from "../../design/outcomes";
 import { Asked } from "../../parts/asked";
 import { Select } from "../../parts/field";
 import { Pager } from "../../parts/pager";
+import { PageHead } from "../../parts/section";
 import { Empty } from "../../parts/states";
 import { type Column, Table } from "../../parts/table";
 import { Time } from "../../parts/time";
 import { useTitle } from "../../parts/title";
-import styles from "./jobs.module.css";
 import { STATES } from "./search";
 
 const route = getRouteApi("/jobs");
@@ -41,17 +41,19 @@ export function JobsPage() {
   const asked = useQuery(jobs({ state, cursor }));
   return (
     <>
-      <div className={styles.head}>
-        <h1>Jobs</h1>
-        <Select
-          label="State"
-          value={state ?? ""}
-          options={[{ value: "", label: "all" }, ...STATES.map((one) => ({ value: one, label: words(one) }))]}
-          onChange={(event) =>
-            navigate({ search: { state: (event.target.value || undefined) as JobState | undefined } })
-          }
-        />
-      </div>
+      <PageHead
+        title="Jobs"
+        tools={
+          <Select
+            label="State"
+            value={state ?? ""}
+            options={[{ value: "", label: "all" }, ...STATES.map((one) => ({ value: one, label: words(one) }))]}
+            onChange={(event) =>
+              navigate({ search: { state: (event.target.value || undefined) as JobState | undefined } })
+            }
+          />
+        }
+      />
       <Asked query={asked} what="jobs" rows={12}>
         {({ items, next }) =>
           items.length === 0 ? (

@@ -5,11 +5,10 @@ import type { ListedResult } from "../../api/schema";
 import { cost, duration, score } from "../../design/numbers";
 import { words } from "../../design/outcomes";
 import { Asked } from "../../parts/asked";
-import { Button } from "../../parts/button";
 import { Pager } from "../../parts/pager";
+import { Filtered, Section } from "../../parts/section";
 import { Empty } from "../../parts/states";
 import { type Column, Table } from "../../parts/table";
-import styles from "./jobs.module.css";
 
 const route = getRouteApi("/jobs/$job");
 const COLUMNS: readonly Column<ListedResult>[] = [
@@ -30,13 +29,8 @@ export function Results({ id }: { id: string }) {
   const navigate = useNavigate({ from: "/jobs/$job" });
   const asked = useQuery(results(id, { status, cursor }));
   return (
-    <section aria-labelledby="results" className={styles.section}>
-      <h2 id="results">Results</h2>
-      {status && (
-        <p className={styles.filtered} role="status">
-          filtered: only {words(status)} <Button onClick={() => navigate({ search: {} })}>clear</Button>
-        </p>
-      )}
+    <Section title="Results">
+      {status && <Filtered words={`filtered: only ${words(status)}`} clear={() => navigate({ search: {} })} />}
       <Asked query={asked} what="results">
         {({ items, next }) =>
           items.length === 0 ? (
@@ -59,6 +53,6 @@ export function Results({ id }: { id: string }) {
           )
         }
       </Asked>
-    </section>
+    </Section>
   );
 }

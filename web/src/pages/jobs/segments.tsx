@@ -5,8 +5,8 @@ import type { Segments } from "../../api/schema";
 import { count, pValue, score, UNKNOWN } from "../../design/numbers";
 import { Asked } from "../../parts/asked";
 import { Select } from "../../parts/field";
+import { Section } from "../../parts/section";
 import { type Column, Table } from "../../parts/table";
-import styles from "./jobs.module.css";
 import { BY } from "./search";
 
 const route = getRouteApi("/jobs/$job");
@@ -31,9 +31,9 @@ export function SegmentTables({ id }: { id: string }) {
   const navigate = useNavigate({ from: "/jobs/$job" });
   const asked = useQuery(segments(id, by));
   return (
-    <section aria-labelledby="segments" className={styles.section}>
-      <div className={styles.head}>
-        <h2 id="segments">Segments</h2>
+    <Section
+      title="Segments"
+      tools={
         <Select
           label="By"
           value={by}
@@ -46,7 +46,8 @@ export function SegmentTables({ id }: { id: string }) {
             })
           }
         />
-      </div>
+      }
+    >
       <Asked query={asked} what="segments" rows={4}>
         {({ items }) => {
           const told = items.filter((one) => one.parts.length > 0);
@@ -64,6 +65,6 @@ export function SegmentTables({ id }: { id: string }) {
           ));
         }}
       </Asked>
-    </section>
+    </Section>
   );
 }

@@ -7,6 +7,7 @@ import type { DryRun } from "../../api/schema";
 import { suites } from "../../api/suites";
 import { cost, count, counted, duration } from "../../design/numbers";
 import { Button } from "../../parts/button";
+import { Facts } from "../../parts/facts";
 import { useTitle } from "../../parts/title";
 import { creationOf } from "./file";
 import styles from "./launch.module.css";
@@ -77,7 +78,8 @@ export function LaunchPage() {
 
 function Verdict({ said }: { said: DryRun }) {
   const may = useQuery(allowance);
-  const left = may.data?.quota.budget_month_nano;
+  const budget = may.data?.quota.budget_month_nano ?? null;
+  const left = budget === null || may.data === undefined ? null : budget - may.data.used.cost_month_nano;
   return (
     <section className={styles.verdict} aria-label="Before it is launched">
       <h2>{said.comparable ? "Comparable: yes" : "Not comparable"}</h2>
@@ -92,27 +94,20 @@ function Verdict({ said }: { said: DryRun }) {
           <li key={one}>malformed: {one}</li>
         ))}
       </ul>
-      <dl className={styles.facts}>
-        <Fact name="Cells" value={count(said.expected)} />
-        <Fact name="Decided already" value={`${count(said.decided)}, ${count(said.reused)} of them before`} />
-        <Fact name="To be queued" value={counted(said.queued, "cell")} />
-        <Fact name="Costs at most" value={cost(said.worst_case_nano)} />
-        <Fact name="Takes about" value={`${duration(said.expected_sec)}, at most ${duration(said.at_most_sec)}`} />
-        {left != null && may.data && (
-          <Fact name="Left of the month" value={cost(left - may.data.used.cost_month_nano)} />
-        )}
-      </dl>
+      <Facts facts={factsOf(said, left)} />
     </section>
   );
 }
 
-function Fact({ name, value }: { name: string; value: string }) {
-  return (
-    <div>
-      <dt>{name}</dt>
-      <dd>{value}</dd>
-    </div>
-  );
+function factsOf(said: DryRun, left: number | null): [string, string][] {
+  return [
+    ["Cells", count(said.expected)],
+    ["Decided already", `${count(said.decided)}, ${count(said.reused)} of them before`],
+    ["To be queued", counted(said.queued, "cell")],
+    ["Costs at most", cost(said.worst_case_nano)],
+    ["Takes about", `${duration(said.expected_sec)}, at most ${duration(said.at_most_sec)}`],
+    ...(left === null ? [] : [["Left of the month", cost(left)] as [string, string]]),
+  ];
 }
 
 function templateOf(suite: string | undefined): string {

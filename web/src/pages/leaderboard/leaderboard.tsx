@@ -5,9 +5,11 @@ import { useLive } from "../../api/live-context";
 import type { BoardRow, SuiteBoard } from "../../api/schema";
 import { suiteBoard, suites } from "../../api/suites";
 import { counted } from "../../design/numbers";
+import { Asked } from "../../parts/asked";
 import { Button } from "../../parts/button";
 import { Select } from "../../parts/field";
-import { Empty, Failed, Loading } from "../../parts/states";
+import { PageHead } from "../../parts/section";
+import { Empty } from "../../parts/states";
 import { useTitle } from "../../parts/title";
 import { useKeys } from "../../shell/keys";
 import styles from "./leaderboard.module.css";
@@ -23,30 +25,30 @@ export function LeaderboardPage() {
   const suite = search.suite ?? known.data?.items[0]?.suite_id;
   useTitle("Leaderboard", suite?.slice(0, 12));
   const options = (known.data?.items ?? []).map((one) => ({
-    value: one.suite_id ?? "",
-    label: `${one.aliases?.[0] ?? one.suite_id?.slice(0, 12)} · ${counted(one.task_count ?? 0, "task")}`,
+    value: one.suite_id,
+    label: `${one.aliases[0] ?? one.suite_id.slice(0, 12)} · ${counted(one.task_count, "task")}`,
   }));
   return (
     <>
-      <header className={styles.head}>
-        <h1>Leaderboard</h1>
-        {options.length > 0 && (
-          <Select
-            label="Suite"
-            value={suite ?? ""}
-            options={options}
-            onChange={(event) => navigate({ search: { suite: event.target.value } })}
-          />
-        )}
-      </header>
-      {known.error ? (
-        <Failed error={known.error} retry={() => known.refetch()} />
-      ) : suite ? (
+      <PageHead
+        title="Leaderboard"
+        tools={
+          options.length > 0 && (
+            <Select
+              label="Suite"
+              value={suite ?? ""}
+              options={options}
+              onChange={(event) => navigate({ search: { suite: event.target.value } })}
+            />
+          )
+        }
+      />
+      {suite ? (
         <Board suite={suite} />
-      ) : known.data ? (
-        <Empty command="proctor suite import FOLDER">There is no suite yet. This brings one:</Empty>
       ) : (
-        <Loading what="suites" />
+        <Asked query={known} what="suites">
+          {() => <Empty command="proctor suite import FOLDER">There is no suite yet. This brings one:</Empty>}
+        </Asked>
       )}
     </>
   );
@@ -64,8 +66,6 @@ function Board({ suite }: { suite: string }) {
     setFresh(0);
     void client.invalidateQueries({ queryKey: ["suites", suite] });
   };
-  if (asked.error) return <Failed error={asked.error} retry={() => asked.refetch()} />;
-  if (asked.data === undefined) return <Loading what="the leaderboard" />;
   return (
     <>
       {fresh > 0 && (
@@ -73,11 +73,15 @@ function Board({ suite }: { suite: string }) {
           {counted(fresh, "new result")} <Button onClick={show}>show</Button>
         </p>
       )}
-      {asked.data.ranked.length + asked.data.others.length === 0 ? (
-        <Empty command="proctor run nightly.toml">No run set has run this suite. This starts one:</Empty>
-      ) : (
-        <Rows board={asked.data} />
-      )}
+      <Asked query={asked} what="the leaderboard">
+        {(board) =>
+          board.ranked.length + board.others.length === 0 ? (
+            <Empty command="proctor run nightly.toml">No run set has run this suite. This starts one:</Empty>
+          ) : (
+            <Rows board={board} />
+          )
+        }
+      </Asked>
     </>
   );
 }

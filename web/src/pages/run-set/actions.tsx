@@ -1,7 +1,7 @@
-import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { answered, api } from "../../api/client";
-import { me } from "../../api/queries";
+import { useMay } from "../../api/permitted";
 import type { RunSetRow } from "../../api/schema";
 import { counted } from "../../design/numbers";
 import { Button } from "../../parts/button";
@@ -12,7 +12,6 @@ import styles from "./run-set.module.css";
 
 /** Pause, resume, cancel: each says what it did, and when. */
 export function Actions({ row }: { row: RunSetRow }) {
-  const who = useQuery(me);
   const client = useQueryClient();
   const [asks, setAsks] = useState(false);
   const [said, setSaid] = useState("");
@@ -34,7 +33,7 @@ export function Actions({ row }: { row: RunSetRow }) {
     mutationFn: () => answered(api.POST("/api/v1/run-sets/{run_set}/cancel", path)),
     onSuccess: () => done("cancelled"),
   });
-  const may = who.data?.permissions.includes("runs:write") ?? false;
+  const may = useMay("runs:write");
   const running = row.state === "running";
   const act = running ? () => pause.mutate() : () => resume.mutate();
   useKeys(!may || row.state === "complete" ? [] : [{ keys: "p", what: running ? "Pause" : "Resume", run: act }]);

@@ -5,15 +5,16 @@ import { leaderboard, runSet } from "../../api/queries";
 import type { Leaderboard, RunSetStatus } from "../../api/schema";
 import { cost, count, counted, duration, percent } from "../../design/numbers";
 import { order, words } from "../../design/outcomes";
+import { Blocked } from "../../parts/blocked";
 import { Button } from "../../parts/button";
 import { Field, Select } from "../../parts/field";
 import { Pills } from "../../parts/pills";
 import { Rates } from "../../parts/rates";
+import { Filtered } from "../../parts/section";
 import { Empty, Failed, Loading, Stale } from "../../parts/states";
 import { useTitle } from "../../parts/title";
 import { useKeys } from "../../shell/keys";
 import { Actions } from "./actions";
-import { Blocked } from "./blocked";
 import { CellTable } from "./cell-table";
 import { Inspector } from "./inspector";
 import { useLiveCells } from "./live-cells";
@@ -201,11 +202,9 @@ function CellsOfRunSet({ id, cells, version, handle }: CellsProps) {
         </fieldset>
       </div>
       {isFiltered && (
-        <p className={styles.filtered} role="status">
-          filtered, {count(found)} of {counted(cells.size, "cell")}
-          <Button onClick={clear}>clear (Esc)</Button>
+        <Filtered words={`filtered, ${count(found)} of ${counted(cells.size, "cell")}`} clear={clear}>
           {view !== "table" && <Button onClick={() => say({ view: "table" })}>open as table</Button>}
-        </p>
+        </Filtered>
       )}
       <div className={styles.body}>
         {view === "grid" ? (

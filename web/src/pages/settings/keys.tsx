@@ -3,10 +3,10 @@ import { useState } from "react";
 import { keys } from "../../api/administration";
 import { answered, api } from "../../api/client";
 import type { ApiKey, Me } from "../../api/schema";
+import { Asked } from "../../parts/asked";
 import { Button } from "../../parts/button";
 import { Dialog } from "../../parts/dialog";
 import { Field } from "../../parts/field";
-import { Failed, Loading } from "../../parts/states";
 import { type Column, Table } from "../../parts/table";
 import { Time } from "../../parts/time";
 import styles from "./settings.module.css";
@@ -59,18 +59,11 @@ export function Keys({ me }: { me: Me }) {
           Create key
         </Button>
       </form>
-      {asked.error ? (
-        <Failed error={asked.error} retry={() => asked.refetch()} />
-      ) : asked.data === undefined ? (
-        <Loading what="keys" />
-      ) : (
-        <Table
-          caption={`Keys that ${me.name} may see`}
-          columns={columns}
-          rows={asked.data.items}
-          keyOf={(one) => one.id}
-        />
-      )}
+      <Asked query={asked} what="keys">
+        {({ items }) => (
+          <Table caption={`Keys that ${me.name} may see`} columns={columns} rows={items} keyOf={(one) => one.id} />
+        )}
+      </Asked>
       {made !== null && <Made secret={made} close={() => setMade(null)} />}
       {revoking && <Revoke one={revoking} close={() => setRevoking(null)} done={again} />}
     </>

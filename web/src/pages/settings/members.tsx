@@ -2,9 +2,9 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { users } from "../../api/administration";
 import { answered, api } from "../../api/client";
 import type { Role, User } from "../../api/schema";
+import { Asked } from "../../parts/asked";
 import { Button } from "../../parts/button";
 import { Field, Select } from "../../parts/field";
-import { Failed, Loading } from "../../parts/states";
 import { type Column, Table } from "../../parts/table";
 import { Time } from "../../parts/time";
 import styles from "./settings.module.css";
@@ -84,13 +84,9 @@ export function Members({ may }: { may: boolean }) {
         </form>
       )}
       {change.error && <p role="alert">{change.error.message}</p>}
-      {asked.error ? (
-        <Failed error={asked.error} retry={() => asked.refetch()} />
-      ) : asked.data === undefined ? (
-        <Loading what="members" />
-      ) : (
-        <Table caption="Members" columns={columns} rows={asked.data.items} keyOf={(one) => one.id} />
-      )}
+      <Asked query={asked} what="members">
+        {({ items }) => <Table caption="Members" columns={columns} rows={items} keyOf={(one) => one.id} />}
+      </Asked>
     </>
   );
 }

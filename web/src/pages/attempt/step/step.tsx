@@ -1,9 +1,9 @@
 import { lazy, memo, Suspense } from "react";
+import { download } from "../../../api/files";
 import type { ObservationResult, StepDocument, ToolCall } from "../../../api/schema";
 import { count, counted, duration, tokens } from "../../../design/numbers";
 import { Button } from "../../../parts/button";
 import { editOf } from "../edits";
-import { download } from "../log";
 import type { Steps } from "../steps";
 import { Output } from "./output";
 import styles from "./step.module.css";

@@ -1,8 +1,8 @@
-import type { Wait } from "../../api/schema";
-import { counted } from "../../design/numbers";
-import { words } from "../../design/outcomes";
-import { Time } from "../../parts/time";
+import type { Wait } from "../api/schema";
+import { counted } from "../design/numbers";
+import { words } from "../design/outcomes";
 import styles from "./blocked.module.css";
+import { Time } from "./time";
 
 /** What cells wait for, how many, and until when. */
 export function Blocked({ waits }: { waits: readonly Wait[] }) {

@@ -1,0 +1,46 @@
+import { useId } from "react";
+import { Button } from "./button";
+import styles from "./section.module.css";
+
+/** A part of a page with its title, and what changes it beside that. */
+export function Section({
+  title,
+  tools,
+  children,
+}: {
+  title: string;
+  tools?: React.ReactNode;
+  children: React.ReactNode;
+}) {
+  const id = useId();
+  return (
+    <section className={styles.section} aria-labelledby={id}>
+      <div className={styles.head}>
+        <h2 id={id}>{title}</h2>
+        {tools && <span className={styles.tools}>{tools}</span>}
+      </div>
+      {children}
+    </section>
+  );
+}
+
+/** A page's title, and what is done with all of it. */
+export function PageHead({ title, tools }: { title: React.ReactNode; tools?: React.ReactNode }) {
+  return (
+    <header className={styles.head}>
+      <h1>{title}</h1>
+      {tools && <span className={styles.tools}>{tools}</span>}
+    </header>
+  );
+}
+
+/** What is shown is not all: how much of it, and the way back. */
+export function Filtered({ words, clear, children }: { words: string; clear: () => void; children?: React.ReactNode }) {
+  return (
+    <p className={styles.filtered} role="status">
+      {words}
+      <Button onClick={clear}>clear (Esc)</Button>
+      {children}
+    </p>
+  );
+}
