@@ -48,11 +48,17 @@ _ENTRY = re.compile(r"(\d+)-(\d+)-([0-9a-f]{8})-[0-9a-f]+")
 def started(pid: int) -> int | None:
     """The process's start in clock ticks since boot; None for no such process, or one that is only a zombie."""
     try:
-        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
-            fields = file.read().rpartition(")")[2].split()
+        state, start = _state_and_start(pid)
     except OSError:
         return None
-    return None if fields[0] in "ZX" else int(fields[19])
+    return None if state in "ZX" else start
+
+
+def _state_and_start(pid: int) -> tuple[str, int]:
+    """Of a process or a zombie (proc_pid_stat(5)); ``OSError`` where there is neither."""
+    with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
+        fields = file.read().rpartition(")")[2].split()
+    return fields[0], int(fields[19])
 
 
 def place(folder: str) -> str:
@@ -282,8 +288,9 @@ def main(argument: str) -> int:
     keeper = Keeper(plan)
     pid = os.fork()
     if pid:
+        start = _state_and_start(pid)[1]  # also of one whose server was refused at once: a zombie until we end
         os.ftruncate(lock, 0)
-        os.pwrite(lock, f"{pid} {started(pid)} {place(plan['folder'])}\n".encode(), 0)
+        os.pwrite(lock, f"{pid} {start} {place(plan['folder'])}\n".encode(), 0)
         return 0
     os.setsid()
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
