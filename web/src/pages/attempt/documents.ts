@@ -22,22 +22,10 @@ export function decidingPhase({ evidence }: Attempt): EvidenceRow | undefined {
   return failed.at(-1) ?? graded.at(-1) ?? evidence.at(-1);
 }
 
-const WORDS = ["message", "reason", "problem", "exception", "limit"];
-
-/** Why an attempt is what it is, where the server has not said: never empty. */
-export function whyOf(attempt: Attempt, outcome: OutcomeRow | undefined): string {
-  if (outcome === undefined) {
-    const { ended_at, phase } = attempt.attempt;
-    return ended_at ? "no outcome by this run set's policy" : `running${phase && `: ${phase}`}`;
-  }
-  const phase = decidingPhase(attempt);
-  const said = WORDS.map((name) => phase?.detail[name]).find((one) => typeof one === "string" && one.trim());
-  const words = typeof said === "string" ? said.split("\n")[0]?.replaceAll("_", " ") : undefined;
-  if (phase && words) return `${phase.phase}: ${words}`;
-  const rewards = Object.entries(attempt.gradings.at(-1)?.rewards ?? {}).map(([name, value]) => `${name} ${value}`);
-  return rewards.length
-    ? `verify: ${rewards.join(", ")}`
-    : `${outcome.class.replaceAll("_", " ")} by rule ${outcome.rule}`;
+/** What is said until the server's reason is there: never empty. */
+export function meanwhile({ attempt: { ended_at, phase } }: Attempt, outcome: OutcomeRow | undefined): string {
+  if (outcome !== undefined) return `${outcome.class.replaceAll("_", " ")} by rule ${outcome.rule}`;
+  return ended_at ? "no outcome by this run set's policy" : `running${phase && `: ${phase}`}`;
 }
 
 /** Tokens that went in and came out; `null`: not known. */

@@ -5,7 +5,7 @@ import { cost, count, duration, tokens } from "../../design/numbers";
 import { lookOf, ownerOf, ownerWords, words } from "../../design/outcomes";
 import { Button } from "../../parts/button";
 import { Chip, Glyph } from "../../parts/glyph";
-import { type Attempt, decidingPhase, type OutcomeRow, secondsBetween, tokensOf, whyOf } from "./documents";
+import { type Attempt, decidingPhase, meanwhile, type OutcomeRow, secondsBetween, tokensOf } from "./documents";
 import styles from "./head.module.css";
 import type { Neighbours } from "./neighbours";
 
@@ -141,7 +141,7 @@ export function WhyLine({ attempt, outcome, why, openEvidence }: WhyProps) {
         </span>
       )}
       <p className={styles.cause} data-why>
-        {why || whyOf(attempt, outcome)}{" "}
+        {why || meanwhile(attempt, outcome)}{" "}
         {phase && (
           <button type="button" className={styles.link} onClick={() => openEvidence(phase.seq)}>
             evidence: {words(phase.phase)} ↗

@@ -33,7 +33,8 @@ export function CostsPage() {
   const may = useQuery(allowance);
   const used = useQuery(usage(by, from));
   const exported = useMutation({
-    mutationFn: () => download(`/api/v1/usage?${new URLSearchParams({ by, as_csv: "true" })}`, `usage-by-${by}.csv`),
+    mutationFn: () =>
+      download(`/api/v1/usage?${new URLSearchParams({ by, since: from, as_csv: "true" })}`, `usage-by-${by}.csv`),
   });
   const [asks, setAsks] = useState(false);
   return (

@@ -5,8 +5,8 @@ import { samplesOf, sum } from "./prometheus";
 const TEXT = `# HELP proctor_queue_rows Rows
 # TYPE proctor_queue_rows gauge
 proctor_queue_rows{band="normal",kind="cell",provider="a\\"b",state="dead"} 5.0
-proctor_queue_rows{band="normal",kind="cell",provider="",state="ready"} 2.0
-proctor_queue_oldest_seconds{band="normal",state="ready"} 7300.0
+proctor_queue_rows{band="normal",kind="cell",provider="",state="pending"} 2.0
+proctor_queue_oldest_seconds{band="normal",state="pending"} 7300.0
 proctor_infrastructure_share 0.25
 proctor_leaked_sandboxes{backend="local"} 0.0
 proctor_log_lines_total{state="lost"} 1
@@ -20,7 +20,7 @@ test("samples are read with their labels", () => {
     value: 5,
   });
   expect(sum(samples, "proctor_queue_rows")).toBe(7);
-  expect(sum(samples, "proctor_queue_rows", { state: "ready" })).toBe(2);
+  expect(sum(samples, "proctor_queue_rows", { state: "pending" })).toBe(2);
   expect(sum(samples, "nothing")).toBeNull();
 });
 

@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useMemo } from "react";
-import { errorLines, metrics, providers } from "../../api/administration";
+import { COUNTED_MS, errorLines, metrics, providers } from "../../api/administration";
 import { runSet, runSets } from "../../api/queries";
 import type { LogLine, ProviderLine, RunSetRow } from "../../api/schema";
 import { bytes, count, counted, duration, percent, UNKNOWN } from "../../design/numbers";
@@ -75,7 +75,7 @@ export function needsOf(samples: readonly Sample[]): string[] {
   const share = sum(samples, "proctor_infrastructure_share") ?? 0;
   const lost = sum(samples, "proctor_log_lines_total", { state: "lost" }) ?? 0;
   const oldest = samples
-    .filter((one) => one.name === "proctor_queue_oldest_seconds" && one.labels.state === "ready")
+    .filter((one) => one.name === "proctor_queue_oldest_seconds" && one.labels.state === "pending")
     .reduce((most, one) => Math.max(most, one.value), 0);
   return [
     dead > 0 && `${counted(dead, "cell")} given up after all tries: resume their run sets to try them again`,
@@ -87,7 +87,7 @@ export function needsOf(samples: readonly Sample[]): string[] {
 }
 
 function RunningSets() {
-  const asked = useQuery(runSets({ state: "running" }));
+  const asked = useQuery({ ...runSets({ state: "running" }), refetchInterval: COUNTED_MS });
   if (asked.error) return <Failed error={asked.error} />;
   const rows = asked.data?.items ?? [];
   return (
@@ -100,7 +100,7 @@ function RunningSets() {
 }
 
 function Running({ row }: { row: RunSetRow }) {
-  const asked = useQuery(runSet(row.id));
+  const asked = useQuery({ ...runSet(row.id), refetchInterval: COUNTED_MS });
   const progress = asked.data?.progress;
   return (
     <div className={styles.running}>
@@ -120,10 +120,14 @@ function Running({ row }: { row: RunSetRow }) {
 
 function Installation({ samples }: { samples: readonly Sample[] }) {
   const value = (name: string, labels?: Record<string, string>) => sum(samples, name, labels);
+  /** Of the queue: a state that is not told of has none. */
+  const rows = (state: string) => count(value("proctor_queue_rows", { state }) ?? 0);
   const facts: [string, string][] = [
-    ["Ready", number(value("proctor_queue_rows", { state: "ready" }))],
-    ["Claimed", number(value("proctor_queue_rows", { state: "claimed" }))],
-    ["Given up", number(value("proctor_queue_rows", { state: "dead" }))],
+    ["Ready", rows("pending")],
+    ["Waiting", rows("waiting")],
+    ["Running", rows("claimed")],
+    ["Paused", rows("paused")],
+    ["Given up", rows("dead")],
     ["Leaked sandboxes", number(value("proctor_leaked_sandboxes"))],
     ["Infrastructure's share", percent(value("proctor_infrastructure_share"))],
     ["Lost leases", number(value("proctor_lease_losses_recent"))],

@@ -9,6 +9,7 @@ import { Pager } from "../../parts/pager";
 import { Filtered, Section } from "../../parts/section";
 import { Empty } from "../../parts/states";
 import { type Column, Table } from "../../parts/table";
+import { useKeys } from "../../shell/keys";
 
 const route = getRouteApi("/jobs/$job");
 const COLUMNS: readonly Column<ListedResult>[] = [
@@ -27,6 +28,7 @@ const COLUMNS: readonly Column<ListedResult>[] = [
 export function Results({ id }: { id: string }) {
   const { status, cursor } = route.useSearch();
   const navigate = useNavigate({ from: "/jobs/$job" });
+  useKeys(status ? [{ keys: "Escape", what: "Show all results", run: () => void navigate({ search: {} }) }] : []);
   const asked = useQuery(results(id, { status, cursor }));
   return (
     <Section title="Results">
