@@ -35,7 +35,7 @@ _NOT_FOUND = (
 )
 _CONFLICT = (
     *("name-taken", "last-owner", "request-running"),
-    *("run-set-moved", "run-set-ended", "run-set-runs", "run-set-imported"),
+    *("run-set-moved", "run-set-ended", "run-set-runs", "run-set-stopped", "run-set-imported"),
     *("operation-ended", "dataset-version-taken", "job-ended", "stream-closed", "stream-taken"),
 )
 _STATUS: Mapping[str, int] = {

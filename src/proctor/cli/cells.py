@@ -15,7 +15,7 @@ from proctor.kernel.errors import UsageError
 if TYPE_CHECKING:
     from proctor.engine.reading import CellPage
 
-__all__ = ["register"]
+__all__ = ["check_outcome", "options_named", "register"]
 
 
 def register(app: typer.Typer) -> None:
@@ -34,8 +34,8 @@ def cells(
 ) -> None:
     """List a run set's cells with the class and owner of each."""
     with client(as_json=as_json) as opened:
-        _check_outcome(outcome)
-        with _options_named():
+        check_outcome(outcome)
+        with options_named():
             row, page, profiles, tasks = opened.cells(
                 run_set, outcome=outcome, profile=profile, task=task, after=_cursor(after), limit=limit
             )
@@ -50,7 +50,8 @@ def cells(
             show(f"more: --after {following}")
 
 
-def _check_outcome(outcome: str | None) -> None:
+def check_outcome(outcome: str | None) -> None:
+    """Raises ``BadParameter`` naming the classes there are."""
     from proctor.engine.outcomes import OutcomeClass
 
     known = [*OutcomeClass, "not_started"]
@@ -59,7 +60,7 @@ def _check_outcome(outcome: str | None) -> None:
 
 
 @contextmanager
-def _options_named() -> Iterator[None]:
+def options_named() -> Iterator[None]:
     """An error that is about a profile or a task names the option that it came with."""
     try:
         yield

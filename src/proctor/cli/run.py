@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from proctor.cli.cells import check_outcome, options_named
 from proctor.cli.gate import AgainstOption, AlphaOption, FailUnder, Files, JUnitOption, MarkdownOption, wanted
 from proctor.cli.output import AsJson, ExitCode, client, err, print_json, show
 
@@ -78,13 +79,24 @@ def run(
 
 def resume(
     run_set: Annotated[str | None, typer.Argument(help="Name or id; the newest without.")] = None,
+    outcome: Annotated[
+        list[str] | None, typer.Option(help="Only cells whose last attempt ended in this class; repeatable.")
+    ] = None,
+    profile: Annotated[str | None, typer.Option(help="Only those of this profile.")] = None,
+    task: Annotated[str | None, typer.Option(metavar="GLOB", help="Only those whose task's name fits.")] = None,
+    cell: Annotated[str | None, typer.Option(metavar="ID", help="Only this one.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Go on with a paused, cancelled or gappy run set: owed cells and dead letters are queued again."""
+    from proctor.engine.choosing import CellChoice
     from proctor.kernel.words import counted
 
+    for one in outcome or []:
+        check_outcome(one)
+    said = CellChoice(outcomes=tuple(outcome or []), profile=profile, task=task, cell=cell)
     with client(as_json=as_json) as opened:
-        session, queued = opened.resume(run_set)
+        with options_named():
+            session, queued = opened.resume(run_set, None if said == CellChoice() else said)
         if not as_json:
             err().print(f"{session.run_set.name}: {counted(queued, 'cell')} queued again")
         code = _work(opened, session, Files(), None, as_json=as_json)

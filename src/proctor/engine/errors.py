@@ -5,6 +5,7 @@ EngineError
 ├── PolicyInvalid           an outcome policy file
 ├── RunSetUnknown           no such run set, or several
 ├── RunSetEnded             nothing of it is left to pause or cancel
+├── RunSetStopped           it was paused or cancelled, with all its cells
 ├── RunSetImported          results of others can't be gone on with
 ├── RunSetRuns              attempts of it are running
 ├── RunSetMoved             what the file resolves to has changed since
@@ -38,6 +39,7 @@ __all__ = [
     "RunSetImported",
     "RunSetMoved",
     "RunSetRuns",
+    "RunSetStopped",
     "RunSetUnknown",
     "SecretMissing",
     "SecretsClosed",
@@ -78,6 +80,13 @@ class RunSetEnded(UsageError):
 
     code = "run-set-ended"
     remedy = "`proctor resume` goes on with one that was cancelled or has gaps."
+
+
+class RunSetStopped(UsageError):
+    """This run set was stopped as a whole; some of its cells can't go on alone."""
+
+    code = "run-set-stopped"
+    remedy = "`proctor resume` without a choice of cells goes on with all that it owes."
 
 
 class RunSetRuns(UsageError):

@@ -307,13 +307,14 @@ def enqueue_undecided(
     *,
     revive: bool = False,
     only: frozenset[str] | None = None,
+    cells: frozenset[UUID] | None = None,
     only_owed: bool = False,
     limit: int | None = None,
 ) -> Mapping[CellKind, int]:
     """Queue every cell of a run set that has no verdict; returns how many of each kind. Safe to repeat.
 
-    ``only``: content digests of the tasks to queue; ``only_owed``: cells that had an attempt; ``limit``: at most so
-    many cells; ``revive``: dead letters too.
+    ``only``: content digests of the tasks to queue; ``cells``: these cells; ``only_owed``: cells that had an attempt;
+    ``limit``: at most so many cells; ``revive``: dead letters too.
     """
     tasks = {task.content_digest: task for task in plan.tasks}
     lanes = _Lanes(connection, plan, identity)
@@ -326,7 +327,11 @@ def enqueue_undecided(
     )
     queued: Counter[CellKind] = Counter()
     for page in _undecided(connection, plan, identity, only_owed=only_owed):
-        wanted = [row for row in page if only is None or row.content_digest in only]
+        wanted = [
+            row
+            for row in page
+            if (only is None or row.content_digest in only) and (cells is None or row.cell_id in cells)
+        ]
         if limit is not None:
             wanted = wanted[: limit - queued.total()]
         items = [

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import partial
@@ -22,7 +21,8 @@ from proctor.engine.blaming import forget_ends
 from proctor.engine.breakers import Kind, Scope
 from proctor.engine.certificates.certificate import Ground
 from proctor.engine.certificates.standing import baseline_reasons, grounds_of
-from proctor.engine.errors import NoTaskFits, RunSetEnded, RunSetImported, RunSetMoved, RunSetRuns
+from proctor.engine.choosing import CellChoice, owed_cells
+from proctor.engine.errors import RunSetEnded, RunSetImported, RunSetMoved, RunSetRuns, RunSetStopped
 from proctor.engine.imports.bringing import is_imported
 from proctor.engine.lanes import Allowed, limits_of
 from proctor.engine.outcomes import OutcomePolicy
@@ -32,7 +32,7 @@ from proctor.engine.reclassifying import Reclassifier
 from proctor.engine.recording import KIND
 from proctor.engine.resolving import Resolved, override_reasons, planned_tasks
 from proctor.engine.spec import RunSetSpec
-from proctor.engine.task_names import matches
+from proctor.engine.task_names import task_digests
 from proctor.engine.tracing import tell_opened, telling_of_run_set
 from proctor.kernel.canonical import Json
 from proctor.kernel.ids import new_id
@@ -41,14 +41,13 @@ from proctor.queue import service as queue
 from proctor.suites.service import tasks_of
 from proctor.telemetry.context import note
 
-__all__ = ["EngineService", "OnMoved", "Opened", "Rehearsal", "Selection", "fitting", "task_digests"]
+__all__ = ["EngineService", "OnMoved", "Opened", "Rehearsal", "Selection"]
 
 _run = partial(run_query, "proctor.engine")
 _log = structlog.get_logger(__name__)
 
 
 T = TypeVar("T")
-_Named = TypeVar("_Named", bound=Any)
 
 
 class OnMoved(StrEnum):
@@ -323,10 +322,11 @@ class EngineService:
         if drop:
             self._drop_lanes()
 
-    def resume(self, identity: UUID) -> int:
+    def resume(self, identity: UUID, choice: CellChoice | None = None) -> int:
         """Queue every cell without a verdict again, dead letters too; returns how many. A complete one stays so.
 
         One that was stopped goes on even where its last cells were decided meanwhile: it has yet to be said to be over.
+        ``choice``: only these cells. Raises ``RunSetStopped`` where it was stopped: others of it would stay so.
         """
 
         def work(connection: Connection) -> tuple[RunSetRow, int]:
@@ -334,7 +334,12 @@ class EngineService:
             plan = self.stored_plan(connection, row)
             if is_imported(plan.profiles):
                 raise RunSetImported(where=row.name)
-            queued = self._enqueue(connection, self._with_tasks(connection, plan), identity, revive=True)
+            only = None
+            if choice is not None:
+                if row.state in ("paused", "cancelled"):
+                    raise RunSetStopped(f"It is {row.state}.", where=row.name)
+                only = owed_cells(connection, self.tenant, row, choice)
+            queued = self._enqueue(connection, self._with_tasks(connection, plan), identity, revive=True, cells=only)
             if queued or row.state in ("paused", "cancelled"):
                 planning.set_state(connection, self.tenant, identity, "running")
                 self._emit(connection, row, "run_set.resumed")
@@ -477,17 +482,3 @@ def _ground(profile: planning.PlannedProfile) -> Ground:
 
 def _globbed(resolved: Resolved, glob: str | None) -> frozenset[str] | None:
     return None if glob is None else frozenset(task_digests(resolved.tasks, glob))
-
-
-def task_digests(tasks: Sequence[Any], glob: str) -> list[str]:
-    """Content digests of the tasks whose name fits a pattern. Raises ``NoTaskFits``."""
-    return [task.content_digest for task in fitting(tasks, glob)]
-
-
-def fitting(tasks: Sequence[_Named], glob: str) -> list[_Named]:
-    """The tasks whose name fits a pattern. Raises ``NoTaskFits`` where there is none: a mistyped name is no wish."""
-    found = [task for task in tasks if matches(task.name, glob)]
-    if not found:
-        near = difflib.get_close_matches(glob, [task.name.rsplit("/", 1)[-1] for task in tasks], n=1)
-        raise NoTaskFits(f"No task's name fits {glob!r}." + (f" Did you mean {near[0]!r}?" if near else ""))
-    return found

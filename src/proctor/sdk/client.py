@@ -21,14 +21,16 @@ from sqlalchemy import Connection
 from proctor.app import Platform, open_platform
 from proctor.engine import leaderboards, reading
 from proctor.engine.breakers import Kind, Scope
+from proctor.engine.choosing import CellChoice, position_of
 from proctor.engine.errors import NoTaskFits, NothingToCompare, SecretMissing, SeriesUnknown
 from proctor.engine.gates import judge_gate
 from proctor.engine.numbers import Counts
 from proctor.engine.planning import RunSetRow
 from proctor.engine.resolving import resolve
 from proctor.engine.segments import read_segments
-from proctor.engine.service import OnMoved, Opened, Rehearsal, Selection, task_digests
+from proctor.engine.service import OnMoved, Opened, Rehearsal, Selection
 from proctor.engine.spec import Gate, RunSetSpec, read_spec
+from proctor.engine.task_names import task_digests
 from proctor.engine.trajectories import steps_so_far
 from proctor.headroom import too_large_words
 from proctor.kernel.paths import writing
@@ -37,7 +39,7 @@ from proctor.sandboxes.interfaces import Snapshot
 from proctor.sdk.answers import Leaderboard, NotBlocked, Prepared, StateMissing
 from proctor.sdk.cells import CellCalls
 from proctor.sdk.data import DataCalls
-from proctor.sdk.naming import at_once, list_of, placed, position_of
+from proctor.sdk.naming import at_once, list_of, placed
 from proctor.sdk.requests import spec_of_tasks
 from proctor.sdk.suites import SuiteCalls
 from proctor.sdk.trajectories import Trajectories
@@ -174,14 +176,17 @@ class Client(SuiteCalls, DataCalls, CellCalls):
             self._platform, opened.run_set, prepared.spec, prepared.backend, prepared.secrets, nothing_to_do=idle
         )
 
-    def resume(self, reference: str | None) -> tuple[RunSession, int]:
-        """Queue a run set's owed cells again, dead letters too, with a worker in this process."""
+    def resume(self, reference: str | None, choice: CellChoice | None = None) -> tuple[RunSession, int]:
+        """Queue a run set's owed cells again, dead letters too, with a worker in this process; ``choice``: only these.
+
+        Raises ``RunSetStopped``, ``CellUnknown``, ``NoTaskFits`` and ``SpecInvalid`` where there is a choice.
+        """
         from proctor.sdk.running import RunSession
 
         row = self.find(reference)
         spec = self._platform.engine.stored_spec(row.id)
         secrets = _from_environment(spec)
-        queued = self._platform.engine.resume(row.id)
+        queued = self._platform.engine.resume(row.id, choice)
         backend = self._platform.backend(spec.execution.sandbox)
         return RunSession(self._platform, self.find(str(row.id)), spec, backend, secrets), queued
 

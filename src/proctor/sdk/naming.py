@@ -1,17 +1,16 @@
-"""Names as a caller wrote them: fields of a run set, profiles, and what is nearest to a name that is not there."""
+"""Names as a caller wrote them: fields of a run set, and what is nearest to a name that is not there."""
 
 from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
-from proctor.engine.errors import SpecInvalid
 from proctor.engine.spec import RunSetSpec
 from proctor.kernel.errors import UsageError
 
-__all__ = ["at_once", "list_of", "placed", "position_of"]
+__all__ = ["at_once", "list_of", "placed"]
 
 
 @contextmanager
@@ -46,13 +45,3 @@ def list_of(known: Sequence[str], wanted: str) -> str:
 
 _SHOWN: int = 10
 """Names listed in an error: enough to find one's own, not a page of them."""
-
-
-def position_of(profiles: Mapping[int, str], name: str | None) -> int | None:
-    """Where a profile of that name stands; ``None`` without one. Raises ``SpecInvalid``."""
-    if name is None:
-        return None
-    for position, known in profiles.items():
-        if known == name:
-            return position
-    raise SpecInvalid(f"There is no profile {name!r}; there are {', '.join(profiles.values())}.", where="profile")

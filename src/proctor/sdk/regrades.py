@@ -23,7 +23,7 @@ from proctor.engine.regrading.difference import RegradedTask, by_task
 from proctor.engine.regrading.grader import Regraded, Regrader
 from proctor.engine.resolving import resolve_suite
 from proctor.engine.scratch import remove_scratch
-from proctor.engine.service import fitting
+from proctor.engine.task_names import fitting
 from proctor.kernel.errors import ProctorError
 from proctor.queue.workers import WorkerIdentity
 from proctor.suites.service import StoredTask

@@ -24,6 +24,7 @@ from proctor.api.run_set_documents import (
 )
 from proctor.api.threads import slowly
 from proctor.engine import reading
+from proctor.engine.choosing import CellChoice, position_of
 from proctor.engine.matrices import Matrix
 from proctor.engine.outcomes import OutcomeClass
 from proctor.engine.pairs import Comparison, Side
@@ -36,7 +37,6 @@ from proctor.identity.permissions import Permission
 from proctor.notifications import outbox
 from proctor.sdk.cells import CellDetail
 from proctor.sdk.client import Leaderboard
-from proctor.sdk.naming import position_of
 from proctor.sdk.previews import DryRun, dry_run
 from proctor.sdk.requests import RunRequest
 from proctor.sdk.secrets import refuse_missing
@@ -99,8 +99,27 @@ class Judging(BaseModel):
     must_compare: bool = Field(default=False, description="Refuse where the gate's `against` would be open.")
 
 
+class Resuming(BaseModel):
+    """Which of its owed cells: those that fit all that is said; nothing said: all."""
+
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"outcomes": ["image_error"]}]})
+
+    outcomes: list[OutcomeClass | Literal["not_started"]] = Field(
+        default_factory=list, max_length=30, description="The classes of their last attempts."
+    )
+    profile: str | None = Field(default=None, min_length=1, max_length=100, description="Only those of this profile.")
+    task: str | None = Field(default=None, min_length=1, max_length=200, description="A pattern of the task's name.")
+    cell: str | None = Field(default=None, min_length=1, max_length=64, description="A cell's id, or its beginning.")
+
+    @property
+    def choice(self) -> CellChoice | None:
+        """What is said; `None`: nothing."""
+        said = CellChoice(outcomes=tuple(self.outcomes), profile=self.profile, task=self.task, cell=self.cell)
+        return None if said == CellChoice() else said
+
+
 class Resumed(BaseModel):
-    """A run set that goes on."""
+    """A run set that goes on. `queued`: cells for which there is something to do again."""
 
     run_set: RunSetRow
     queued: int
@@ -309,12 +328,12 @@ def check_reference(
 
 @router.post("/run-sets/{run_set}/resume", status_code=202)
 @slowly
-def resume_run_set(asked: _Writes, run_set: RunSetReference) -> Resumed:
-    """Queue its owed cells again, dead letters too."""
+def resume_run_set(asked: _Writes, run_set: RunSetReference, body: Resuming | None = None) -> Resumed:
+    """Queue its owed cells again, dead letters too; with a body, those of them that it means."""
     row = asked.client.find(named(run_set))
     refuse_over_budget(asked.server.database, asked.tenant)
     refuse_missing(asked.platform, asked.platform.engine.stored_spec(row.id), where="secrets.names")
-    queued = asked.platform.engine.resume(row.id)
+    queued = asked.platform.engine.resume(row.id, None if body is None else body.choice)
     after = asked.client.find(str(row.id))
     answer = Resumed(run_set=after, queued=queued)
     return asked.noted(answer, Action.RUN_SET_CONTROLLED, str(row.id), how="resume")

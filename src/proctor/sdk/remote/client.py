@@ -18,6 +18,7 @@ from urllib.parse import quote
 from uuid import UUID
 
 from proctor.engine.certificates.standing import Standing
+from proctor.engine.choosing import CellChoice
 from proctor.engine.imports.records import read_manifest
 from proctor.engine.pairs import Comparison, Side, TaskCells, TaskKey
 from proctor.engine.planning import RunSetRow
@@ -338,9 +339,10 @@ class RemoteClient(RemoteData, RemoteCells):
         idle = opened.queued == 0 and self.status(str(opened.run_set.id)).progress.live == 0
         return RemoteSession(self, opened.run_set, nothing_to_do=idle)
 
-    def resume(self, reference: str | None) -> tuple[RemoteSession, int]:
-        """Queue a run set's owed cells again, dead letters too."""
-        done = self.transport.post(f"{run_set_path(reference)}/resume")
+    def resume(self, reference: str | None, choice: CellChoice | None = None) -> tuple[RemoteSession, int]:
+        """Queue a run set's owed cells again, dead letters too; ``choice``: only these."""
+        said = None if choice is None else {name: value for name, value in vars(choice).items() if value}
+        done = self.transport.post(f"{run_set_path(reference)}/resume", said)
         return RemoteSession(self, read(RunSetRow, done["run_set"]), nothing_to_do=False), int(done["queued"])
 
     def how_to_go_on(self, row: RunSetRow) -> str:

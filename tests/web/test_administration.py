@@ -1,0 +1,178 @@
+"""What those who keep a tenant come for: members, secrets, retention, budgets, the audit log, run sets in hand."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.web.conftest import ROOT, Site, Visitor
+
+SLOW = "".join(
+    f'[tasks."proctor/{task.parent.name}"]\ncommands = ["sleep 2"]\n'
+    for task in sorted((ROOT / "examples" / "basics").glob("*/task.toml"))
+)
+
+
+@pytest.fixture
+def slow(site: Site) -> Iterator[str]:
+    """A run set of 40 cells of two seconds each: its name."""
+    (site.folder / "slow.toml.script").write_text(SLOW)
+    file = site.folder / "slow.toml"
+    file.write_text(
+        f'name = "slow"\nsuite = "{ROOT / "examples" / "basics"}"\ntrials = 5\n'
+        '[[profiles]]\nname = "sleeper"\nagent = "scripted"\nscript = "slow.toml.script"\n'
+    )
+    own = {"PROCTOR_SERVER": site.url, "PROCTOR_API_KEY": site.key, "PROCTOR_HOME": str(site.folder / "cli")}
+    command = [sys.executable, "-m", "proctor", "run", str(file), "--fresh"]
+    with subprocess.Popen(command, env={**os.environ, **own}, stdout=subprocess.DEVNULL) as runs:
+        yield "slow"
+        runs.terminate()
+
+
+def test_a_run_set_is_paused_resumed_and_cancelled(ada: Visitor, slow: str) -> None:
+    page = ada.go("/run-sets")
+    page.get_by_role("link", name=slow, exact=True).first.click(timeout=60_000)
+    head = page.get_by_role("heading", level=1)
+    expect(head).to_contain_text("running", timeout=30_000)
+    page.get_by_role("button", name="Pause").click()
+    expect(page.get_by_role("status").filter(has_text="paused: what runs is finished")).to_be_visible()
+    expect(head).to_contain_text("paused")
+    page.locator("h1").click()
+    page.keyboard.press("p")
+    expect(page.get_by_role("status").filter(has_text="queued")).to_contain_text(re.compile(r"\d+ cells queued"))
+    expect(head).to_contain_text("running")
+    page.get_by_role("button", name="Cancel…").click()
+    cancel = page.get_by_role("button", name="Cancel the run set")
+    expect(cancel).to_be_disabled()
+    page.get_by_label(f"Type {slow} to cancel it").fill(slow)
+    cancel.click()
+    expect(head).to_contain_text("cancelled")
+    expect(page.get_by_role("button", name="Resume")).to_be_visible()
+
+
+def test_a_member_is_added_given_another_role_and_disabled(ada: Visitor) -> None:
+    page = ada.go("/settings?section=members")
+    page.get_by_label("E-mail, or the name of a service account").fill("bo@example.org")
+    page.get_by_label("Role", exact=True).select_option("viewer")
+    page.get_by_role("button", name="Add").click()
+    row = page.get_by_role("row").filter(has_text="bo@example.org")
+    expect(row).to_contain_text("person")
+    page.get_by_label("Role of bo@example.org").select_option("reviewer")
+    expect(page.get_by_label("Role of bo@example.org")).to_have_value("reviewer")
+    row.get_by_role("button", name="Disable").click()
+    expect(row.get_by_role("button", name="Enable")).to_be_visible()
+    with ada.site.api() as api:
+        kept = next(one for one in api.get("users").json()["items"] if one["name"] == "bo@example.org")
+    assert (kept["role"], kept["disabled_at"] is None) == ("reviewer", False)
+    page.get_by_label("E-mail, or the name of a service account").fill("bo@example.org")
+    page.get_by_role("button", name="Add").click()
+    expect(page.get_by_text("The name is taken.")).to_be_visible()
+    ada.problems = [one for one in ada.problems if "409" not in one]
+
+
+def test_a_change_that_somebody_else_made_first_is_not_lost(ada: Visitor) -> None:
+    with ada.site.api() as api:
+        made = api.post("users", json={"name": "cy@example.org", "role": "viewer", "kind": "person"}).json()
+        page = ada.go("/settings?section=members")
+        tag = {"If-Match": f'"{made["version"]}"'}
+        assert api.patch(f"users/{made['id']}", json={"role": "member"}, headers=tag).status_code == 200
+    page.get_by_label("Role of cy@example.org").select_option("admin")
+    expect(page.get_by_role("alert")).to_be_visible()
+    expect(page.get_by_label("Role of cy@example.org")).to_have_value("member")
+    ada.problems = [one for one in ada.problems if "412" not in one]
+
+
+def test_the_last_owner_stays(ada: Visitor) -> None:
+    page = ada.go("/settings?section=members")
+    page.get_by_label("Role of ada@example.org").select_option("viewer")
+    expect(page.get_by_role("alert")).to_contain_text("owner")
+    expect(page.get_by_label("Role of ada@example.org")).to_have_value("owner")
+    ada.problems = [one for one in ada.problems if "409" not in one and "403" not in one and "422" not in one]
+
+
+def test_a_providers_key_is_set_and_never_shown(ada: Visitor) -> None:
+    page = ada.go("/settings?section=providers")
+    field = page.get_by_label(re.compile("^New value of ")).first
+    name = str(field.evaluate("one => one.closest('form').querySelector('code').textContent"))
+    field.fill("sk-very-secret-4711")
+    form = page.locator("form").filter(has_text=name)
+    form.get_by_role("button", name="Set", exact=True).click()
+    expect(form).to_contain_text("set ")
+    expect(form).not_to_contain_text("not set")
+    page.reload()
+    expect(page.locator("form").filter(has_text=name)).not_to_contain_text("not set")
+    assert "4711" not in page.content()
+
+
+def test_retention_is_set_and_kept(ada: Visitor) -> None:
+    page = ada.go("/settings?section=retention")
+    page.get_by_label("Days of results").fill("45")
+    page.get_by_role("button", name="Set").click()
+    expect(page.get_by_role("status").filter(has_text="Set.")).to_be_visible()
+    page.reload()
+    expect(page.get_by_label("Days of results")).to_have_value("45")
+
+
+def test_a_budget_is_set_shown_and_taken_away(ada: Visitor) -> None:
+    page = ada.go("/costs")
+    page.get_by_role("button", name="Set budget").click()
+    page.get_by_label("USD a month").fill("12.50")
+    page.get_by_role("dialog").get_by_role("button", name="Set").click()
+    expect(page.get_by_text("of $12.50")).to_be_visible()
+    page.get_by_role("button", name="Set budget").click()
+    page.get_by_label("USD a month").fill("")
+    page.get_by_role("dialog").get_by_role("button", name="Set").click()
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    expect(page.get_by_text("of $12.50")).to_have_count(0)
+
+
+def test_spend_is_exported_as_it_is_shown(ada: Visitor, nightly: str, tmp_path: Path) -> None:
+    page = ada.go("/costs?by=profile&days=7")
+    rows = list(csv.DictReader(saved(page, "Export CSV", tmp_path).read_text().splitlines()))
+    assert {"good", "poor"} <= {row["name"] or row["key"] for row in rows}
+
+
+def test_the_audit_log_is_filtered_by_address_and_exported(ada: Visitor, nightly: str, tmp_path: Path) -> None:
+    page = ada.go("/audit")
+    page.get_by_label("Action").select_option("run-set.started")
+    expect(page).to_have_url(re.compile("action=run-set.started"))
+    page.reload()
+    expect(page.locator("tbody tr").first).to_contain_text("run-set.started")
+    lines = [json.loads(line) for line in saved(page, "Export this page", tmp_path).read_text().splitlines()]
+    assert lines
+    assert {line["action"] for line in lines} == {"run-set.started"}
+    page.get_by_label("Since").fill("2001-01-01")
+    expect(page).to_have_url(re.compile("day=2001-01-01"))
+    expect(page.locator("tbody tr").first).to_be_visible()
+
+
+def saved(page: Page, button: str, folder: Path) -> Path:
+    """What a button saves, as a file."""
+    with page.expect_download() as loading:
+        page.get_by_role("button", name=button).click()
+    path = folder / loading.value.suggested_filename
+    loading.value.save_as(path)
+    return path
+
+
+def test_a_jobs_figure_shows_the_results_that_it_counts(ada: Visitor, job: str) -> None:
+    page = ada.go(f"/jobs/{job}")
+    page.locator("[data-figure]").first.click()
+    expect(page).to_have_url(re.compile("status=scored"))
+    expect(page.get_by_role("status").filter(has_text="filtered")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page).not_to_have_url(re.compile("status="))
+
+
+def test_health_says_what_needs_somebody(ada: Visitor, gaps: str) -> None:
+    page = ada.go("/health")
+    expect(page.get_by_text(re.compile(r"\d+ cells? given up after all tries"))).to_be_visible()
