@@ -7,7 +7,7 @@ import re
 from httpx2 import Client
 from playwright.sync_api import Browser, expect
 
-from tests.web.conftest import PROFILES, ROOT, Site, Visitor
+from tests.web.conftest import FAULTY, PROFILES, ROOT, Site, Visitor
 
 
 def test_a_key_lets_one_in_and_a_wrong_one_says_so(visitor: Visitor, nightly: str) -> None:
@@ -201,3 +201,21 @@ def test_a_new_server_is_set_up_in_the_browser_once(ada: Visitor) -> None:
 
 def test_the_example_file_is_where_the_page_says() -> None:
     assert (ROOT / "docs" / "reference" / "run-set-file.md").is_file()
+
+
+def test_owed_cells_are_tried_again_one_and_then_the_rest(ada: Visitor) -> None:
+    page = ada.go(f"/run-sets/{ada.site.run('again', FAULTY)}?owed=true")
+    page.keyboard.press("n")
+    cell = page.get_by_label("Cell", exact=True)
+    expect(cell).to_contain_text("verifier error")
+    cell.get_by_role("button", name="Try again").click()
+    expect(page.get_by_text("1 of 1 cell queued")).to_be_visible()
+    expect(cell.get_by_role("listitem")).to_have_count(2, timeout=60_000)
+    expect(page.get_by_role("heading", level=1)).to_contain_text("complete with gaps", timeout=60_000)
+    page.keyboard.press("Escape")
+    rest = page.get_by_role("button", name=re.compile(r"try \d cells? again"))
+    page.keyboard.press("r")
+    expect(page.get_by_text(re.compile(r"(\d) of \1 cells? queued"))).to_be_visible()
+    expect(rest).to_have_count(0, timeout=60_000)
+    expect(page.get_by_role("heading", level=1)).to_contain_text("complete", timeout=60_000)
+    expect(page.locator("[data-rates]").first).to_contain_text("8/8")

@@ -552,6 +552,15 @@ SELECT now() AS counted_at, coalesce(sum(waited_sec), 0) AS waited_sec,
        coalesce(extract(epoch FROM sum(coalesce(ended_at, now()) - started_at)), 0)::float AS worked_sec
 FROM proctor.attempt WHERE tenant_id = :tenant AND run_set_id = :run_set;
 
+-- name: recent_verdicts
+-- How many cells came to a verdict of late, and in how many seconds: ten minutes, or since the run set goes on.
+SELECT count(*) AS cells, extract(epoch FROM now() - greatest(:since, now() - interval '10 minutes'))::float AS sec
+FROM proctor.attempt a
+JOIN proctor.result r ON r.tenant_id = a.tenant_id AND r.cell_id = a.cell_id AND r.policy_version = :policy
+     AND r.attempt_id = a.id
+WHERE a.tenant_id = :tenant AND a.run_set_id = :run_set
+  AND a.ended_at > greatest(:since, now() - interval '10 minutes');
+
 -- name: running_attempts
 -- What runs now in a run set, and which phase it has come to.
 SELECT a.id, a.cell_id, a.content_digest, a.started_at, a.phase, e.profile

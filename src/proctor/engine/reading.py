@@ -97,6 +97,10 @@ class RunSetStatus:
     run_set: RunSetRow
     progress: Progress
     clocks: Clocks
+    per_minute: float | None
+    """Verdicts of late; ``None``: it does not run, or none came yet."""
+    left_sec: float | None
+    """Until nothing of it is left to do, at that rate."""
     counted_at: datetime
     """When progress and clocks were counted: a server counts a large run set's not for each who asks."""
 
@@ -251,7 +255,23 @@ def status(connection: Connection, tenant: UUID, row: RunSetRow) -> RunSetStatus
     clocks = dict(_run(connection, "clocks", tenant=tenant, run_set=row.id).one()._mapping)
     counted_at = clocks.pop("counted_at")
     counts = progress(connection, tenant, row)
-    return RunSetStatus(run_set=row, progress=counts, clocks=Clocks(**clocks), counted_at=counted_at)
+    pace = _per_minute(connection, tenant, row)
+    return RunSetStatus(
+        run_set=row,
+        progress=counts,
+        clocks=Clocks(**clocks),
+        per_minute=pace,
+        left_sec=None if pace is None else counts.live / pace * 60,
+        counted_at=counted_at,
+    )
+
+
+def _per_minute(connection: Connection, tenant: UUID, row: RunSetRow) -> float | None:
+    if row.state != "running":
+        return None
+    wanted = {"tenant": tenant, "run_set": row.id, "policy": row.policy_version, "since": row.running_since}
+    recent = _run(connection, "recent_verdicts", **wanted).one()
+    return recent.cells / recent.sec * 60 if recent.cells else None
 
 
 def cells(

@@ -215,6 +215,8 @@ def status_lines(
         f"dead letters {progress.dead:,}",
         f"attempts waited {duration(seen.clocks.waited_sec)} and ran {duration(seen.clocks.worked_sec)} in all",
     ]
+    if seen.per_minute is not None and seen.left_sec is not None:
+        lines.append(f"{seen.per_minute:.3g} verdicts a minute · about {duration(seen.left_sec)} left")
     lines += [wait_line(wait) for wait in progress.waits]
     for one in running:
         name = tasks.get(one["content_digest"], one["content_digest"][:8])

@@ -1797,7 +1797,7 @@ export interface paths {
         put?: never;
         /**
          * Resume Run Set
-         * @description Queue its owed cells again, dead letters too.
+         * @description Queue its owed cells again, dead letters too; with a body, those of them that it means.
          */
         post: operations["resume_run_set_api_v1_run_sets__run_set__resume_post"];
         delete?: never;
@@ -3221,7 +3221,6 @@ export interface components {
          * @description A cell as a run set sees it, with every attempt at it.
          */
         CellDetail: {
-            run_set: components["schemas"]["RunSetRow"];
             cell: components["schemas"]["CellRow"];
             /** Profile */
             profile: string;
@@ -3233,6 +3232,7 @@ export interface components {
             reason: string;
             /** Waits Until */
             waits_until: string | null;
+            run_set: components["schemas"]["RunSetRow"];
             /** Attempts */
             attempts: components["schemas"]["CellAttempt"][];
         };
@@ -6665,12 +6665,43 @@ export interface components {
         };
         /**
          * Resumed
-         * @description A run set that goes on.
+         * @description A run set that goes on. `queued`: cells for which there is something to do again.
          */
         Resumed: {
             run_set: components["schemas"]["RunSetRow"];
             /** Queued */
             queued: number;
+        };
+        /**
+         * Resuming
+         * @description Which of its owed cells: those that fit all that is said; nothing said: all.
+         * @example {
+         *       "outcomes": [
+         *         "image_error"
+         *       ]
+         *     }
+         */
+        Resuming: {
+            /**
+             * Outcomes
+             * @description The classes of their last attempts.
+             */
+            outcomes?: (components["schemas"]["OutcomeClass"] | "not_started")[];
+            /**
+             * Profile
+             * @description Only those of this profile.
+             */
+            profile?: string | null;
+            /**
+             * Task
+             * @description A pattern of the task's name.
+             */
+            task?: string | null;
+            /**
+             * Cell
+             * @description A cell's id, or its beginning.
+             */
+            cell?: string | null;
         };
         /**
          * Retention
@@ -6953,6 +6984,10 @@ export interface components {
             run_set: components["schemas"]["RunSetRow"];
             progress: components["schemas"]["proctor__engine__reading__Progress"];
             clocks: components["schemas"]["Clocks"];
+            /** Per Minute */
+            per_minute: number | null;
+            /** Left Sec */
+            left_sec: number | null;
             /**
              * Counted At
              * Format: date-time
@@ -8753,6 +8788,7 @@ export type RegradeWanted = components['schemas']['RegradeWanted'];
 export type Relabel = components['schemas']['Relabel'];
 export type Repeats = components['schemas']['Repeats'];
 export type Resumed = components['schemas']['Resumed'];
+export type Resuming = components['schemas']['Resuming'];
 export type Retention = components['schemas']['Retention'];
 export type RetentionChange = components['schemas']['RetentionChange'];
 export type RevisionDocument = components['schemas']['RevisionDocument'];
@@ -24732,6 +24768,8 @@ export interface operations {
                      *         "waited_sec": 1204,
                      *         "worked_sec": 48211.5
                      *       },
+                     *       "per_minute": 1,
+                     *       "left_sec": 1,
                      *       "counted_at": "2026-07-01T12:00:00Z"
                      *     }
                      */
@@ -26215,21 +26253,6 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "run_set": {
-                     *         "id": "0198c2f0-5e1a-7b3c-a4d5-6e7f8091a2b3",
-                     *         "name": "nightly",
-                     *         "spec_digest": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
-                     *         "suite_id": "3c2f0d5a9b7e41c68d20f1a3b5c7e9d10f2b4d6a8c0e1f3579bd2468ace01357",
-                     *         "continued": 0,
-                     *         "policy_version": "outcomes-1",
-                     *         "state": "complete",
-                     *         "reason": "",
-                     *         "trace_id": "4bf92f3577b34da6a3ce929d0e0e4736",
-                     *         "reuse_sec": null,
-                     *         "created_at": "2026-07-01T02:00:00Z",
-                     *         "ended_at": "2026-07-01T02:41:07Z",
-                     *         "running_since": "2026-07-01T02:00:00Z"
-                     *       },
                      *       "cell": {
                      *         "cell": "0198c2f0-6f10-7a2b-83c4-d5e6f7081920",
                      *         "profile": 0,
@@ -26250,6 +26273,21 @@ export interface operations {
                      *       "given_up": false,
                      *       "reason": "",
                      *       "waits_until": "2026-07-01T12:00:00Z",
+                     *       "run_set": {
+                     *         "id": "0198c2f0-5e1a-7b3c-a4d5-6e7f8091a2b3",
+                     *         "name": "nightly",
+                     *         "spec_digest": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+                     *         "suite_id": "3c2f0d5a9b7e41c68d20f1a3b5c7e9d10f2b4d6a8c0e1f3579bd2468ace01357",
+                     *         "continued": 0,
+                     *         "policy_version": "outcomes-1",
+                     *         "state": "complete",
+                     *         "reason": "",
+                     *         "trace_id": "4bf92f3577b34da6a3ce929d0e0e4736",
+                     *         "reuse_sec": null,
+                     *         "created_at": "2026-07-01T02:00:00Z",
+                     *         "ended_at": "2026-07-01T02:41:07Z",
+                     *         "running_since": "2026-07-01T02:00:00Z"
+                     *       },
                      *       "attempts": [
                      *         {
                      *           "id": "0198c2f0-97b1-715b-a46c-6cb229f72ca9",
@@ -27211,7 +27249,18 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody?: never;
+        requestBody?: {
+            content: {
+                /**
+                 * @example {
+                 *       "outcomes": [
+                 *         "image_error"
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["Resuming"] | null;
+            };
+        };
         responses: {
             /** @description Successful Response */
             202: {
@@ -27243,6 +27292,17 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["Resumed"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
             /** @description Unauthorized */
@@ -27296,6 +27356,17 @@ export interface operations {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     "X-Trace-Id": components["headers"]["X-Trace-Id"];
                     "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
                     [name: string]: unknown;
                 };
                 content: {

@@ -97,6 +97,11 @@ export function score(value: number | null | undefined): string {
   return Number.isInteger(value) ? String(value) : String(Number(value.toPrecision(4)));
 }
 
+/** `5.4/min`, `212/min`. */
+export function perMinute(value: number): string {
+  return `${value < 10 ? value.toFixed(1) : count(Math.round(value))}/min`;
+}
+
 export type Zone = "local" | "utc";
 
 /** Under 24 hours relative (`3 hours ago`), else `18 Sep 14:05`. */

@@ -13,11 +13,14 @@ export function Inspector({
   runSet,
   cell,
   pinned,
+  retry,
   unpin,
 }: {
   runSet: string;
   cell: CellView | null;
   pinned: boolean;
+  /** Tries the cell again, where that can be asked for. */
+  retry: (() => void) | null;
   unpin: () => void;
 }) {
   if (cell === null) {
@@ -51,6 +54,11 @@ export function Inspector({
           <Link to="/attempts/$attempt" params={{ attempt: cell.attempt }}>
             Open attempt
           </Link>
+        )}
+        {retry && (
+          <button type="button" onClick={retry}>
+            Try again (r)
+          </button>
         )}
         {pinned && (
           <button type="button" onClick={unpin}>

@@ -3,7 +3,7 @@ import { getRouteApi, useNavigate } from "@tanstack/react-router";
 import { useMemo, useRef, useState } from "react";
 import { leaderboard, runSet } from "../../api/queries";
 import type { Leaderboard, RunSetStatus } from "../../api/schema";
-import { cost, count, counted, duration, percent } from "../../design/numbers";
+import { cost, count, counted, duration, percent, perMinute } from "../../design/numbers";
 import { order, words } from "../../design/outcomes";
 import { Blocked } from "../../parts/blocked";
 import { Button } from "../../parts/button";
@@ -21,6 +21,7 @@ import { useLiveCells } from "./live-cells";
 import { type Cells, isFilter, matching } from "./matrix/cells";
 import { Matrix, type MatrixHandle } from "./matrix/matrix";
 import { sorted } from "./matrix/sorting";
+import { choiceOf, type Retry, useRetry } from "./retrying";
 import styles from "./run-set.module.css";
 import { filterOf, PITCHES, type RunSetSearch, SORTS, type Sort, VIEWS, type View } from "./search";
 import { TaskList } from "./task-list";
@@ -38,6 +39,7 @@ export function RunSetPage() {
   const { asked, cells, version } = useLiveCells(id, handle);
   const row = asked.data?.run_set ?? status.data?.run_set;
   useTitle("Run set", row?.name);
+  const retry = useRetry(row);
   const error = status.error ?? asked.error;
   if (error && status.data === undefined) return <Failed error={error} retry={() => status.refetch()} />;
   return (
@@ -61,7 +63,7 @@ export function RunSetPage() {
       ) : cells.size === 0 ? (
         <Empty command="proctor run nightly.toml">There are no cells yet.</Empty>
       ) : (
-        <CellsOfRunSet id={id} cells={cells} version={version} handle={handle} />
+        <CellsOfRunSet id={id} cells={cells} version={version} handle={handle} retry={retry} />
       )}
     </div>
   );
@@ -96,6 +98,12 @@ function Facts({ status, board }: { status: RunSetStatus; board: Leaderboard | u
             ` · usage ${percent(priced / attempts)} of ${counted(attempts, "attempt")}`}
         </span>
       )}
+      {status.per_minute != null && (
+        <span>
+          {perMinute(status.per_minute)}
+          {status.left_sec != null && ` · about ${duration(status.left_sec)} left`}
+        </span>
+      )}
       <span className="muted">worked {duration(clocks.worked_sec)}</span>
     </p>
   );
@@ -106,9 +114,10 @@ interface CellsProps {
   cells: Cells;
   version: number;
   handle: React.RefObject<MatrixHandle | null>;
+  retry: Retry | null;
 }
 
-function CellsOfRunSet({ id, cells, version, handle }: CellsProps) {
+function CellsOfRunSet({ id, cells, version, handle, retry }: CellsProps) {
   const search = route.useSearch();
   const navigate = useNavigate({ from: "/run-sets/$runSet" });
   const [under, setUnder] = useState(-1);
@@ -148,7 +157,14 @@ function CellsOfRunSet({ id, cells, version, handle }: CellsProps) {
     const next = nextOwed(cells, rows, tasks, cursor, by);
     if (next >= 0) pin(next);
   };
+  const owed = matched === null ? 0 : matched.reduce((sum, one, at) => sum + (one && !cells.isDecided(at) ? 1 : 0), 0);
+  const meant = owed > 0 ? choiceOf(filter) : null;
+  const retryFiltered = retry && meant ? () => retry.ask(meant, owed) : null;
+  const pinnedId = pinned >= 0 && !cells.isDecided(pinned) ? cells.columns.ids[pinned] : undefined;
+  const retryPinned = retry && pinnedId ? () => retry.ask({ outcomes: [], cell: pinnedId }, 1) : null;
+  const retryNow = retryPinned ?? retryFiltered;
   useKeys([
+    ...(retryNow ? [{ keys: "r", what: "Try the owed cells again that are chosen", run: retryNow }] : []),
     { keys: "n", what: "Next owed cell", run: () => seek(1) },
     { keys: "N", what: "Previous owed cell", run: () => seek(-1) },
     { keys: "o", what: "Open the cell's attempt", run: () => open(cells, cursor, navigate) },
@@ -204,7 +220,17 @@ function CellsOfRunSet({ id, cells, version, handle }: CellsProps) {
       {isFiltered && (
         <Filtered words={`filtered, ${count(found)} of ${counted(cells.size, "cell")}`} clear={clear}>
           {view !== "table" && <Button onClick={() => say({ view: "table" })}>open as table</Button>}
+          {retryFiltered && (
+            <Button onClick={retryFiltered} disabled={retry?.isPending}>
+              try {counted(owed, "cell")} again
+            </Button>
+          )}
         </Filtered>
+      )}
+      {retry?.said && (
+        <p role={retry.failed ? "alert" : "status"} className={styles.facts}>
+          {retry.said}
+        </p>
       )}
       <div className={styles.body}>
         {view === "grid" ? (
@@ -228,6 +254,7 @@ function CellsOfRunSet({ id, cells, version, handle }: CellsProps) {
           runSet={id}
           cell={cursor >= 0 ? cells.view(cursor) : null}
           pinned={pinned >= 0}
+          retry={retryPinned}
           unpin={() => say({ cell: undefined })}
         />
       </div>

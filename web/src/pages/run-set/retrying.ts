@@ -1,0 +1,67 @@
+/** Owed cells that are tried again: one, or those that a filter means. */
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { answered, api } from "../../api/client";
+import { useMay } from "../../api/permitted";
+import type { Resuming, RunSetRow } from "../../api/schema";
+import { count, counted } from "../../design/numbers";
+import { CLASSES } from "../../design/outcomes";
+import type { CellFilter } from "./matrix/cells";
+
+const TRIABLE = new Set([...CLASSES, "not_started"]);
+const GOES_ON = new Set(["running", "complete_with_gaps"]);
+
+export interface Retry {
+  /** `owed`: how many cells are meant, to say of how many something came. */
+  ask: (choice: Resuming, owed: number) => void;
+  /** What came of it, or why nothing did; nothing before. */
+  said: string;
+  failed: boolean;
+  isPending: boolean;
+}
+
+/** How cells of a run set are tried again; `null`: they can't be, or not by whoever looks. */
+export function useRetry(row: RunSetRow | undefined): Retry | null {
+  const client = useQueryClient();
+  const may = useMay("runs:write");
+  const asked = useMutation({
+    mutationFn: ({ choice }: { choice: Resuming; owed: number }) =>
+      answered(
+        api.POST("/api/v1/run-sets/{run_set}/resume", { params: { path: { run_set: row?.id ?? "" } }, body: choice }),
+      ),
+    onSuccess: () => client.invalidateQueries({ queryKey: ["run-set", row?.id] }),
+  });
+  if (!may || row === undefined || !GOES_ON.has(row.state)) return null;
+  return {
+    ask: (choice, owed) => asked.mutate({ choice, owed }),
+    said: asked.error?.message ?? (asked.data ? wordsOf(asked.data.queued, asked.variables.owed) : ""),
+    failed: asked.error !== null,
+    isPending: asked.isPending,
+  };
+}
+
+/** `61 of 61 cells queued`, and how many stay as they are where some do. */
+export function wordsOf(queued: number, owed: number): string {
+  const stay = owed - queued;
+  return `${count(queued)} of ${counted(owed, "cell")} queued${stay > 0 ? `; trying again can't change ${count(stay)}` : ""}`;
+}
+
+/** What the server is asked for to try what a filter means; `null`: it means no class that can be tried again. */
+export function choiceOf(filter: CellFilter): Resuming | null {
+  const outcomes = filter.state?.filter((one) => TRIABLE.has(one)) ?? [];
+  if (filter.decided || (filter.state !== undefined && outcomes.length === 0)) return null;
+  return {
+    outcomes: outcomes as Resuming["outcomes"],
+    profile: filter.profile,
+    task: filter.task === undefined ? undefined : patternOf(filter.task),
+  };
+}
+
+/** A shell pattern for names that hold a text, whether in small letters or capitals. */
+export function patternOf(text: string): string {
+  const parts = [...text].map((one) => {
+    const [small, large] = [one.toLowerCase(), one.toUpperCase()];
+    if (small !== large) return `[${small}${large}]`;
+    return /[*?[\]]/.test(one) ? `[${one}]` : one;
+  });
+  return `*${parts.join("")}*`;
+}
