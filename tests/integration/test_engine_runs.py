@@ -373,6 +373,42 @@ def test_cancelling_a_running_worker_keeps_the_evidence_and_resume_finishes(benc
     assert bench.work(opened.run_set.id).state == "complete"
 
 
+def test_cancelling_a_run_set_ends_what_runs_but_not_what_another_wants(bench: Bench) -> None:
+    write_tasks(bench.folder / "suite", 2)
+    started = threading.Semaphore(0)
+
+    class Stuck(FakeBackend):
+        async def create(self, spec: SandboxSpec) -> Sandbox:
+            started.release()
+            await asyncio.sleep(20)
+            raise AssertionError("it was not ended")
+
+    bench.backend = Stuck()
+    first = bench.open(file()).run_set
+    second = bench.open(file(more="# of somebody else\n"), selection=Selection(task_glob="task-00")).run_set
+    worker = bench.worker(first.id)
+
+    def cancel() -> None:
+        for _ in range(2):
+            started.acquire(timeout=10)
+        bench.engine.cancel(first.id)
+        started.acquire(timeout=3)
+        seen.append(bench.sql("SELECT count(*) FROM proctor.attempt WHERE ended_at IS NULL")[0][0])
+        worker.cancel()
+
+    seen: list[int] = []
+    canceller = threading.Thread(target=cancel)
+    canceller.start()
+    asyncio.run(worker.run(lambda: not seen))
+    canceller.join()
+    assert seen == [1], "one is still wanted by the other run set"
+    assert bench.settled == {"cancelled": 2}
+    bench.backend = FakeBackend(rewards(1.0))
+    assert bench.work(second.id).state in ("complete", "complete_with_gaps")
+    assert bench.engine.resume(first.id) >= 1
+    assert bench.work(first.id).state == "complete"
+
+
 def test_history_follows_the_series(bench: Bench) -> None:
     write_tasks(bench.folder / "suite", 1)
     bench.certify(file())

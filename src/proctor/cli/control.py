@@ -51,7 +51,7 @@ def pause(run_set: RunSet = None, as_json: AsJson = False) -> None:
 
 
 def cancel(run_set: RunSet = None, as_json: AsJson = False) -> None:
-    """End a run set. Its cells stay expected and owed; `resume` brings them back."""
+    """End a run set and what runs of it. Its cells stay expected and owed; `resume` brings them back."""
     with client(as_json=as_json) as opened:
         row = opened.cancel(run_set)
         print_json(row) if as_json else show(f"{row.name}: cancelled. What was decided stays decided.")

@@ -85,6 +85,8 @@ class Matrix:
     run_set: RunSetRow
     event: str
     """The newest that was published before the cells were read; what comes after it changes them."""
+    event_at: datetime | None
+    """When that happened: what was counted before it doesn't know of it. ``None``: nothing happened yet."""
     id_length: int
     profiles: Sequence[str]
     tasks: Sequence[TaskHead]
@@ -137,6 +139,7 @@ def matrix(connection: Connection, tenant: UUID, reference: str | None) -> Matri
     return Matrix(
         run_set=row,
         event=_NO_EVENT if newest is None else str(newest.id),
+        event_at=None if newest is None else newest.created_at,
         id_length=length,
         profiles=list(names.values()),
         tasks=tasks,

@@ -302,7 +302,7 @@ class EngineService:
         self._leave(identity, "paused", reason, drop=False)
 
     def cancel(self, identity: UUID, reason: str = "by hand") -> None:
-        """End a run set; its cells stay expected and owed, and ``resume`` brings them back."""
+        """End a run set and, at its workers' next heartbeat, what runs of it; its cells stay owed for ``resume``."""
         self._leave(identity, "cancelled", reason, drop=True)
 
     def _leave(self, identity: UUID, state: str, reason: str, *, drop: bool) -> None:

@@ -273,11 +273,16 @@ class Worker:
         held, running = self._held.copy(), dict(self._running)
         lease = self._settings.lease_sec
         begun, worker = self._begun(), self._identity.id
-        live = self._database.as_scheduler(
-            lambda c: queue.heartbeat(c, worker, list(held), lease_sec=lease, begun=begun)
+        live, unwanted = self._database.as_scheduler(
+            lambda c: (
+                queue.heartbeat(c, worker, list(held), lease_sec=lease, begun=begun),
+                queue.unwanted(c, worker, list(held)),
+            )
         )
         for token in held - live:
-            self._call(lambda token=token: self._abandon(token))  # type: ignore[misc]
+            self._call(lambda token=token: self._end(token, "lease.lost"))  # type: ignore[misc]
+        for token in unwanted:
+            self._call(lambda token=token: self._end(token, "attempt.unwanted"))  # type: ignore[misc]
         self._report({token: one for token, one in running.items() if token in live})
         if dead := self._database.as_scheduler(workers.dead_local_workers):
             self._reap_soon()
@@ -297,12 +302,12 @@ class Worker:
         except (TimeoutError, ExecChannelError):  # it goes on; what it can't remove must not keep leases
             _log.warning("sandboxes.reap_is_slow")
 
-    def _abandon(self, token: int) -> None:
-        """The lease was lost while the attempt ran: it is somebody else's now."""
+    def _end(self, token: int, why: str) -> None:
+        """The lease was lost while the attempt ran, so that it is somebody else's now; or all who wanted it left."""
         running = self._running.get(token)
-        if running is not None:
+        if running is not None and not running.unwanted:
             with telling_of(running.runner.assignment):
-                _log.warning("lease.lost")
+                _log.warning(why)
             running.cancel()
 
     def _report(self, running: dict[int, _Running]) -> None:

@@ -64,6 +64,7 @@ class Newest(NamedTuple):
 
     position: int
     id: UUID
+    created_at: datetime
 
 
 # --- the relay's side -------------------------------------------------------------------------------------------------
@@ -105,7 +106,7 @@ def newest(connection: Connection) -> int:
 def newest_of(connection: Connection, tenant: UUID) -> Newest | None:
     """A tenant's event published last."""
     row = _run(connection, "newest_of", tenant=tenant).one_or_none()
-    return None if row is None else Newest(position=row.position, id=row.id)
+    return None if row is None else Newest(position=row.position, id=row.id, created_at=row.created_at)
 
 
 def position_of(connection: Connection, tenant: UUID, identity: UUID) -> int | None:

@@ -39,7 +39,7 @@ FROM proctor.event WHERE tenant_id = :tenant AND position > :after ORDER BY posi
 SELECT position FROM proctor.event WHERE position IS NOT NULL ORDER BY position DESC LIMIT 1;
 
 -- name: newest_of
-SELECT position, id FROM proctor.event WHERE tenant_id = :tenant AND position IS NOT NULL
+SELECT position, id, created_at FROM proctor.event WHERE tenant_id = :tenant AND position IS NOT NULL
 ORDER BY position DESC LIMIT 1;
 
 -- name: position_of

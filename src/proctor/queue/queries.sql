@@ -415,6 +415,11 @@ UPDATE proctor.queue_item SET lease_until = now() + make_interval(secs => :lease
 WHERE worker_id = :worker AND state = 'claimed' AND token = ANY(CAST(:tokens AS bigint[]))
 RETURNING token;
 
+-- name: unwanted
+-- Claims of a worker that nobody wants any more.
+SELECT token FROM proctor.queue_item
+WHERE worker_id = :worker AND state = 'claimed' AND token = ANY(CAST(:tokens AS bigint[])) AND holders = '{}';
+
 -- name: held_by
 -- Claims of a worker beyond those it knows: a claim was committed and its answer lost on the way.
 SELECT tenant_id, id, provider, band, token, payload, tries, picks, holders FROM proctor.queue_item

@@ -202,7 +202,7 @@ class Client(SuiteCalls, DataCalls, CellCalls):
         return self.find(str(row.id))
 
     def cancel(self, reference: str | None) -> RunSetRow:
-        """End a run set; its cells stay owed."""
+        """End a run set and what runs of it; its cells stay owed."""
         row = self.find(reference)
         self._platform.engine.cancel(row.id)
         return self.find(str(row.id))

@@ -5116,6 +5116,8 @@ export interface components {
             run_set: components["schemas"]["RunSetRow"];
             /** Event */
             event: string;
+            /** Event At */
+            event_at: string | null;
             /** Id Length */
             id_length: number;
             /** Profiles */
@@ -26046,6 +26048,7 @@ export interface operations {
                      *         "running_since": "2026-07-01T02:00:00Z"
                      *       },
                      *       "event": "attempt.ended",
+                     *       "event_at": "2026-07-01T12:00:00Z",
                      *       "id_length": 1,
                      *       "profiles": [
                      *         "opus"

@@ -277,7 +277,7 @@ class RemoteClient(RemoteData, RemoteCells):
         return read(RunSetRow, self.transport.post(f"{run_set_path(reference)}/pause"))
 
     def cancel(self, reference: str | None) -> RunSetRow:
-        """End a run set; its cells stay owed."""
+        """End a run set and what runs of it; its cells stay owed."""
         return read(RunSetRow, self.transport.post(f"{run_set_path(reference)}/cancel"))
 
     def unblock(self, scope: str, name: str) -> None:

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { Throttle } from "./live-cells";
+import { isBefore, Throttle } from "./live-cells";
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
@@ -39,4 +39,10 @@ test("nothing is asked for once nobody looks", async () => {
   throttle.stop();
   await vi.advanceTimersByTimeAsync(60_000);
   expect(work).toHaveBeenCalledTimes(1);
+});
+
+test("figures that are older than what happened last are known by their times", () => {
+  expect(isBefore("2026-12-01T10:00:00.1Z", "2026-12-01T10:00:00.25+00:00")).toBe(true);
+  expect(isBefore("2026-12-01T10:00:01Z", "2026-12-01T10:00:00.25Z")).toBe(false);
+  expect(isBefore("2026-12-01T10:00:01Z", "")).toBe(false);
 });

@@ -1,9 +1,9 @@
 /** The cells of a run set as they are now: fetched once, then changed by the events of its socket. */
 import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { useCallback, useEffect, useMemo, useState } from "react";
+import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import type { LiveEvent } from "../../api/live";
 import { useLive } from "../../api/live-context";
-import { matrix } from "../../api/queries";
+import { matrix, runSet as runSetQuery } from "../../api/queries";
 import type { Cells } from "./matrix/cells";
 import { cellsOf } from "./matrix/document";
 import type { MatrixHandle } from "./matrix/matrix";
@@ -25,9 +25,19 @@ export function useLiveCells(runSet: string, handle: React.RefObject<MatrixHandl
     }, [client, runSet]),
     FIGURES_MS,
   );
+  const told = useRef("");
+  useEffect(() => {
+    told.current = asked.data?.event_at ?? "";
+  }, [asked.data]);
+  const status = useQuery(runSetQuery(runSet));
+  // biome-ignore lint/correctness/useExhaustiveDependencies: by what was told last
+  useEffect(() => {
+    if (status.data && isBefore(status.data.counted_at, told.current)) figures();
+  }, [status.dataUpdatedAt, asked.data]);
   const event = (happened: LiveEvent) => {
     const index = cells ? change(cells, happened) : -1;
     if (index >= 0) handle.current?.changed([index]);
+    told.current = happened.created_at;
     figures();
   };
   useLive(`run-set:${asked.data?.run_set.id ?? runSet}`, asked.data ? asked.data.event : null, {
@@ -35,6 +45,11 @@ export function useLiveCells(runSet: string, handle: React.RefObject<MatrixHandl
     gap: () => void client.invalidateQueries({ queryKey: ["run-set", runSet] }),
   });
   return { asked, cells, version };
+}
+
+/** Whether what was counted then can't know of what happened then: a server counts large sets only now and then. */
+export function isBefore(counted: string, happened: string): boolean {
+  return Date.parse(counted) < Date.parse(happened);
 }
 
 /** What an event makes of a cell; which one, or -1. */

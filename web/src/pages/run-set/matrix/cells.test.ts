@@ -15,6 +15,7 @@ function document(states: number[]): Matrix {
   return {
     run_set: { id: "r" } as Matrix["run_set"],
     event: "0",
+    event_at: null,
     id_length: 4,
     profiles: ["codex", "aider"],
     tasks: ["easy", "hard"].map((name) => ({ digest: name, name, category: null, difficulty: null, tags: [] })),
