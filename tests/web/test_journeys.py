@@ -139,10 +139,10 @@ def test_another_tenants_address_tells_nothing(ada: Visitor, browser: Browser, n
         expect(stranger.page.locator("body")).not_to_contain_text("acme")
 
 
-def other_tenant(site: Site) -> str:
-    """The key of another tenant's owner."""
+def other_tenant(site: Site, name: str = "rival") -> str:
+    """The key of another, new tenant's owner."""
     with site.api() as api:
-        made = api.post("tenants", json={"name": "rival", "owner": "eve@example.org"})
+        made = api.post("tenants", json={"name": name, "owner": f"eve@{name}.example"})
         assert made.status_code == 201, made.text
         return str(made.json()["issued"]["secret"])
 

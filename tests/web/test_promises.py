@@ -145,7 +145,7 @@ DIALOGS = {
     "keys of the page": ("/run-sets", lambda page: page.keyboard.press("?")),
     "budget": ("/costs", lambda page: page.get_by_role("button", name="Set budget").click()),
     "a new key": ("/settings", lambda page: make_key(page)),
-    "revoking": ("/settings", lambda page: page.get_by_role("button", name="Revoke…").first.click()),
+    "revoking": ("/settings", lambda page: page.get_by_role("button", name="Revoke").first.click()),
     "cancelling": ("/run-sets/{paused}", lambda page: page.get_by_role("button", name="Cancel…").click()),
 }
 

@@ -8,8 +8,10 @@ import { Problem } from "./api/problem";
 import { me } from "./api/queries";
 import { show } from "./design/preferences";
 import { router } from "./routes";
+import { keepFocus } from "./shell/focus";
 
 show();
+keepFocus(router);
 
 /** A session that ended is asked about anew, which shows the way in. */
 function ended(error: Error): void {

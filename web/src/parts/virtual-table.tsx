@@ -1,3 +1,4 @@
+import { useElementScrollRestoration } from "@tanstack/react-router";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useRef } from "react";
 import { type Column, Heads } from "./columns";
@@ -11,6 +12,8 @@ interface VirtualTableProps<Row> {
 }
 
 const ROW = 28;
+/** By which its place is found again when one comes back: a page has one such table. */
+const SCROLLER = "rows";
 
 /** A table of any length: real rows, of which those in sight are in the document. */
 export function VirtualTable<Row>({ caption, columns, rows, keyOf }: VirtualTableProps<Row>) {
@@ -20,11 +23,18 @@ export function VirtualTable<Row>({ caption, columns, rows, keyOf }: VirtualTabl
     getScrollElement: () => scroller.current,
     estimateSize: () => ROW,
     overscan: 12,
+    initialOffset: useElementScrollRestoration({ id: SCROLLER })?.scrollY,
   });
   const template = { gridTemplateColumns: columns.map((one) => one.width).join(" ") };
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard
-    <section className={styles.scroll} ref={scroller} tabIndex={0} aria-label={caption}>
+    <section
+      data-scroll-restoration-id={SCROLLER}
+      className={styles.scroll}
+      ref={scroller}
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard
+      tabIndex={0}
+      aria-label={caption}
+    >
       <table className={styles.table} aria-rowcount={rows.length + 1}>
         <caption className="hidden">{caption}</caption>
         <thead className={styles.head}>

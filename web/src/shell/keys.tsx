@@ -54,7 +54,7 @@ export function keyWords(keys: string): string {
 /** Listen for keys, once for the whole page. */
 export function listenForKeys(): () => void {
   const pressed = (event: KeyboardEvent) => {
-    if (event.defaultPrevented || event.altKey || isTyping(event)) return;
+    if (event.defaultPrevented || event.altKey || isTaken(event)) return;
     const key = event.ctrlKey || event.metaKey ? `Mod+${event.key.toLowerCase()}` : event.key;
     const binding = sequenceOf(key) ?? find(key);
     if (binding !== undefined) {
@@ -77,8 +77,15 @@ function find(keys: string): KeyBinding | undefined {
   return bindings.findLast((one) => one.keys === keys);
 }
 
-function isTyping(event: KeyboardEvent): boolean {
+const PRESSED = new Set(["A", "BUTTON", "SUMMARY"]);
+const TICKED = new Set(["checkbox", "radio"]);
+
+/** Whether what has the focus takes the key: text that is typed, or what presses a button and follows a link. */
+function isTaken(event: KeyboardEvent): boolean {
   if (event.key === "Escape" || event.ctrlKey || event.metaKey) return false;
   const target = event.target as HTMLElement;
+  const presses = event.key === " " || event.key === "Enter";
+  if (PRESSED.has(target.tagName)) return presses;
+  if (target instanceof HTMLInputElement && TICKED.has(target.type)) return presses;
   return target.isContentEditable || ["INPUT", "TEXTAREA", "SELECT"].includes(target.tagName);
 }

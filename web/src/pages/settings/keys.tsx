@@ -38,7 +38,7 @@ export function Keys({ me }: { me: Me }) {
         one.revoked_at ? (
           <span className="muted">revoked</span>
         ) : (
-          <Button kind="danger" onClick={() => setRevoking(one)}>
+          <Button kind="danger" aria-label={`Revoke ${one.name}…`} onClick={() => setRevoking(one)}>
             Revoke…
           </Button>
         ),

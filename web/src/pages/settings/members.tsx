@@ -62,7 +62,10 @@ export function Members({ may }: { may: boolean }) {
       name: "",
       cell: (one) =>
         may ? (
-          <Button onClick={() => change.mutate({ user: one, body: { disabled: one.disabled_at == null } })}>
+          <Button
+            aria-label={`${one.disabled_at == null ? "Disable" : "Enable"} ${one.name}`}
+            onClick={() => change.mutate({ user: one, body: { disabled: one.disabled_at == null } })}
+          >
             {one.disabled_at == null ? "Disable" : "Enable"}
           </Button>
         ) : one.disabled_at == null ? (
