@@ -13,7 +13,7 @@ from proctor.app import Platform
 from proctor.datasets.derivations import NewVersion
 from proctor.datasets.service import ImportAsked
 from proctor.engine.worker import recover
-from proctor.jobs.asking import EvaluationRequest
+from proctor.jobs.asking import EvaluationRequest, ResultChoice
 from proctor.jobs.service import JobService
 from proctor.jobs.summaries import JobStanding
 from proctor.jobs.values import Job
@@ -65,7 +65,7 @@ class Desk:
         return self.evaluations.standing(str(job.id))
 
     def rows(self, job: Job, **wanted: Any) -> list[dict[str, Any]]:
-        return self.evaluations.results(str(job.id), limit=100_000, **wanted)
+        return self.evaluations.results(str(job.id), ResultChoice(**wanted), limit=100_000)
 
     def events(self, job: Job) -> list[str]:
         with self.platform.database.tenant(self.platform.tenant) as connection:

@@ -190,6 +190,21 @@ def test_results_of_a_status_that_there_is_not_are_refused(desk: Desk) -> None:
         desk.rows(job, status="zzz")
 
 
+def test_results_are_found_by_evaluator_and_score(desk: Desk) -> None:
+    desk.numbers(12)
+    job = desk.submit()
+    desk.work(job)
+    every = desk.rows(job)
+    (name, *_) = sorted({row["evaluator"] for row in every})
+    right = [row for row in every if row["score"] == 1]
+    wrong = [row for row in every if row["score"] == 0]
+    assert len(right) == len(wrong) == 6
+    assert desk.rows(job, at_least=1.0) == right
+    assert desk.rows(job, below=1.0) == wrong
+    assert desk.rows(job, evaluator=name, at_least=0.0, below=0.5) == wrong
+    assert desk.rows(job, evaluator="another") == []
+
+
 def test_without_the_libraries_of_statistics_nothing_is_begun(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     desk.numbers(3)
     monkeypatch.setattr("proctor.analysis.extras.find_spec", lambda name: None if name == "scipy" else name)

@@ -176,3 +176,18 @@ def test_a_jobs_figure_shows_the_results_that_it_counts(ada: Visitor, job: str) 
 def test_health_says_what_needs_somebody(ada: Visitor, gaps: str) -> None:
     page = ada.go("/health")
     expect(page.get_by_text(re.compile(r"\d+ cells? given up after all tries"))).to_be_visible()
+
+
+def test_a_bar_of_the_scores_shows_the_results_in_it(ada: Visitor, job: str) -> None:
+    page = ada.go(f"/jobs/{job}")
+    bar = page.get_by_role("button", name=re.compile("^exact-match.*, 1, 36 results|^exact-match.* to 1, "))
+    bar.last.click()
+    told = page.get_by_role("status").filter(has_text="filtered")
+    expect(told).to_contain_text("of exact-match")
+    scores = page.get_by_role("table", name="Results").locator("tbody tr td:nth-child(5)")
+    expect(scores.first).to_have_text("1")
+    assert set(scores.all_inner_texts()) == {"1"}
+    page.reload()
+    expect(told).to_contain_text("of exact-match")
+    page.keyboard.press("Escape")
+    expect(told).to_have_count(0)

@@ -13,6 +13,11 @@ export function whole(value: unknown): number | undefined {
   return value !== "" && value != null && Number.isInteger(number) ? number : undefined;
 }
 
+export function number(value: unknown): number | undefined {
+  const found = Number(value);
+  return value !== "" && value != null && Number.isFinite(found) ? found : undefined;
+}
+
 export function several(value: unknown): string[] | undefined {
   const parts = Array.isArray(value) ? value.map(text) : text(value)?.split(",");
   const found = parts?.filter((one): one is string => Boolean(one));

@@ -61,13 +61,19 @@ def show_job(job: _Job, as_json: AsJson = False) -> None:
 def show_results(
     job: _Job,
     status: Annotated[str | None, typer.Option(help="Only results of that status, such as invalid_example.")] = None,
+    evaluator: Annotated[str | None, typer.Option(help="Only results of this evaluator.")] = None,
+    at_least: Annotated[float | None, typer.Option(help="Only scores from here on.")] = None,
+    below: Annotated[float | None, typer.Option(help="Only scores under this one.")] = None,
     limit: Annotated[int, typer.Option(min=1, max=10_000)] = 100,
     after: Annotated[int, typer.Option(min=0, help="Leave so many of the first ones out.")] = 0,
     as_json: AsJson = False,
 ) -> None:
     """Show single results, in the order of evaluator, repeat and row."""
+    from proctor.jobs.asking import ResultChoice
+
+    choice = ResultChoice(status=status, evaluator=evaluator, at_least=at_least, below=below)
     with client(as_json=as_json) as opened:
-        rows = opened.evaluations.results(job, status=status, after=after - 1, limit=limit)
+        rows = opened.evaluations.results(job, choice, after=after - 1, limit=limit)
         if as_json:
             print_json({"results": rows})
             return

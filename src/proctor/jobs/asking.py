@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -9,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from proctor.jobs.chunks import REPEATS
 from proctor.jobs.targets import Target
 
-__all__ = ["LONGEST_REASON", "BandName", "EvaluationRequest", "HoldRequest", "RouteRequest"]
+__all__ = ["LONGEST_REASON", "BandName", "EvaluationRequest", "HoldRequest", "ResultChoice", "RouteRequest"]
 
 BandName = Literal["critical", "high", "normal", "low"]
 LONGEST_REASON: int = 500
@@ -74,3 +75,16 @@ class HoldRequest(BaseModel):
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"reason": "case 12/2026"}]})
 
     reason: str = Field(min_length=1, max_length=LONGEST_REASON, description="Why nothing of it may be removed.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ResultChoice:
+    """Which of a job's results: those that fit all that is said."""
+
+    status: str | None = None
+    evaluator: str | None = None
+    """By its name in the results."""
+    at_least: float | None = None
+    """A score from here on."""
+    below: float | None = None
+    """A score under this one."""

@@ -11,6 +11,7 @@ from uuid import UUID
 
 from proctor.app import Platform, data_folder
 from proctor.evaluators.statuses import Status
+from proctor.jobs.asking import ResultChoice
 from proctor.jobs.deleting import JobKeeper
 from proctor.jobs.errors import JobInvalid
 from proctor.jobs.service import JobService
@@ -136,21 +137,18 @@ class Evaluations:
         return ResultReader(platform.database, platform.objects, platform.tenant, cache)
 
     def results(
-        self, reference: str, *, status: str | None = None, after: int = -1, limit: int = 100
+        self, reference: str, choice: ResultChoice | None = None, *, after: int = -1, limit: int = 100
     ) -> list[dict[str, object]]:
         """A page of a job's results in the order of evaluator, repeat and row: those after the ``after``-th of them.
 
         Raises ``JobUnknown``, ``JobInvalid`` for a status that there is not."""
-        known = [one.value for one in Status]
-        if status is not None and status not in known:
-            raise JobInvalid(f"There is no status {status[:100]!r}; there are {', '.join(known)}.", where="status")
+        wanted = _wanted(choice or ResultChoice())
         job = self._service.job(reference)
-        wanted = "TRUE" if status is None else "status = ?"
-        parameters = [] if status is None else [status]
+        terms = " AND ".join(["TRUE", *wanted])
         with self.reader.opened(Which(jobs=(job.id,))) as results:
             found = results.execute(
-                f"SELECT * FROM results WHERE {wanted} ORDER BY evaluator, repeat, row LIMIT ? OFFSET ?",  # noqa: S608
-                [*parameters, limit, after + 1],
+                f"SELECT * FROM results WHERE {terms} ORDER BY evaluator, repeat, row LIMIT ? OFFSET ?",  # noqa: S608
+                [*wanted.values(), limit, after + 1],
             ).to_arrow_table()
         return [_told(row) for row in found.to_pylist()]
 
@@ -222,6 +220,20 @@ class Evaluations:
         from proctor.sdk.job_sessions import JobSession
 
         return JobSession(self._platform, job)
+
+
+def _wanted(choice: ResultChoice) -> dict[str, str | float]:
+    """Conditions in SQL with the value of each. Raises ``JobInvalid``."""
+    known = [one.value for one in Status]
+    if choice.status is not None and choice.status not in known:
+        raise JobInvalid(f"There is no status {choice.status[:100]!r}; there are {', '.join(known)}.", where="status")
+    said = {
+        "status = ?": choice.status,
+        "evaluator = ?": choice.evaluator,
+        "score >= ?": choice.at_least,
+        "score < ?": choice.below,
+    }
+    return {condition: value for condition, value in said.items() if value is not None}
 
 
 def _told(row: dict[str, object]) -> dict[str, object]:

@@ -120,7 +120,15 @@ export const segments = (id: string, by: "tag" | "difficulty" | "source") =>
       paged<Segments>(api.GET("/api/v1/jobs/{job}/segments", { params: { path: { job: id }, query: { by } }, signal })),
   });
 
-export const results = (id: string, query: { status?: string; cursor?: string }) =>
+export interface ResultQuery {
+  status?: string;
+  evaluator?: string;
+  at_least?: number;
+  below?: number;
+  cursor?: string;
+}
+
+export const results = (id: string, query: ResultQuery) =>
   queryOptions({
     queryKey: ["job", id, "results", query],
     queryFn: ({ signal }) =>

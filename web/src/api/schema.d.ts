@@ -20021,6 +20021,21 @@ export interface operations {
                  */
                 status?: string | null;
                 /**
+                 * @description Only results of this evaluator.
+                 * @example one-line@1
+                 */
+                evaluator?: string | null;
+                /**
+                 * @description A score from here on.
+                 * @example 1
+                 */
+                at_least?: number | null;
+                /**
+                 * @description A score under this one.
+                 * @example 1
+                 */
+                below?: number | null;
+                /**
                  * @description Items of a page.
                  * @example 100
                  */

@@ -21,7 +21,7 @@ from proctor.api.threads import slowly
 from proctor.api.uploads import kept, receive
 from proctor.identity.audit_log import Action
 from proctor.identity.permissions import Permission
-from proctor.jobs.asking import EvaluationRequest, HoldRequest
+from proctor.jobs.asking import EvaluationRequest, HoldRequest, ResultChoice
 from proctor.jobs.summaries import JobStanding
 from proctor.jobs.values import Job, JobState, SampleSet
 from proctor.operations.service import Operation
@@ -185,10 +185,14 @@ def list_job_results(
     paging: Paging,
     job: JobReference,
     status: Annotated[str | None, Query(max_length=50, description="Only results of this status.")] = None,
+    evaluator: Annotated[str | None, Query(max_length=300, description="Only results of this evaluator.")] = None,
+    at_least: Annotated[float | None, Query(allow_inf_nan=False, description="A score from here on.")] = None,
+    below: Annotated[float | None, Query(allow_inf_nan=False, description="A score under this one.")] = None,
 ) -> Response:
     """Single results, in the order of evaluator, repeat and row."""
     (after,) = paging.place(_number) or (-1,)
-    found = asked.client.evaluations.results(job, status=status, after=after, limit=paging.limit)
+    choice = ResultChoice(status=status, evaluator=evaluator, at_least=at_least, below=below)
+    found = asked.client.evaluations.results(job, choice, after=after, limit=paging.limit)
     return answered(paging.page(found, lambda _: [after + len(found)]))
 
 

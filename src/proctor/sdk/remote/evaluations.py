@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from uuid import UUID
 
 from proctor.datasets.formats.rows import opened
-from proctor.jobs.asking import EvaluationRequest
+from proctor.jobs.asking import EvaluationRequest, ResultChoice
 from proctor.jobs.outputs_files import OutputFields
 from proctor.jobs.summaries import JobStanding
 from proctor.jobs.values import Job, JobState, SampleSet
@@ -91,11 +91,12 @@ class RemoteEvaluations:
         return read(JobStanding, self._transport.get(f"jobs/{part(reference)}"))
 
     def results(
-        self, reference: str, *, status: str | None = None, after: int = -1, limit: int = 100
+        self, reference: str, choice: ResultChoice | None = None, *, after: int = -1, limit: int = 100
     ) -> list[dict[str, object]]:
         """A page of a job's results in the order of evaluator, repeat and row: those after the ``after``-th of them."""
-        asked = {} if status is None else {"status": status}
-        listing = Listing(f"{API}/jobs/{reference}/results", tuple(asked.items()))
+        asked = {name: value for name, value in vars(choice or ResultChoice()).items() if value is not None}
+        told = tuple((name, str(value)) for name, value in asked.items())
+        listing = Listing(f"{API}/jobs/{reference}/results", told)
         cursor, found = (None if after < 0 else listing.cursor([after])), list[dict[str, object]]()
         while True:
             size = min(_LARGEST_PAGE, limit - len(found))

@@ -1,12 +1,15 @@
 import { useQuery } from "@tanstack/react-query";
+import { getRouteApi, useNavigate } from "@tanstack/react-router";
 import { spreads } from "../../api/data";
 import type { Spread } from "../../api/schema";
-import { count, counted, score } from "../../design/numbers";
+import { counted, score } from "../../design/numbers";
 import { Asked } from "../../parts/asked";
 import { Section } from "../../parts/section";
 import styles from "./jobs.module.css";
 
-/** How each evaluator's scores are spread. */
+const route = getRouteApi("/jobs/$job");
+
+/** How each evaluator's scores are spread; each bar is a filter of the results. */
 export function Distributions({ id }: { id: string }) {
   const asked = useQuery(spreads(id));
   return (
@@ -39,13 +42,9 @@ function Histogram({ one }: { one: Spread }) {
       <figcaption>
         {one.evaluator} <span className="muted">{counted(one.count, "score")}</span>
       </figcaption>
-      <div className={styles.bins} role="img" aria-label={binsWords(one)}>
+      <div className={styles.bins}>
         {one.counts.map((cells, at) => (
-          <span
-            key={one.edges[at]}
-            style={{ height: `${(cells / most) * 100}%` }}
-            title={`${score(one.edges[at])} to ${score(one.edges[at + 1])}: ${count(cells)}`}
-          />
+          <Bin key={one.edges[at]} one={one} at={at} height={cells / most} />
         ))}
       </div>
       <p className={styles.ends}>
@@ -57,9 +56,23 @@ function Histogram({ one }: { one: Spread }) {
   );
 }
 
-function binsWords(one: Spread): string {
-  return one.counts
-    .map((cells, at) => (cells > 0 ? `${score(one.edges[at])} to ${score(one.edges[at + 1])}: ${cells}` : ""))
-    .filter(Boolean)
-    .join("; ");
+function Bin({ one, at, height }: { one: Spread; at: number; height: number }) {
+  const { evaluator, at_least } = route.useSearch();
+  const navigate = useNavigate({ from: "/jobs/$job" });
+  const [low, high, results] = [one.edges[at], one.edges[at + 1], one.counts[at] ?? 0];
+  const isLast = at === one.counts.length - 1;
+  const isChosen = evaluator === one.evaluator && at_least === low;
+  const filter = { evaluator: one.evaluator, at_least: low, below: isLast ? undefined : high };
+  return (
+    <button
+      type="button"
+      aria-pressed={isChosen}
+      disabled={results === 0}
+      title={`${score(low)} to ${score(high)}: ${counted(results, "result")}`}
+      aria-label={`${one.evaluator}, ${score(low)} to ${score(high)}, ${counted(results, "result")}`}
+      onClick={() => navigate({ search: ({ by }) => ({ by, ...(isChosen ? {} : filter) }), resetScroll: false })}
+    >
+      <span style={{ height: `${height * 100}%` }} />
+    </button>
+  );
 }

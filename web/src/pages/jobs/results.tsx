@@ -10,6 +10,7 @@ import { Filtered, Section } from "../../parts/section";
 import { Empty } from "../../parts/states";
 import { type Column, Table } from "../../parts/table";
 import { useKeys } from "../../shell/keys";
+import { filterOf } from "./search";
 
 const route = getRouteApi("/jobs/$job");
 const COLUMNS: readonly Column<ListedResult>[] = [
@@ -24,19 +25,34 @@ const COLUMNS: readonly Column<ListedResult>[] = [
   { name: "Cost", kind: "number", cell: (one) => cost(one.cost_nano) },
 ];
 
+/** A filter in words; nothing of none. */
+function wordsOf({ status, evaluator, at_least, below }: ReturnType<typeof filterOf>): string {
+  return [
+    status && `only ${words(status)}`,
+    evaluator && `of ${evaluator}`,
+    at_least !== undefined && `from ${score(at_least)}`,
+    below !== undefined && `under ${score(below)}`,
+  ]
+    .filter(Boolean)
+    .join(", ");
+}
+
 /** The results themselves, a page at a time. */
 export function Results({ id }: { id: string }) {
-  const { status, cursor } = route.useSearch();
+  const { cursor, ...search } = route.useSearch();
+  const filter = filterOf(search);
+  const said = wordsOf(filter);
   const navigate = useNavigate({ from: "/jobs/$job" });
-  useKeys(status ? [{ keys: "Escape", what: "Show all results", run: () => void navigate({ search: {} }) }] : []);
-  const asked = useQuery(results(id, { status, cursor }));
+  const clear = () => void navigate({ search: ({ by }) => ({ by }), resetScroll: false });
+  useKeys(said ? [{ keys: "Escape", what: "Show all results", run: clear }] : []);
+  const asked = useQuery(results(id, { ...filter, cursor }));
   return (
     <Section title="Results">
-      {status && <Filtered words={`filtered: only ${words(status)}`} clear={() => navigate({ search: {} })} />}
+      {said && <Filtered words={`filtered: ${said}`} clear={clear} />}
       <Asked query={asked} what="results">
         {({ items, next }) =>
           items.length === 0 ? (
-            <Empty>{status ? `No result is ${words(status)}.` : "There is no result yet."}</Empty>
+            <Empty>{said ? "No result fits this filter." : "There is no result yet."}</Empty>
           ) : (
             <>
               <Table

@@ -1,5 +1,5 @@
 import type { JobState } from "../../api/schema";
-import { chosen, text } from "../../search";
+import { chosen, number, text } from "../../search";
 
 export const STATES: readonly JobState[] = [
   "queued",
@@ -15,10 +15,29 @@ export function jobsSearch(search: Record<string, unknown>): { state?: JobState;
   return { state: chosen(search.state, STATES), cursor: text(search.cursor) };
 }
 
-export function jobSearch(search: Record<string, unknown>): {
+/** What the address of a job's page says: which results, and by what they are apart. */
+export interface JobSearch {
   status?: string;
+  evaluator?: string;
+  /** Scores from here on, and under this. */
+  at_least?: number;
+  below?: number;
   by?: (typeof BY)[number];
   cursor?: string;
-} {
-  return { status: text(search.status), by: chosen(search.by, BY), cursor: text(search.cursor) };
+}
+
+export function jobSearch(search: Record<string, unknown>): JobSearch {
+  return {
+    status: text(search.status),
+    evaluator: text(search.evaluator),
+    at_least: number(search.at_least),
+    below: number(search.below),
+    by: chosen(search.by, BY),
+    cursor: text(search.cursor),
+  };
+}
+
+/** The part of it that is a filter. */
+export function filterOf({ status, evaluator, at_least, below }: JobSearch) {
+  return { status, evaluator, at_least, below };
 }
