@@ -52,6 +52,7 @@ CELL: dict[str, Any] = {"profile": "a", "task": "0" * 64, "place": 1, "attempts"
 
 PROBES: dict[str, Probe] = {
     "GET /metrics": Probe(),
+    "GET /api/v1/health/samples": Probe(query="range=24h"),
     "GET /api/v1/me": Probe(),
     "GET /api/v1/users": Probe(),
     "POST /api/v1/users": Probe(body={"name": "new@example.org", "role": "viewer"}),
@@ -66,6 +67,7 @@ PROBES: dict[str, Probe] = {
     "DELETE /api/v1/secrets/{name}": Probe({"name": "secret"}),
     "GET /api/v1/tenants": Probe(),
     "GET /api/v1/tenants/usage": Probe(),
+    "GET /api/v1/tenants/spend": Probe(),
     "POST /api/v1/tenants": Probe(body={"name": "another", "owner": "o@example.org"}),
     "GET /api/v1/tenants/{tenant}/quota": Probe({"tenant": "tenant"}),
     "PUT /api/v1/tenants/{tenant}/quota": Probe({"tenant": "tenant"}, {}),
@@ -76,6 +78,10 @@ PROBES: dict[str, Probe] = {
     "GET /api/v1/allowance": Probe(),
     "GET /api/v1/usage": Probe(),
     "GET /api/v1/ledger": Probe(),
+    "GET /api/v1/spend": Probe(),
+    "GET /api/v1/spend/undecided": Probe(),
+    "GET /api/v1/spend/entries": Probe(),
+    "GET /api/v1/spend/month": Probe(),
     "GET /api/v1/agents": Probe(),
     "GET /api/v1/providers": Probe(),
     "GET /api/v1/audit-log": Probe(),

@@ -105,7 +105,7 @@ def planted(  # type: ignore[no-untyped-def]
     }
 
 
-OF_THE_INSTALLATION = ("GET /metrics", "GET /api/v1/tenants")
+OF_THE_INSTALLATION = ("GET /metrics", "GET /api/v1/tenants", "GET /api/v1/health")
 """For administrators of all tenants, whoever's; ``test_permissions.py`` has who may not."""
 READS = [name for name in PROBES if name.startswith("GET ") and not name.startswith(OF_THE_INSTALLATION)]
 """What a tenant's owner may read; metrics are the installation's own, and are looked at in their tests."""
@@ -154,7 +154,7 @@ def test_nothing_of_it_was_changed(acme: Tenant, rival: Tenant, planted: dict[st
     for name in [name for name in PROBES if not name.startswith("GET ")]:
         ask(rival.owner, name, PROBES[name], planted)
     after = {name: _still(ask(acme.owner, name, PROBES[name], planted).text) for name in before}
-    moving = {"GET /api/v1/keys", "GET /api/v1/audit-log", "GET /api/v1/usage"}  # they say when
+    moving = {f"GET /api/v1/{name}" for name in ("keys", "audit-log", "usage", "spend", "spend/undecided")}  # say when
     assert {name: text for name, text in after.items() if name not in moving} == {
         name: text for name, text in before.items() if name not in moving
     }

@@ -24,6 +24,7 @@ NO_TENANT: dict[str, str] = {
     "worker": "processes belong to the installation; only the scheduler may touch them",
     "platform_setup": "the installation's one-time link, from before there is a tenant: a keyed hash and its times",
     "rate_bucket": "rates of providers' keys, which may be the installation's own; only the scheduler may touch them",
+    "health_sample": "how the installation was, of no tenant; only the scheduler may touch it",
     "alembic_version": "the schema's revision, which every role may read and the owner alone may write",
 }
 QUEUE: tuple[str, ...] = ("queue_item", "queue_lane", "queue_share", "queue_service")
@@ -119,7 +120,13 @@ def test_every_key_begins_with_the_tenant(owner: Engine) -> None:
         " LEFT JOIN pg_attribute f ON f.attrelid = t.confrelid AND f.attnum = t.confkey[1]"
         " WHERE t.connamespace = 'proctor'::regnamespace AND t.contype IN ('p', 'u', 'f', 'x')",
     )
-    allowed = {"proctor.worker", "proctor.alembic_version", "proctor.platform_setup", "proctor.rate_bucket"}
+    allowed = {
+        "proctor.worker",
+        "proctor.alembic_version",
+        "proctor.platform_setup",
+        "proctor.rate_bucket",
+        "proctor.health_sample",
+    }
     wrong = [row.conname for row in rows if row.name not in allowed and row.first != "tenant_id"]
     wrong += [row.conname for row in rows if row.first_there not in (None, "tenant_id")]
     assert wrong == ["uq_tenant_name"]  # a name finds the tenant
@@ -133,7 +140,14 @@ def test_unique_indexes_without_a_constraint_begin_with_the_tenant_too(owner: En
         " WHERE c.relnamespace = 'proctor'::regnamespace AND i.indisunique AND a.attname <> 'tenant_id'",
     )
     names = {row.name.removeprefix("proctor.") for row in rows}
-    assert names == {"pk_worker", "alembic_version_pkc", "pk_platform_setup", "pk_rate_bucket", "uq_tenant_name"}
+    assert names == {
+        "pk_worker",
+        "alembic_version_pkc",
+        "pk_platform_setup",
+        "pk_rate_bucket",
+        "uq_tenant_name",
+        "pk_health_sample",
+    }
 
 
 def test_every_reference_between_tenants_rows_is_a_key_of_both(owner: Engine) -> None:
@@ -232,7 +246,7 @@ def test_an_event_is_only_ever_added_but_by_the_relay(owner: Engine) -> None:
 
 def test_what_belongs_to_no_tenant_is_not_the_apps(owner: Engine) -> None:
     granted = privileges(owner, "proctor_app")
-    assert not {"worker", "rate_bucket"} & granted.keys()
+    assert not {"worker", "rate_bucket", "health_sample"} & granted.keys()
     assert granted["alembic_version"] == {"SELECT"}
 
 

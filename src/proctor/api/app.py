@@ -40,6 +40,7 @@ from proctor.api.routes import (
     session,
     setup,
     socket,
+    spending,
     sql,
     streams,
     suites,
@@ -60,7 +61,8 @@ PREFIX = "/api/v1"
 ROUTERS: tuple[tuple[str, APIRouter], ...] = (
     ("", health.router),
     ("", socket.router),
-    *((PREFIX, part.router) for part in (setup, session, me, users, keys, secrets, tenants, usage, audit_log)),
+    *((PREFIX, part.router) for part in (setup, session, me, users, keys, secrets, tenants, audit_log)),
+    *((PREFIX, part.router) for part in (usage, spending)),
     *(
         (PREFIX, part.router)
         for part in (
@@ -82,6 +84,7 @@ ROUTERS: tuple[tuple[str, APIRouter], ...] = (
             operations,
         )
     ),
+    (PREFIX, health.samples),
     (PREFIX, operations.links),
     (PREFIX, streams.rows),
 )

@@ -19,9 +19,8 @@ from sqlalchemy import Connection, text
 
 from proctor.api.model_metrics import CallTallies, of_tenant
 from proctor.app import Server
-from proctor.engine.blaming import ended_lately
-from proctor.engine.outcomes import CURRENT_POLICY, OutcomeClass
-from proctor.engine.policy_book import recall
+from proctor.engine.blaming import owners_lately
+from proctor.engine.outcomes import OutcomeClass
 from proctor.identity.quotas import stored_bytes
 from proctor.identity.service import tenants
 from proctor.queue import service as queue
@@ -133,11 +132,7 @@ def _queue(rows: Sequence[queue.Depth]) -> tuple[Metric, Metric]:
 
 
 def _of_tenant(connection: Connection, tenant: UUID) -> tuple[Tally[tuple[str, str]], int]:
-    found: Tally[tuple[str, str]] = Tally()
-    classes = recall(connection, tenant, CURRENT_POLICY).classes
-    for name, attempts in ended_lately(connection, tenant).items():
-        found[(name, classes[OutcomeClass(name)].owner.value)] += attempts
-    return found, stored_bytes(connection, tenant) or 0
+    return owners_lately(connection, tenant), stored_bytes(connection, tenant) or 0
 
 
 def _ended(ends: Tally[tuple[str, str]]) -> list[Metric]:

@@ -50,12 +50,13 @@ def usage(
 
 
 def _tell_report(report: UsageReport, *, csv: bool, as_json: bool) -> None:
+    from proctor.engine.usage import UsageRow
     from proctor.sdk.usage import as_csv
 
     if as_json:
         print_json(report)
     elif csv:
-        typer.echo(as_csv(report.rows), nl=False)
+        typer.echo(as_csv(UsageRow, report.rows), nl=False)
     else:
         _tell_usage(report)
 

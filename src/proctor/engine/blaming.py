@@ -30,7 +30,8 @@ from proctor.engine.breakers import (
     troubled,
 )
 from proctor.engine.evidence import Evidence, Phase, last_error
-from proctor.engine.outcomes import OutcomeClass
+from proctor.engine.outcomes import CURRENT_POLICY, OutcomeClass
+from proctor.engine.policy_book import recall
 from proctor.queue import service as queue
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ __all__ = [
     "forget_ends",
     "heal",
     "is_blamed",
+    "owners_lately",
     "recent_ends",
     "record_ends",
     "troubled_run_sets",
@@ -217,6 +219,13 @@ def ended_lately(connection: Connection, tenant: UUID) -> Mapping[str, int]:
     """How many attempts of a tenant ended lately, by class; those whose lease was lost too."""
     rows = _run(connection, "ended_lately", tenant=tenant, window=WINDOW_SEC)
     return {row[0]: row.attempts for row in rows}
+
+
+def owners_lately(connection: Connection, tenant: UUID) -> Counter[tuple[str, str]]:
+    """The same by class and owner, as the policy of today says whose a class is."""
+    classes = recall(connection, tenant, CURRENT_POLICY).classes
+    ended = ended_lately(connection, tenant)
+    return Counter({(name, classes[OutcomeClass(name)].owner.value): attempts for name, attempts in ended.items()})
 
 
 def forget_ends(connection: Connection, tenant: UUID, kind: Kind, name: str) -> None:

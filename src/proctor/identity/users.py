@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
 from uuid import UUID
 
-from sqlalchemy import Connection, func, insert, select, update
+from sqlalchemy import Connection, Text, cast, func, insert, select, update
 from sqlalchemy.exc import IntegrityError as AlreadyThere
 
 from proctor.identity.audit_log import Action, Actor, note
@@ -18,7 +18,7 @@ from proctor.identity.models import tenant_user
 from proctor.identity.permissions import Role, outranks
 from proctor.kernel.ids import new_id
 
-__all__ = ["NewUser", "User", "change_user", "create_user", "find_user", "list_users", "user_named"]
+__all__ = ["NewUser", "User", "change_user", "create_user", "find_user", "list_users", "names_of", "user_named"]
 
 Kind = Literal["person", "service"]
 _PERSON = re.compile(r"[a-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[a-z0-9.-]{1,190}")
@@ -116,6 +116,13 @@ def user_named(connection: Connection, tenant: UUID, name: str) -> User:
     if row is None:
         raise UserUnknown()
     return _user(row)
+
+
+def names_of(connection: Connection, tenant: UUID, users: Sequence[str]) -> Mapping[str, str]:
+    """The names of those of these ids that are users'."""
+    identity = cast(tenant_user.c.id, Text)
+    query = select(identity, tenant_user.c.name).where(tenant_user.c.tenant_id == tenant, identity.in_(users))
+    return {row[0]: row.name for row in connection.execute(query)}
 
 
 def change_user(

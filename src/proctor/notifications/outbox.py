@@ -23,6 +23,7 @@ __all__ = [
     "CHANNEL",
     "Event",
     "Newest",
+    "lag",
     "lead",
     "newest",
     "newest_of",
@@ -78,6 +79,11 @@ def lead(connection: Connection) -> bool:
 def publish(connection: Connection, limit: int) -> int:
     """Publish the first events that may be and wake readers; returns how many. Only one relay may: see ``lead``."""
     return int(_run(connection, "publish", limit=limit, channel=CHANNEL).scalar_one())
+
+
+def lag(connection: Connection) -> float:
+    """Seconds since the first event that is not published yet, of all tenants for the scheduler; 0: all are."""
+    return float(_run(connection, "lag").scalar_one())
 
 
 def prune(connection: Connection, *, age_sec: float = KEEP_SEC) -> int:

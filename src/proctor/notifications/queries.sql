@@ -27,6 +27,10 @@ WITH due AS MATERIALIZED (
 )
 SELECT count(*), CASE WHEN count(*) > 0 THEN pg_notify(:channel, '') END FROM marked;
 
+-- name: lag
+SELECT greatest(0, coalesce(extract(epoch FROM now() - min(created_at)), 0))::float FROM proctor.event
+WHERE published_at IS NULL;
+
 -- name: published
 SELECT tenant_id, position, id, name, subject, trace_id, payload, created_at
 FROM proctor.event WHERE position > :after ORDER BY position LIMIT :limit;

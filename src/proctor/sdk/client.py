@@ -41,6 +41,7 @@ from proctor.sdk.cells import CellCalls
 from proctor.sdk.data import DataCalls
 from proctor.sdk.naming import at_once, list_of, placed
 from proctor.sdk.requests import spec_of_tasks
+from proctor.sdk.spending import Spendings
 from proctor.sdk.suites import SuiteCalls
 from proctor.sdk.trajectories import Trajectories
 from proctor.sdk.usage import Usages
@@ -78,6 +79,7 @@ class Client(SuiteCalls, DataCalls, CellCalls):
     def __init__(self, platform: Platform) -> None:
         super().__init__(platform)
         self.usage = Usages(platform)
+        self.spend = Spendings(platform)
         self.trajectories = Trajectories(platform)
 
     @classmethod

@@ -6,10 +6,11 @@ import csv
 import io
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from functools import partial
+from typing import TYPE_CHECKING
 from uuid import UUID
 
 from sqlalchemy import Connection
@@ -17,6 +18,7 @@ from sqlalchemy import Connection
 from proctor.app import Platform
 from proctor.database.engine import Database
 from proctor.engine.quotas import exceeded
+from proctor.engine.spend.sums import Times
 from proctor.engine.usage import By, UsageRow, Used, usage, used_now
 from proctor.identity.audit_log import starters
 from proctor.identity.quotas import Quota, quota_of, stored_bytes
@@ -24,7 +26,10 @@ from proctor.identity.service import tenants
 from proctor.kernel.errors import UsageError
 from proctor.models.spending.reading import CallRow, CallsWanted, calls
 
-__all__ = ["Allowance", "Apart", "TimeInvalid", "UsageReport", "Usages", "as_csv", "installation_usage"]
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+__all__ = ["Allowance", "Apart", "TimeInvalid", "UsageReport", "Usages", "as_csv", "installation_usage", "span"]
 
 _DEFAULT = timedelta(days=30)
 _RUN_SETS: int = 100_000
@@ -77,7 +82,7 @@ class Usages:
 
     def report(self, by: Apart, *, since: datetime | None = None, until: datetime | None = None) -> UsageReport:
         """Attempts, sandbox seconds and cost; of the last 30 days without times. Raises ``TimeInvalid``."""
-        begin, end = _span(since, until)
+        begin, end = span(since, until)
         rows = self._platform.engine.read(lambda c: self._rows(c, by, begin, end))
         return UsageReport(since=begin, until=end, by=by, rows=rows)
 
@@ -114,7 +119,7 @@ class Usages:
 
 def installation_usage(database: Database, *, since: datetime | None, until: datetime | None) -> UsageReport:
     """What each tenant of the installation used, the dearest first. Raises ``TimeInvalid``."""
-    begin, end = _span(since, until)
+    begin, end = span(since, until)
     rows = []
     for one in database.as_scheduler(tenants):
         (whole,) = database.as_tenant(one.id, partial(usage, tenant=one.id, by=By.TENANT, since=begin, until=end))
@@ -123,12 +128,13 @@ def installation_usage(database: Database, *, since: datetime | None, until: dat
     return UsageReport(since=begin, until=end, by=Apart.TENANT, rows=rows)
 
 
-def _span(since: datetime | None, until: datetime | None) -> tuple[datetime, datetime]:
+def span(since: datetime | None, until: datetime | None) -> Times:
+    """The times meant: the last 30 days without any. Raises ``TimeInvalid``."""
     end = until or datetime.now(UTC)
     begin = since or end - _DEFAULT
     if begin >= end:
         raise TimeInvalid(where="since")
-    return begin, end
+    return Times(begin, end)
 
 
 def _sum(user: str, rows: Sequence[UsageRow]) -> UsageRow:
@@ -142,11 +148,11 @@ def _sum(user: str, rows: Sequence[UsageRow]) -> UsageRow:
     )
 
 
-def as_csv(rows: Sequence[UsageRow]) -> str:
-    """A line of names, then a line each."""
+def as_csv(kind: type[DataclassInstance], rows: Sequence[DataclassInstance]) -> str:
+    """Rows of one kind: a line of its fields' names, then a line each."""
     out = io.StringIO()
     writer = csv.writer(out)
-    names = list(UsageRow.__dataclass_fields__)
+    names = [one.name for one in fields(kind)]
     writer.writerow(names)
     writer.writerows([_plain(getattr(row, name)) for name in names] for row in rows)
     return out.getvalue()

@@ -1,10 +1,14 @@
-"""The planner: one in an installation, by advisory lock; it looks after every tenant's run sets, quotas and storage."""
+"""The planner: one in an installation, by advisory lock; it looks after every tenant's run sets, quotas and storage.
+
+Once a minute it writes down how the installation is.
+"""
 
 from __future__ import annotations
 
 import threading
 import time
 from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
 from uuid import UUID
 
 import structlog
@@ -17,6 +21,7 @@ from proctor.identity.quotas import note_stored
 from proctor.identity.requests import ANSWERS_AGE, remove_old
 from proctor.identity.service import tenants
 from proctor.kernel.errors import ProctorError
+from proctor.serving.sampling import keep_sample
 
 __all__ = ["Planner"]
 
@@ -39,6 +44,7 @@ class Planner:
         self._database, self._objects = server.database, server.objects
         self._stopping = threading.Event()
         self._quotas = self._storage = -STORAGE_SEC
+        self._minute = datetime.min.replace(tzinfo=UTC)
 
     def stop(self) -> None:
         """End after the look that is under way."""
@@ -59,6 +65,7 @@ class Planner:
                 return
             everyone = [one.id for one in tenants(connection)]
             self._each(everyone, lambda tenant: oversee(self._database, tenant))
+            self._sample(everyone)
             now = time.monotonic()
             if now - self._storage >= STORAGE_SEC:
                 self._storage = now
@@ -66,6 +73,12 @@ class Planner:
             if now - self._quotas >= QUOTAS_SEC:
                 self._quotas = now
                 self._each(everyone, lambda tenant: keep_quotas(self._database, tenant))
+
+    def _sample(self, everyone: Sequence[UUID]) -> None:
+        minute = datetime.now(UTC).replace(second=0, microsecond=0)
+        if minute != self._minute:
+            self._minute = minute
+            keep_sample(self._database, everyone)
 
     def _each(self, everyone: Sequence[UUID], look: Callable[[UUID], object]) -> None:
         for tenant in everyone:

@@ -309,6 +309,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/audit-log": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Audit Log
+         * @description Who did what that matters to security, oldest first.
+         */
+        get: operations["list_audit_log_api_v1_audit_log_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/usage": {
         parameters: {
             query?: never;
@@ -477,7 +497,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/v1/audit-log": {
+    "/api/v1/spend": {
         parameters: {
             query?: never;
             header?: never;
@@ -485,10 +505,93 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List Audit Log
-         * @description Who did what that matters to security, oldest first.
+         * Show Spend
+         * @description What was spent, by day (UTC) and by what it was for: calls of models, and attempts that said what they cost.
          */
-        get: operations["list_audit_log_api_v1_audit_log_get"];
+        get: operations["show_spend_api_v1_spend_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tenants/spend": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show Spend Of Tenants
+         * @description What every tenant spent, by day (UTC), for administrators of the installation.
+         */
+        get: operations["show_spend_of_tenants_api_v1_tenants_spend_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/spend/undecided": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show Undecided Spend
+         * @description What was spent on attempts that ended without a verdict, by whose that is.
+         */
+        get: operations["show_undecided_spend_api_v1_spend_undecided_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/spend/month": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show Month
+         * @description This month (UTC) as the budgets count it, and to what it will come.
+         *
+         *     The forecast draws the days that are left from the whole days of the last four weeks, 2,000 times; the band holds
+         *     the middle 80 % of these months.
+         */
+        get: operations["show_month_api_v1_spend_month_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/spend/entries": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Spend Entries
+         * @description What sums of spend are made of, the newest first: calls of models, and attempts without calls of ours.
+         */
+        get: operations["list_spend_entries_api_v1_spend_entries_get"];
         put?: never;
         post?: never;
         delete?: never;
@@ -2549,6 +2652,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/health/samples": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show Samples
+         * @description How the installation was, sampled once a minute, for its administrators: queue, sandboxes, whose failures were.
+         *
+         *     A step without a sample is null: no server ran then.
+         */
+        get: operations["show_samples_api_v1_health_samples_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/downloads/{link}": {
         parameters: {
             query?: never;
@@ -4322,6 +4447,18 @@ export interface components {
          */
         Finding: "worse" | "better" | "no worse by the margin" | "not distinguishable";
         /**
+         * Forecast
+         * @description What a month will have cost at its end: as likely more as less than ``expected``, with 80 % within the band.
+         */
+        Forecast: {
+            /** Low Nano */
+            low_nano: number;
+            /** Expected Nano */
+            expected_nano: number;
+            /** High Nano */
+            high_nano: number;
+        };
+        /**
          * Format
          * @description What is read.
          * @enum {string}
@@ -4476,6 +4613,58 @@ export interface components {
         Health: {
             /** Status */
             status: string;
+        };
+        /**
+         * HealthHistory
+         * @description How the installation was, in equal steps: the first begins at ``since``, the last ends at ``until``.
+         */
+        HealthHistory: {
+            /**
+             * Since
+             * Format: date-time
+             */
+            since: string;
+            /**
+             * Until
+             * Format: date-time
+             */
+            until: string;
+            /** Step Sec */
+            step_sec: number;
+            series: components["schemas"]["HealthSeries"];
+        };
+        /**
+         * HealthSeries
+         * @description What was sampled, a value for each step: the worst of ages and of given-up rows, the mean of what else there is.
+         *     Null: nothing was sampled then, or it was not known.
+         */
+        HealthSeries: {
+            /** Oldest Critical */
+            oldest_critical: (number | null)[];
+            /** Oldest High */
+            oldest_high: (number | null)[];
+            /** Oldest Normal */
+            oldest_normal: (number | null)[];
+            /** Oldest Low */
+            oldest_low: (number | null)[];
+            /** Pending */
+            pending: (number | null)[];
+            /** Waiting */
+            waiting: (number | null)[];
+            /** Claimed */
+            claimed: (number | null)[];
+            /** Paused */
+            paused: (number | null)[];
+            /** Dead */
+            dead: (number | null)[];
+            /** Sandboxes */
+            sandboxes: (number | null)[];
+            /** Infrastructure */
+            infrastructure: (number | null)[];
+            /** Provider */
+            provider: (number | null)[];
+            /** Relay Lag */
+            relay_lag: (number | null)[];
         };
         /**
          * Healthcheck
@@ -5235,6 +5424,30 @@ export interface components {
             coverage: number | null;
         };
         /**
+         * Month
+         * @description The month (UTC) as the budgets count it.
+         */
+        Month: {
+            /**
+             * Begins
+             * Format: date-time
+             */
+            begins: string;
+            /**
+             * Ends
+             * Format: date-time
+             */
+            ends: string;
+            /** Counted Nano */
+            counted_nano: number;
+            whole: components["schemas"]["SpendSum"];
+            /** Days Seen */
+            days_seen: number;
+            /** Days Needed */
+            days_needed: number;
+            forecast: components["schemas"]["Forecast"] | null;
+        };
+        /**
          * Mount
          * @description A file or folder below ``environment/`` that is copied in.
          */
@@ -5776,6 +5989,18 @@ export interface components {
         Page_SideDocument_: {
             /** Items */
             items: (components["schemas"]["SideDocument"] | {
+                [key: string]: unknown;
+            })[];
+            /**
+             * Next
+             * @description The cursor of the next page; null at the end.
+             */
+            next: string | null;
+        };
+        /** Page[SpendEntry] */
+        Page_SpendEntry_: {
+            /** Items */
+            items: (components["schemas"]["SpendEntry"] | {
                 [key: string]: unknown;
             })[];
             /**
@@ -6443,6 +6668,12 @@ export interface components {
              */
             sandboxes?: number | null;
         };
+        /**
+         * Range
+         * @description How far back health is told.
+         * @enum {string}
+         */
+        Range: "1h" | "24h" | "7d";
         /**
          * Rates
          * @description Strict, graded, coverage and bounds: always shown together, with their counts. ``None``: nothing to divide by.
@@ -7327,6 +7558,137 @@ export interface components {
             key: string;
         };
         /**
+         * SpendBy
+         * @description What spend is told apart by.
+         * @enum {string}
+         */
+        SpendBy: "tenant" | "run_set" | "profile" | "provider" | "model" | "kind" | "user";
+        /**
+         * SpendDay
+         * @description Of a day of UTC and one of the dearest keys; without a key: of all others.
+         */
+        SpendDay: {
+            /** Cost Nano */
+            cost_nano: number;
+            /** Assumed Nano */
+            assumed_nano: number;
+            /** Entries */
+            entries: number;
+            /** Unpriced */
+            unpriced: number;
+            /**
+             * Day
+             * Format: date-time
+             */
+            day: string;
+            /** Key */
+            key: string | null;
+        };
+        /**
+         * SpendEntry
+         * @description A call of a model, or an attempt none of whose calls came by us (of the kind ``reported``). Null is not known.
+         */
+        SpendEntry: {
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /** Kind */
+            kind: string;
+            /** Run Set Id */
+            run_set_id: string | null;
+            /** Run Set */
+            run_set: string | null;
+            /** Attempt Id */
+            attempt_id: string | null;
+            /** Profile */
+            profile: string;
+            /** Model */
+            model: string;
+            /** Cost Nano */
+            cost_nano: number | null;
+            /** Assumed Nano */
+            assumed_nano: number;
+            /** Ended As */
+            ended_as: string | null;
+            /** Http Status */
+            http_status: number | null;
+            /** Seconds */
+            seconds: number | null;
+            /** Input Tokens */
+            input_tokens: number | null;
+            /** Output Tokens */
+            output_tokens: number | null;
+            /** Outcome */
+            outcome: string | null;
+            /** Owner */
+            owner: string | null;
+        };
+        /**
+         * SpendReport
+         * @description What was spent from ``since`` to before ``until``, the dearest rows first; days are days of UTC.
+         *
+         *     ``days`` tell the dearest keys apart and have one more, null, for all others; days without an entry are left out.
+         */
+        SpendReport: {
+            /**
+             * Since
+             * Format: date-time
+             */
+            since: string;
+            /**
+             * Until
+             * Format: date-time
+             */
+            until: string;
+            by: components["schemas"]["SpendBy"];
+            whole: components["schemas"]["SpendSum"];
+            /** Rows */
+            rows: components["schemas"]["SpendRow"][];
+            /** Days */
+            days: components["schemas"]["SpendDay"][];
+            /** Unpriced */
+            unpriced: components["schemas"]["Unpriced"][];
+        };
+        /**
+         * SpendRow
+         * @description Of one run set, profile, provider, model, kind, user or tenant. ``key`` is empty where it has none.
+         */
+        SpendRow: {
+            /** Cost Nano */
+            cost_nano: number;
+            /** Assumed Nano */
+            assumed_nano: number;
+            /** Entries */
+            entries: number;
+            /** Unpriced */
+            unpriced: number;
+            /** Key */
+            key: string;
+            /** Name */
+            name: string;
+        };
+        /**
+         * SpendSum
+         * @description Of entries: calls of models, and attempts none of whose calls came by us.
+         */
+        SpendSum: {
+            /** Cost Nano */
+            cost_nano: number;
+            /** Assumed Nano */
+            assumed_nano: number;
+            /** Entries */
+            entries: number;
+            /** Unpriced */
+            unpriced: number;
+        };
+        /**
          * Split
          * @description A rule: ids whose hash, in millionths, is at least ``low_ppm`` and below ``high_ppm``.
          */
@@ -8004,6 +8366,42 @@ export interface components {
             p: number;
         };
         /**
+         * Undecided
+         * @description On attempts that ended without a verdict, and whose that is.
+         */
+        Undecided: {
+            /** Cost Nano */
+            cost_nano: number;
+            /** Assumed Nano */
+            assumed_nano: number;
+            /** Entries */
+            entries: number;
+            /** Unpriced */
+            unpriced: number;
+            /** Owner */
+            owner: string;
+            /** Attempts */
+            attempts: number;
+        };
+        /**
+         * UndecidedReport
+         * @description What was spent on attempts that ended without a verdict, by whose that is. Attempts that run are not in it.
+         */
+        UndecidedReport: {
+            /**
+             * Since
+             * Format: date-time
+             */
+            since: string;
+            /**
+             * Until
+             * Format: date-time
+             */
+            until: string;
+            /** Rows */
+            rows: components["schemas"]["Undecided"][];
+        };
+        /**
          * Unpaired
          * @description Cells of one task that stand on one side only, and why. ``side`` is the one that lacks something.
          */
@@ -8016,6 +8414,18 @@ export interface components {
             cells: number;
             /** Reason */
             reason: string;
+        };
+        /**
+         * Unpriced
+         * @description A model of which entries have no known cost. Both names are empty where no model was named.
+         */
+        Unpriced: {
+            /** Provider */
+            provider: string;
+            /** Model */
+            model: string;
+            /** Entries */
+            entries: number;
         };
         /**
          * UsageRecord
@@ -8656,6 +9066,7 @@ export type FieldDifference = components['schemas']['FieldDifference'];
 export type Figure = components['schemas']['Figure'];
 export type Filter = components['schemas']['Filter'];
 export type Finding = components['schemas']['Finding'];
+export type Forecast = components['schemas']['Forecast'];
 export type Format = components['schemas']['Format'];
 export type Founded = components['schemas']['Founded'];
 export type Gap = components['schemas']['Gap'];
@@ -8665,6 +9076,8 @@ export type GateResult = components['schemas']['GateResult'];
 export type GateState = components['schemas']['GateState'];
 export type GradingRow = components['schemas']['GradingRow'];
 export type Health = components['schemas']['Health'];
+export type HealthHistory = components['schemas']['HealthHistory'];
+export type HealthSeries = components['schemas']['HealthSeries'];
 export type Healthcheck = components['schemas']['Healthcheck'];
 export type History = components['schemas']['History'];
 export type Hold = components['schemas']['Hold'];
@@ -8704,6 +9117,7 @@ export type Me = components['schemas']['Me'];
 export type Merge = components['schemas']['Merge'];
 export type Metrics = components['schemas']['Metrics'];
 export type Moment = components['schemas']['Moment'];
+export type Month = components['schemas']['Month'];
 export type Mount = components['schemas']['Mount'];
 export type MovedExample = components['schemas']['MovedExample'];
 export type Neighbours = components['schemas']['Neighbours'];
@@ -8745,6 +9159,7 @@ export type PageRunningAttempt = components['schemas']['Page_RunningAttempt_'];
 export type PageSampleSet = components['schemas']['Page_SampleSet_'];
 export type PageSegments = components['schemas']['Page_Segments_'];
 export type PageSideDocument = components['schemas']['Page_SideDocument_'];
+export type PageSpendEntry = components['schemas']['Page_SpendEntry_'];
 export type PageSpread = components['schemas']['Page_Spread_'];
 export type PageStall = components['schemas']['Page_Stall_'];
 export type PageStanding = components['schemas']['Page_Standing_'];
@@ -8778,6 +9193,7 @@ export type PushedProfile = components['schemas']['PushedProfile'];
 export type QueryWanted = components['schemas']['QueryWanted'];
 export type Quota = components['schemas']['Quota'];
 export type QuotaChange = components['schemas']['QuotaChange'];
+export type Range = components['schemas']['Range'];
 export type Rates = components['schemas']['Rates'];
 export type Reached = components['schemas']['Reached'];
 export type Readiness = components['schemas']['Readiness'];
@@ -8816,6 +9232,12 @@ export type SharedVolume = components['schemas']['SharedVolume'];
 export type SideDocument = components['schemas']['SideDocument'];
 export type SideSummary = components['schemas']['SideSummary'];
 export type SignIn = components['schemas']['SignIn'];
+export type SpendBy = components['schemas']['SpendBy'];
+export type SpendDay = components['schemas']['SpendDay'];
+export type SpendEntry = components['schemas']['SpendEntry'];
+export type SpendReport = components['schemas']['SpendReport'];
+export type SpendRow = components['schemas']['SpendRow'];
+export type SpendSum = components['schemas']['SpendSum'];
 export type Split = components['schemas']['Split'];
 export type SplitsWanted = components['schemas']['SplitsWanted'];
 export type Spread = components['schemas']['Spread'];
@@ -8852,7 +9274,10 @@ export type ToolCall = components['schemas']['ToolCall'];
 export type Trial = components['schemas']['Trial'];
 export type TrialWanted = components['schemas']['TrialWanted'];
 export type Turn = components['schemas']['Turn'];
+export type Undecided = components['schemas']['Undecided'];
+export type UndecidedReport = components['schemas']['UndecidedReport'];
 export type Unpaired = components['schemas']['Unpaired'];
+export type Unpriced = components['schemas']['Unpriced'];
 export type UsageRecord = components['schemas']['UsageRecord'];
 export type UsageReport = components['schemas']['UsageReport'];
 export type UsageRow = components['schemas']['UsageRow'];
@@ -11816,6 +12241,180 @@ export interface operations {
             };
         };
     };
+    list_audit_log_api_v1_audit_log_get: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Only what was done so.
+                 * @example setup.done
+                 */
+                action?: components["schemas"]["Action"] | null;
+                /**
+                 * @description Only what this user did.
+                 * @example 0198c2ef-1a2b-7c3d-8e4f-5a6b7c8d9e0f
+                 */
+                actor?: string | null;
+                /**
+                 * @description Nothing from before.
+                 * @example 2026-07-01T00:00:00Z
+                 */
+                since?: string | null;
+                /**
+                 * @description Nothing from then on.
+                 * @example 2026-07-02T00:00:00Z
+                 */
+                until?: string | null;
+                /**
+                 * @description Items of a page.
+                 * @example 100
+                 */
+                limit?: number;
+                /**
+                 * @description `next` of the page before.
+                 * @example WyJjZGViMDQ1NyIsIjAxOThjMmYwLTVlMWEtN2IzYy1hNGQ1LTZlN2Y4MDkxYTJiMyJd
+                 */
+                cursor?: string | null;
+                /**
+                 * @description Fields of each item, commas between; all without.
+                 * @example id,name
+                 */
+                fields?: string | null;
+            };
+            header?: {
+                /**
+                 * @description The ETag of the answer that one has: 304 where it still is that.
+                 * @example "9b2cf535f27731c974343645a3985328"
+                 */
+                "If-None-Match"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "items": [
+                     *         {
+                     *           "seq": 42,
+                     *           "at": "2026-06-30T09:05:00Z",
+                     *           "action": "key.created",
+                     *           "actor": "0198c2ef-1a2b-7c3d-8e4f-5a6b7c8d9e0f",
+                     *           "key_id": "0198c2ef-2b3c-7d4e-9f50-6b7c8d9e0f1a",
+                     *           "target": "0198c2ef-3c4d-7e5f-a061-7c8d9e0f1a2b",
+                     *           "detail": {
+                     *             "name": "nightly CI"
+                     *           },
+                     *           "request_id": "0198c2f0c0de7000a1b2c3d4e5f60718"
+                     *         }
+                     *       ],
+                     *       "next": "WyJjZGViMDQ1NyIsIjAxOThjMmYwLTVlMWEtN2IzYy1hNGQ1LTZlN2Y4MDkxYTJiMyJd"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Page_AuditEntry_"];
+                };
+            };
+            /** @description It still is what the caller has. */
+            304: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Gateway Timeout */
+            504: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     show_usage_api_v1_usage_get: {
         parameters: {
             query?: {
@@ -13344,26 +13943,658 @@ export interface operations {
             };
         };
     };
-    list_audit_log_api_v1_audit_log_get: {
+    show_spend_api_v1_spend_get: {
         parameters: {
             query?: {
                 /**
-                 * @description Only what was done so.
-                 * @example setup.done
+                 * @description What it is told apart by.
+                 * @example tenant
                  */
-                action?: components["schemas"]["Action"] | null;
+                by?: components["schemas"]["SpendBy"];
                 /**
-                 * @description Only what this user did.
-                 * @example 0198c2ef-1a2b-7c3d-8e4f-5a6b7c8d9e0f
-                 */
-                actor?: string | null;
-                /**
-                 * @description Nothing from before.
+                 * @description 30 days before the end without.
                  * @example 2026-07-01T00:00:00Z
                  */
                 since?: string | null;
                 /**
-                 * @description Nothing from then on.
+                 * @description Now without.
+                 * @example 2026-07-02T00:00:00Z
+                 */
+                until?: string | null;
+                /**
+                 * @description The days as CSV instead of JSON.
+                 * @example false
+                 */
+                as_csv?: boolean;
+            };
+            header?: {
+                /**
+                 * @description The ETag of the answer that one has: 304 where it still is that.
+                 * @example "9b2cf535f27731c974343645a3985328"
+                 */
+                "If-None-Match"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The dearest first; and day by day. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "since": "2026-07-01T12:00:00Z",
+                     *       "until": "2026-07-01T12:00:00Z",
+                     *       "by": "tenant",
+                     *       "whole": {
+                     *         "cost_nano": 18400000000,
+                     *         "assumed_nano": 1,
+                     *         "entries": 1,
+                     *         "unpriced": 1
+                     *       },
+                     *       "rows": [
+                     *         {
+                     *           "cost_nano": 18400000000,
+                     *           "assumed_nano": 1,
+                     *           "entries": 1,
+                     *           "unpriced": 1,
+                     *           "key": "key",
+                     *           "name": "nightly"
+                     *         }
+                     *       ],
+                     *       "days": [
+                     *         {
+                     *           "cost_nano": 18400000000,
+                     *           "assumed_nano": 1,
+                     *           "entries": 1,
+                     *           "unpriced": 1,
+                     *           "day": "2026-07-01T12:00:00Z",
+                     *           "key": "key"
+                     *         }
+                     *       ],
+                     *       "unpriced": [
+                     *         {
+                     *           "provider": "provider",
+                     *           "model": "model",
+                     *           "entries": 1
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["SpendReport"];
+                    "text/csv": unknown;
+                };
+            };
+            /** @description It still is what the caller has. */
+            304: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Gateway Timeout */
+            504: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    show_spend_of_tenants_api_v1_tenants_spend_get: {
+        parameters: {
+            query?: {
+                /**
+                 * @description 30 days before the end without.
+                 * @example 2026-07-01T00:00:00Z
+                 */
+                since?: string | null;
+                /**
+                 * @description Now without.
+                 * @example 2026-07-02T00:00:00Z
+                 */
+                until?: string | null;
+                /**
+                 * @description The days as CSV instead of JSON.
+                 * @example false
+                 */
+                as_csv?: boolean;
+            };
+            header?: {
+                /**
+                 * @description The ETag of the answer that one has: 304 where it still is that.
+                 * @example "9b2cf535f27731c974343645a3985328"
+                 */
+                "If-None-Match"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The dearest first; and day by day. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "since": "2026-07-01T12:00:00Z",
+                     *       "until": "2026-07-01T12:00:00Z",
+                     *       "by": "tenant",
+                     *       "whole": {
+                     *         "cost_nano": 18400000000,
+                     *         "assumed_nano": 1,
+                     *         "entries": 1,
+                     *         "unpriced": 1
+                     *       },
+                     *       "rows": [
+                     *         {
+                     *           "cost_nano": 18400000000,
+                     *           "assumed_nano": 1,
+                     *           "entries": 1,
+                     *           "unpriced": 1,
+                     *           "key": "key",
+                     *           "name": "nightly"
+                     *         }
+                     *       ],
+                     *       "days": [
+                     *         {
+                     *           "cost_nano": 18400000000,
+                     *           "assumed_nano": 1,
+                     *           "entries": 1,
+                     *           "unpriced": 1,
+                     *           "day": "2026-07-01T12:00:00Z",
+                     *           "key": "key"
+                     *         }
+                     *       ],
+                     *       "unpriced": [
+                     *         {
+                     *           "provider": "provider",
+                     *           "model": "model",
+                     *           "entries": 1
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["SpendReport"];
+                    "text/csv": unknown;
+                };
+            };
+            /** @description It still is what the caller has. */
+            304: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Gateway Timeout */
+            504: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    show_undecided_spend_api_v1_spend_undecided_get: {
+        parameters: {
+            query?: {
+                /**
+                 * @description 30 days before the end without.
+                 * @example 2026-07-01T00:00:00Z
+                 */
+                since?: string | null;
+                /**
+                 * @description Now without.
+                 * @example 2026-07-02T00:00:00Z
+                 */
+                until?: string | null;
+            };
+            header?: {
+                /**
+                 * @description The ETag of the answer that one has: 304 where it still is that.
+                 * @example "9b2cf535f27731c974343645a3985328"
+                 */
+                "If-None-Match"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "since": "2026-07-01T12:00:00Z",
+                     *       "until": "2026-07-01T12:00:00Z",
+                     *       "rows": [
+                     *         {
+                     *           "cost_nano": 18400000000,
+                     *           "assumed_nano": 1,
+                     *           "entries": 1,
+                     *           "unpriced": 1,
+                     *           "owner": "model",
+                     *           "attempts": 204
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["UndecidedReport"];
+                };
+            };
+            /** @description It still is what the caller has. */
+            304: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Gateway Timeout */
+            504: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    show_month_api_v1_spend_month_get: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description The ETag of the answer that one has: 304 where it still is that.
+                 * @example "9b2cf535f27731c974343645a3985328"
+                 */
+                "If-None-Match"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "begins": "2026-07-01T12:00:00Z",
+                     *       "ends": "2026-07-01T12:00:00Z",
+                     *       "counted_nano": 1,
+                     *       "whole": {
+                     *         "cost_nano": 18400000000,
+                     *         "assumed_nano": 1,
+                     *         "entries": 1,
+                     *         "unpriced": 1
+                     *       },
+                     *       "days_seen": 1,
+                     *       "days_needed": 1,
+                     *       "forecast": {
+                     *         "low_nano": 1,
+                     *         "expected_nano": 1,
+                     *         "high_nano": 1
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Month"];
+                };
+            };
+            /** @description It still is what the caller has. */
+            304: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Gateway Timeout */
+            504: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_spend_entries_api_v1_spend_entries_get: {
+        parameters: {
+            query?: {
+                /**
+                 * @description 30 days before the end without.
+                 * @example 2026-07-01T00:00:00Z
+                 */
+                since?: string | null;
+                /**
+                 * @description Now without.
                  * @example 2026-07-02T00:00:00Z
                  */
                 until?: string | null;
@@ -13382,6 +14613,46 @@ export interface operations {
                  * @example id,name
                  */
                 fields?: string | null;
+                /**
+                 * @description Only of this run set; empty: of none.
+                 * @example 0198c2f0-5e1a-7b3c-a4d5-6e7f8091a2b3
+                 */
+                run_set?: string | "" | null;
+                /**
+                 * @description Only of this profile; empty: of none.
+                 * @example opus
+                 */
+                profile?: string | null;
+                /**
+                 * @description Only of models of this provider; empty: of none.
+                 * @example provider
+                 */
+                provider?: string | null;
+                /**
+                 * @description Only of this model, provider/model; empty: of none.
+                 * @example opus-5
+                 */
+                model?: string | null;
+                /**
+                 * @description Only those for this, or `reported`.
+                 * @example kind
+                 */
+                kind?: string | null;
+                /**
+                 * @description Only on this user's account; empty: on nobody's.
+                 * @example 0198c2ef-1a2b-7c3d-8e4f-5a6b7c8d9e0f
+                 */
+                user?: string | null;
+                /**
+                 * @description Only of attempts that ended without a verdict by its fault.
+                 * @example model
+                 */
+                owner?: components["schemas"]["Owner"] | null;
+                /**
+                 * @description Only those whose cost nobody knows, or only others.
+                 * @example false
+                 */
+                unpriced?: boolean | null;
             };
             header?: {
                 /**
@@ -13408,22 +14679,29 @@ export interface operations {
                      * @example {
                      *       "items": [
                      *         {
-                     *           "seq": 42,
-                     *           "at": "2026-06-30T09:05:00Z",
-                     *           "action": "key.created",
-                     *           "actor": "0198c2ef-1a2b-7c3d-8e4f-5a6b7c8d9e0f",
-                     *           "key_id": "0198c2ef-2b3c-7d4e-9f50-6b7c8d9e0f1a",
-                     *           "target": "0198c2ef-3c4d-7e5f-a061-7c8d9e0f1a2b",
-                     *           "detail": {
-                     *             "name": "nightly CI"
-                     *           },
-                     *           "request_id": "0198c2f0c0de7000a1b2c3d4e5f60718"
+                     *           "id": "0198c2f0-97b1-715b-a46c-6cb229f72ca9",
+                     *           "at": "2026-07-01T12:00:00Z",
+                     *           "kind": "kind",
+                     *           "run_set_id": "0198c2f0-fa63-7466-ab7e-7e7a6610f31b",
+                     *           "run_set": "run_set",
+                     *           "attempt_id": "0198c2f0-422a-77c9-ae34-34ec701bd036",
+                     *           "profile": "opus",
+                     *           "model": "model",
+                     *           "cost_nano": 18400000000,
+                     *           "assumed_nano": 1,
+                     *           "ended_as": "ended_as",
+                     *           "http_status": 1,
+                     *           "seconds": 600,
+                     *           "input_tokens": 1,
+                     *           "output_tokens": 1,
+                     *           "outcome": "failed",
+                     *           "owner": "model"
                      *         }
                      *       ],
                      *       "next": "WyJjZGViMDQ1NyIsIjAxOThjMmYwLTVlMWEtN2IzYy1hNGQ1LTZlN2Y4MDkxYTJiMyJd"
                      *     }
                      */
-                    "application/json": components["schemas"]["Page_AuditEntry_"];
+                    "application/json": components["schemas"]["Page_SpendEntry_"];
                 };
             };
             /** @description It still is what the caller has. */
@@ -33659,6 +34937,179 @@ export interface operations {
             };
             /** @description Request Entity Too Large */
             413: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Gateway Timeout */
+            504: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    show_samples_api_v1_health_samples_get: {
+        parameters: {
+            query?: {
+                /**
+                 * @description How far back.
+                 * @example 1h
+                 */
+                range?: components["schemas"]["Range"];
+            };
+            header?: {
+                /**
+                 * @description The ETag of the answer that one has: 304 where it still is that.
+                 * @example "9b2cf535f27731c974343645a3985328"
+                 */
+                "If-None-Match"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "since": "2026-07-01T12:00:00Z",
+                     *       "until": "2026-07-01T12:00:00Z",
+                     *       "step_sec": 1,
+                     *       "series": {
+                     *         "oldest_critical": [
+                     *           1
+                     *         ],
+                     *         "oldest_high": [
+                     *           1
+                     *         ],
+                     *         "oldest_normal": [
+                     *           1
+                     *         ],
+                     *         "oldest_low": [
+                     *           1
+                     *         ],
+                     *         "pending": [
+                     *           1
+                     *         ],
+                     *         "waiting": [
+                     *           1
+                     *         ],
+                     *         "claimed": [
+                     *           1
+                     *         ],
+                     *         "paused": [
+                     *           1
+                     *         ],
+                     *         "dead": [
+                     *           1
+                     *         ],
+                     *         "sandboxes": [
+                     *           1
+                     *         ],
+                     *         "infrastructure": [
+                     *           1
+                     *         ],
+                     *         "provider": [
+                     *           1
+                     *         ],
+                     *         "relay_lag": [
+                     *           1
+                     *         ]
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["HealthHistory"];
+                };
+            };
+            /** @description It still is what the caller has. */
+            304: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     "X-Trace-Id": components["headers"]["X-Trace-Id"];

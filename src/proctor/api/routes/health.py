@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Annotated
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Query, Request, Response
 from pydantic import BaseModel
 from sqlalchemy import text
 
 from proctor.api.asking import Asked, needs, server_of
 from proctor.api.metrics import Metrics
+from proctor.health.service import HealthHistory, Range, history
 from proctor.identity.permissions import Permission
 
-__all__ = ["router"]
+__all__ = ["router", "samples"]
 
 router = APIRouter(tags=["open"])
+samples = APIRouter(tags=["installation"])
 
 
 class Health(BaseModel):
@@ -51,3 +54,15 @@ def show_metrics(request: Request, _: Annotated[Asked, needs(Permission.PLATFORM
     metrics = request.app.state.metrics
     assert isinstance(metrics, Metrics)
     return Response(metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
+
+
+@samples.get("/health/samples")
+def show_samples(
+    asked: Annotated[Asked, needs(Permission.PLATFORM)],
+    back: Annotated[Range, Query(alias="range", description="How far back.")] = Range.HOUR,
+) -> HealthHistory:
+    """How the installation was, sampled once a minute, for its administrators: queue, sandboxes, whose failures were.
+
+    A step without a sample is null: no server ran then.
+    """
+    return asked.server.database.as_scheduler(lambda c: history(c, back, datetime.now(UTC)))

@@ -13,6 +13,7 @@ from proctor.api.answers import answered
 from proctor.api.asking import Asked, needs
 from proctor.api.lists import Page, Paging
 from proctor.api.threads import slowly
+from proctor.engine.usage import UsageRow
 from proctor.identity.audit_log import Action, Actor
 from proctor.identity.permissions import Permission
 from proctor.identity.quotas import (
@@ -94,7 +95,7 @@ def show_usage_of_tenants(
 
 def _told(report: UsageReport, *, as_csv: bool) -> Response:
     if as_csv:
-        return Response(written_csv(report.rows), media_type="text/csv; charset=utf-8")
+        return Response(written_csv(UsageRow, report.rows), media_type="text/csv; charset=utf-8")
     return answered(report)
 
 

@@ -101,4 +101,5 @@ model_call = Table(
     UniqueConstraint("tenant_id", "reservation"),
     Index("ix_model_call_attempt", "tenant_id", "attempt_id", "id", postgresql_where=text("attempt_id IS NOT NULL")),
     Index("ix_model_call_run_set", "tenant_id", "run_set_id", "id", postgresql_where=text("run_set_id IS NOT NULL")),
+    Index("ix_model_call_written", "written_at", postgresql_using="brin"),
 )

@@ -28,6 +28,7 @@ from proctor.sdk.remote.events import (
     passes,
     read_block,
 )
+from proctor.sdk.remote.spending import RemoteSpendings
 from proctor.sdk.remote.streams import RemoteStreams
 from proctor.sdk.remote.trajectories import RemoteTrajectories
 from proctor.sdk.remote.transport import API, checked, given, transport_errors
@@ -102,6 +103,7 @@ class AsyncClient:
         self.set_alias = soon(client.set_alias)
         self.aliases = soon(client.aliases)
         self.usage = AsyncUsages(client.usage, self)
+        self.spend = AsyncSpendings(client.spend, self)
         self.trajectories = AsyncTrajectories(client.trajectories, self)
         self.datasets = AsyncDatasets(client.datasets, self)
         self.evaluations = AsyncEvaluations(client.evaluations, self)
@@ -220,6 +222,17 @@ class AsyncUsages:
         self.user_budgets = soon(usages.user_budgets)
         self.user_budget = soon(usages.user_budget)
         self.set_user_budget = soon(usages.set_user_budget)
+
+
+class AsyncSpendings:
+    """``RemoteSpendings``, awaited."""
+
+    def __init__(self, spendings: RemoteSpendings, client: AsyncClient) -> None:
+        soon = client._soon
+        self.report = soon(spendings.report)
+        self.undecided = soon(spendings.undecided)
+        self.entries = soon(spendings.entries)
+        self.month = soon(spendings.month)
 
 
 class AsyncEvaluations:

@@ -49,6 +49,7 @@ from proctor.sdk.remote.runs import (
     upload_dataset,
     upload_suite,
 )
+from proctor.sdk.remote.spending import RemoteSpendings
 from proctor.sdk.remote.trajectories import RemoteTrajectories
 from proctor.sdk.remote.transport import API, Transport
 from proctor.sdk.remote.usage import RemoteUsages
@@ -77,6 +78,7 @@ class RemoteClient(RemoteData, RemoteCells):
     def __init__(self, transport: Transport) -> None:
         super().__init__(transport)
         self.usage = RemoteUsages(transport)
+        self.spend = RemoteSpendings(transport)
         self.trajectories = RemoteTrajectories(transport)
 
     @classmethod

@@ -1,0 +1,1 @@
+"""How the installation was: a sample a minute, kept for eight days."""

@@ -1,0 +1,61 @@
+"""How the installation is, put together for a sample: what is queued, how attempts ended, how far the relay is."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from functools import partial
+from uuid import UUID
+
+from sqlalchemy import Connection
+
+from proctor.database.engine import Database
+from proctor.engine.blaming import owners_lately
+from proctor.engine.outcomes import Owner
+from proctor.engine.recording import KIND
+from proctor.health.service import HealthSample, keep
+from proctor.notifications import outbox
+from proctor.queue import service as queue
+from proctor.queue.service import Band, Depth
+
+__all__ = ["keep_sample"]
+
+
+def keep_sample(database: Database, everyone: Sequence[UUID]) -> None:
+    """Keep how the installation is at this minute. ``everyone``: its tenants."""
+    ended: Counter[str] = Counter()
+    for tenant in everyone:
+        for (_, owner), attempts in database.as_tenant(tenant, partial(owners_lately, tenant=tenant)).items():
+            ended[owner] += attempts
+    database.as_scheduler(lambda c: keep(c, _sample(c, ended)))
+
+
+def _sample(connection: Connection, ended: Counter[str]) -> HealthSample:
+    depths = queue.depths(connection)
+    return HealthSample(
+        oldest_critical=_oldest(depths, Band.CRITICAL),
+        oldest_high=_oldest(depths, Band.HIGH),
+        oldest_normal=_oldest(depths, Band.NORMAL),
+        oldest_low=_oldest(depths, Band.LOW),
+        pending=_rows(depths, "pending"),
+        waiting=_rows(depths, "waiting"),
+        claimed=_rows(depths, "claimed"),
+        paused=_rows(depths, "paused"),
+        dead=_rows(depths, "dead"),
+        sandboxes=sum(one.rows for one in depths if (one.kind, one.state) == (KIND, "claimed")),
+        infrastructure=_share(ended, Owner.INFRASTRUCTURE),
+        provider=_share(ended, Owner.PROVIDER),
+        relay_lag=outbox.lag(connection),
+    )
+
+
+def _oldest(depths: Sequence[Depth], band: Band) -> float:
+    return max((one.oldest_sec for one in depths if (one.band, one.state) == (band, "pending")), default=0.0)
+
+
+def _rows(depths: Sequence[Depth], state: str) -> int:
+    return sum(one.rows for one in depths if one.state == state)
+
+
+def _share(ended: Counter[str], owner: Owner) -> float | None:
+    return ended[owner.value] / ended.total() if ended else None
