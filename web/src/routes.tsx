@@ -1,18 +1,18 @@
 /** Which page is where, and what its address says. Every page but the first is loaded when it is gone to. */
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent, redirect } from "@tanstack/react-router";
 import type { RunSetState } from "./api/queries";
-import type { Apart } from "./api/schema";
 import { attemptSearch } from "./pages/attempt/search";
 import { SHOWN, type Shown } from "./pages/compare/tasks";
-import { APART, DAYS } from "./pages/costs/choices";
+import { costsSearch } from "./pages/costs/choices";
 import { datasetSearch } from "./pages/datasets/search";
+import { healthSearch } from "./pages/health/choices";
 import { jobSearch, jobsSearch } from "./pages/jobs/search";
 import { NotFound } from "./pages/not-found";
 import { RunSetPage } from "./pages/run-set/run-set";
 import { runSetSearch } from "./pages/run-set/search";
 import { RunSetsPage, STATES } from "./pages/run-sets/run-sets";
 import { SECTIONS, type SectionName } from "./pages/settings/sections";
-import { chosen, several, text, whole } from "./search";
+import { chosen, several, text } from "./search";
 import { Shell } from "./shell/shell";
 
 const root = createRootRoute({ component: Shell, notFoundComponent: NotFound });
@@ -79,17 +79,14 @@ const compare = createRoute({
 const costs = createRoute({
   getParentRoute: () => root,
   path: "/costs",
-  validateSearch: (search: Record<string, unknown>): { by?: Apart; days?: number; cursor?: string } => ({
-    by: chosen(search.by, APART),
-    days: DAYS.find((one) => one === whole(search.days)),
-    cursor: text(search.cursor),
-  }),
+  validateSearch: costsSearch,
   component: lazyRouteComponent(() => import("./pages/costs/costs"), "CostsPage"),
 });
 
 const health = createRoute({
   getParentRoute: () => root,
   path: "/health",
+  validateSearch: healthSearch,
   component: lazyRouteComponent(() => import("./pages/health/health"), "HealthPage"),
 });
 

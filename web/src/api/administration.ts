@@ -2,7 +2,20 @@
 import { keepPreviousData, queryOptions } from "@tanstack/react-query";
 import { answered, api, paged } from "./client";
 import { fetched } from "./files";
-import type { Action, Apart, ApiKey, AuditEntry, CallRow, LogLine, ProviderLine, UsageReport, User } from "./schema";
+import type {
+  Action,
+  Apart,
+  ApiKey,
+  AuditEntry,
+  LogLine,
+  ProviderLine,
+  paths,
+  SpendBy,
+  SpendEntry,
+  SpendReport,
+  UsageReport,
+  User,
+} from "./schema";
 
 export const keys = queryOptions({
   queryKey: ["keys"],
@@ -38,11 +51,39 @@ export const usage = (by: Apart, since: string) =>
     placeholderData: keepPreviousData,
   });
 
-export const ledger = (query: { run_set?: string; model?: string; cursor?: string }) =>
+/** By day, and by what it was for; by tenant it is the whole installation's. */
+export const spend = (by: SpendBy, since: string) =>
   queryOptions({
-    queryKey: ["ledger", query],
+    queryKey: ["spend", by, since],
+    queryFn: ({ signal }) => {
+      const asked =
+        by === "tenant"
+          ? answered(api.GET("/api/v1/tenants/spend", { params: { query: { since } }, signal }))
+          : answered(api.GET("/api/v1/spend", { params: { query: { by, since } }, signal }));
+      return asked as Promise<SpendReport>;
+    },
+    placeholderData: keepPreviousData,
+  });
+
+export const month = queryOptions({
+  queryKey: ["spend", "month"],
+  queryFn: ({ signal }) => answered(api.GET("/api/v1/spend/month", { signal })),
+});
+
+export const undecided = (since: string) =>
+  queryOptions({
+    queryKey: ["spend", "undecided", since],
+    queryFn: ({ signal }) => answered(api.GET("/api/v1/spend/undecided", { params: { query: { since } }, signal })),
+    placeholderData: keepPreviousData,
+  });
+
+export type EntriesQuery = NonNullable<paths["/api/v1/spend/entries"]["get"]["parameters"]["query"]>;
+
+export const entries = (query: EntriesQuery) =>
+  queryOptions({
+    queryKey: ["spend", "entries", query],
     queryFn: ({ signal }) =>
-      paged<CallRow>(api.GET("/api/v1/ledger", { params: { query: { ...query, limit: 50 } }, signal })),
+      paged<SpendEntry>(api.GET("/api/v1/spend/entries", { params: { query: { ...query, limit: 50 } }, signal })),
     placeholderData: keepPreviousData,
   });
 

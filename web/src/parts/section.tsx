@@ -2,21 +2,23 @@ import { useId } from "react";
 import { Button } from "./button";
 import styles from "./section.module.css";
 
-/** A part of a page with its title, and what changes it beside that. */
+/** A part of a page with its title, and what changes it beside that. `id`: what an address leads to it by. */
 export function Section({
   title,
   tools,
+  id,
   children,
 }: {
   title: string;
   tools?: React.ReactNode;
+  id?: string;
   children: React.ReactNode;
 }) {
-  const id = useId();
+  const heading = useId();
   return (
-    <section className={styles.section} aria-labelledby={id}>
+    <section className={styles.section} id={id} aria-labelledby={heading}>
       <div className={styles.head}>
-        <h2 id={id}>{title}</h2>
+        <h2 id={heading}>{title}</h2>
         {tools && <span className={styles.tools}>{tools}</span>}
       </div>
       {children}

@@ -1,24 +1,29 @@
 import { useMutation, useQuery } from "@tanstack/react-query";
-import { getRouteApi, Link } from "@tanstack/react-router";
-import { useState } from "react";
-import { allowance, ledger, usage } from "../../api/administration";
+import { getRouteApi } from "@tanstack/react-router";
+import { useMemo, useState } from "react";
+import { allowance, spend } from "../../api/administration";
 import { download } from "../../api/files";
 import { useMay } from "../../api/permitted";
-import type { Allowance, Apart, CallRow, UsageRow } from "../../api/schema";
-import { bytes, cost, count, counted, duration, percent, tokens, UNKNOWN } from "../../design/numbers";
+import type { SpendBy, SpendReport, Unpriced } from "../../api/schema";
+import { counted } from "../../design/numbers";
 import { words } from "../../design/outcomes";
 import { Asked } from "../../parts/asked";
 import { Button } from "../../parts/button";
 import { Select } from "../../parts/field";
-import { Pager } from "../../parts/pager";
+import { Figure } from "../../parts/figure";
 import { PageHead, Section } from "../../parts/section";
 import { Empty } from "../../parts/states";
-import { type Column, Table } from "../../parts/table";
-import { Time } from "../../parts/time";
 import { useTitle } from "../../parts/title";
+import { Attempts } from "./attempts";
 import { BudgetDialog } from "./budget";
-import { APART, DAYS } from "./choices";
+import { APART, type CostsSearch, DAYS, OF_ALL } from "./choices";
 import styles from "./costs.module.css";
+import { DayBars } from "./day-bars";
+import { midnight } from "./days";
+import { Keys } from "./keys";
+import { Ledger } from "./ledger";
+import { MonthSoFar } from "./month";
+import { WithoutVerdict } from "./undecided";
 
 const route = getRouteApi("/costs");
 
@@ -26,16 +31,12 @@ const route = getRouteApi("/costs");
 export function CostsPage() {
   useTitle("Costs");
   const { by = "run_set", days = 30 } = route.useSearch();
-  const navigate = route.useNavigate();
-  const [since] = useState(() => Date.now());
-  const from = new Date(Math.floor(since / 60_000) * 60_000 - days * 86_400_000).toISOString();
+  const [opened] = useState(() => Date.now());
+  const since = midnight(opened, days - 1).toISOString();
   const mayBudget = useMay("tenant:write");
   const may = useQuery(allowance);
-  const used = useQuery(usage(by, from));
-  const exported = useMutation({
-    mutationFn: () =>
-      download(`/api/v1/usage?${new URLSearchParams({ by, since: from, as_csv: "true" })}`, `usage-by-${by}.csv`),
-  });
+  const asked = useQuery(spend(by, since));
+  const nameOf = useNames(asked.data);
   const [asks, setAsks] = useState(false);
   return (
     <>
@@ -43,10 +44,7 @@ export function CostsPage() {
         title="Costs and quotas"
         tools={
           <>
-            {exported.error && <span role="alert">{exported.error.message}</span>}
-            <Button onClick={() => exported.mutate()} disabled={exported.isPending}>
-              Export CSV
-            </Button>
+            <Export by={by} since={since} />
             {mayBudget && (
               <Button kind="primary" onClick={() => setAsks(true)} disabled={may.data === undefined}>
                 Set budget
@@ -56,36 +54,35 @@ export function CostsPage() {
         }
       />
       <div className={styles.month}>
-        <Asked query={may} what="quotas" rows={2}>
-          {(allowed) => <Month allowance={allowed} />}
+        <Asked query={may} what="quotas" rows={5}>
+          {(allowed) => <MonthSoFar allowance={allowed} />}
         </Asked>
       </div>
-      <Section
-        title="Spend"
-        tools={
-          <>
-            <Select
-              label="By"
-              value={by}
-              options={APART.map((one) => ({ value: one, label: words(one) }))}
-              onChange={(event) => navigate({ search: (before) => ({ ...before, by: event.target.value as Apart }) })}
-            />
-            <Select
-              label="Over"
-              value={String(days)}
-              options={DAYS.map((one) => ({ value: String(one), label: counted(one, "day") }))}
-              onChange={(event) => navigate({ search: (before) => ({ ...before, days: Number(event.target.value) }) })}
-            />
-          </>
-        }
-      >
-        <Asked query={used} what="spend">
-          {({ rows }) =>
-            rows.length === 0 ? <Empty>Nothing was attempted in this time.</Empty> : <Spend rows={rows} by={by} />
+      <Section title="Spend by day of UTC" tools={<Choices by={by} days={days} />}>
+        <Asked query={asked} what="spend" rows={12}>
+          {(report) =>
+            report.whole.entries === 0 ? (
+              <Empty command="proctor run nightly.toml">Nothing was spent in this time. This spends something:</Empty>
+            ) : (
+              <>
+                <DayBars report={report} nameOf={nameOf} linked={by !== OF_ALL} />
+                <Keys report={report} nameOf={nameOf} />
+                <NotPriced unpriced={report.unpriced} linked={by !== OF_ALL} />
+              </>
+            )
           }
         </Asked>
       </Section>
-      {used.isFetched && <Ledger />}
+      {asked.isFetched && (
+        <>
+          <WithoutVerdict
+            since={since}
+            address={(owner) => address({ by, days, owner: owner as CostsSearch["owner"] })}
+          />
+          <Ledger since={since} nameOf={nameOf} />
+          <Attempts by={by} since={since} />
+        </>
+      )}
       {asks && may.data && (
         <BudgetDialog month={may.data.quota.budget_month_nano ?? null} close={() => setAsks(false)} />
       )}
@@ -93,152 +90,85 @@ export function CostsPage() {
   );
 }
 
-function Month({ allowance: { quota, used, stored_bytes: stored, over } }: { allowance: Allowance }) {
+/** This page narrowed, as an address. */
+export function address(search: CostsSearch): string {
+  const said = Object.entries(search).flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)]]));
+  return `/costs?${new URLSearchParams(said)}#ledger`;
+}
+
+/** What a key is called; a key that is empty is of those that have none. */
+function useNames(report: SpendReport | undefined): (key: string | null) => string {
+  return useMemo(() => {
+    const names = new Map(report?.rows.map((one) => [one.key, one.name]));
+    return (key) => {
+      if (key === null) return "all others";
+      return names.get(key) || key || `no ${words(report?.by ?? "run_set")}`;
+    };
+  }, [report]);
+}
+
+function Choices({ by, days }: { by: SpendBy; days: number }) {
+  const navigate = route.useNavigate();
+  const isAdministrator = useMay("platform");
+  const apart = isAdministrator ? [...APART, OF_ALL] : APART;
   return (
     <>
-      <dl className={styles.quotas}>
-        <Of
-          name="This month"
-          used={used.cost_month_nano}
-          most={quota.budget_month_nano ?? quota.cost_month_nano}
-          write={cost}
-          headline
-        />
-        <Of
-          name="Evaluations today"
-          used={used.evaluations_today}
-          most={quota.evaluations_per_day}
-          write={(value) => count(value ?? 0)}
-        />
-        <Of name="Sandboxes now" used={used.sandboxes} most={quota.sandboxes} write={(value) => count(value ?? 0)} />
-        <Of name="Stored" used={stored ?? null} most={quota.storage_bytes} write={bytes} />
-      </dl>
-      {over.length > 0 && (
-        <p className={styles.over} role="status">
-          Over {over.map(words).join(", ")}: this tenant's work is served after the others'.
-        </p>
-      )}
+      <Select
+        label="By"
+        value={by}
+        options={apart.map((one) => ({ value: one, label: words(one) }))}
+        onChange={(event) => navigate({ search: { by: event.target.value as SpendBy, days }, resetScroll: false })}
+      />
+      <Select
+        label="Over"
+        value={String(days)}
+        options={DAYS.map((one) => ({ value: String(one), label: counted(one, "day") }))}
+        onChange={(event) => navigate({ search: { by, days: Number(event.target.value) }, resetScroll: false })}
+      />
     </>
   );
 }
 
-interface OfProps {
-  name: string;
-  used: number | null;
-  most: number | null | undefined;
-  write: (value: number | null) => string;
-  headline?: boolean;
+function Export({ by, since }: { by: SpendBy; since: string }) {
+  const path = by === OF_ALL ? "/api/v1/tenants/spend" : "/api/v1/spend";
+  const asked = new URLSearchParams({ since, as_csv: "true" });
+  if (by !== OF_ALL) asked.set("by", by);
+  const exported = useMutation({
+    mutationFn: () => download(`${path}?${asked}`, `spend-by-${by}.csv`),
+  });
+  return (
+    <>
+      {exported.error && <span role="alert">{exported.error.message}</span>}
+      <Button onClick={() => exported.mutate()} disabled={exported.isPending}>
+        Export CSV
+      </Button>
+    </>
+  );
 }
 
-function Of({ name, used, most, write, headline }: OfProps) {
-  const share = used !== null && most ? Math.min(1, used / most) : 0;
+/** Providers and models whose prices nobody knows: named, and never priced 0. */
+function NotPriced({ unpriced, linked }: { unpriced: readonly Unpriced[]; linked: boolean }) {
+  const { by, days } = route.useSearch();
+  if (unpriced.length === 0) return null;
   return (
-    <div data-headline={headline ? "" : undefined}>
-      <dt>{name}</dt>
-      <dd>
-        <b>{used === null ? UNKNOWN : write(used)}</b>{" "}
-        <span className="muted">{most == null ? "no limit" : `of ${write(most)}`}</span>
-        {most != null && (
-          <span className={styles.meter} role="img" aria-label={`${percent(share)} of ${write(most)} used`}>
-            <span style={{ width: `${share * 100}%` }} />
+    <p className={styles.unpriced}>
+      <b>Not in these sums</b>, since there is no price for it or no usage was told:{" "}
+      {unpriced.map((one, at) => {
+        const said = `${counted(one.entries, "entry", "entries")} of ${one.model || one.provider || "no named model"}`;
+        return (
+          <span key={one.model || one.provider}>
+            {at > 0 && ", "}
+            {linked ? (
+              <Figure to={address({ by, days, unpriced: one.model })} of={`entries of unknown cost: ${one.model}`}>
+                {said}
+              </Figure>
+            ) : (
+              said
+            )}
           </span>
-        )}
-      </dd>
-    </div>
-  );
-}
-
-function Spend({ rows, by }: { rows: readonly UsageRow[]; by: Apart }) {
-  const most = Math.max(...rows.map((one) => one.cost_nano), 1);
-  const priced = (one: UsageRow) => (one.attempts ? 1 - one.unpriced / one.attempts : null);
-  const columns: readonly Column<UsageRow>[] = [
-    {
-      name: words(by),
-      cell: (one) =>
-        by === "run_set" ? (
-          <Link to="/run-sets/$runSet" params={{ runSet: one.key }}>
-            {one.name}
-          </Link>
-        ) : (
-          one.name || one.key
-        ),
-    },
-    {
-      name: "Share",
-      cell: (one) => (
-        <span className={styles.bar}>
-          <span style={{ width: `${(one.cost_nano / most) * 100}%` }} />
-        </span>
-      ),
-    },
-    {
-      name: "Cost",
-      kind: "number",
-      cell: (one) => (one.attempts > 0 && one.unpriced === one.attempts ? UNKNOWN : cost(one.cost_nano, priced(one))),
-    },
-    {
-      name: "Usage",
-      meaning: "Attempts that said what they cost",
-      kind: "number",
-      cell: (one) => percent(priced(one)),
-    },
-    { name: "Attempts", kind: "number", cell: (one) => count(one.attempts) },
-    { name: "Sandbox time", kind: "number", cell: (one) => duration(one.sandbox_sec) },
-  ];
-  return (
-    <Table
-      caption={`Spend by ${words(by)}, the dearest first`}
-      columns={columns}
-      rows={rows}
-      keyOf={(one) => one.key}
-    />
-  );
-}
-
-const CALLS: readonly Column<CallRow>[] = [
-  { name: "When", cell: (one) => <Time at={one.started_at} /> },
-  { name: "Model", cell: (one) => one.model },
-  { name: "Answered", cell: (one) => one.answered },
-  { name: "Ended as", cell: (one) => words(one.ended_as) + (one.http_status ? ` (HTTP ${one.http_status})` : "") },
-  { name: "In", kind: "number", cell: (one) => tokens(one.input_tokens) },
-  { name: "Out", kind: "number", cell: (one) => tokens(one.output_tokens) },
-  { name: "Cost", kind: "number", cell: (one) => cost(one.cost_nano) },
-  { name: "Took", kind: "number", cell: (one) => duration(one.seconds) },
-  {
-    name: "Attempt",
-    cell: (one) =>
-      one.attempt_id ? (
-        <Link to="/attempts/$attempt" params={{ attempt: one.attempt_id }}>
-          <code>{one.attempt_id.slice(0, 8)}</code>
-        </Link>
-      ) : (
-        words(one.purpose)
-      ),
-  },
-];
-
-function Ledger() {
-  const { cursor } = route.useSearch();
-  const navigate = route.useNavigate();
-  const asked = useQuery(ledger({ cursor }));
-  return (
-    <Section title="Calls of models">
-      <Asked query={asked} what="calls">
-        {({ items, next }) =>
-          items.length === 0 ? (
-            <Empty>No model was called through the gateway yet.</Empty>
-          ) : (
-            <>
-              <Table caption="Calls, the newest first" columns={CALLS} rows={items} keyOf={(one) => one.id} />
-              <Pager
-                cursor={cursor}
-                next={next}
-                go={(to) => navigate({ search: (before) => ({ ...before, cursor: to }) })}
-              />
-            </>
-          )
-        }
-      </Asked>
-    </Section>
+        );
+      })}
+      .
+    </p>
   );
 }

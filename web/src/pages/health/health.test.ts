@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { needsOf } from "./health";
+import type { RunSetRow } from "../../api/schema";
+import { heldBack, needsOf, type Progress } from "./needs";
 import { samplesOf, sum } from "./prometheus";
 
 const TEXT = `# HELP proctor_queue_rows Rows
@@ -24,12 +25,55 @@ test("samples are read with their labels", () => {
   expect(sum(samples, "nothing")).toBeNull();
 });
 
-test("what needs somebody is said, and nothing else", () => {
-  expect(needsOf(samplesOf(TEXT))).toEqual([
-    "5 cells given up after all tries: resume their run sets to try them again",
-    "25.0% of the last attempts failed by infrastructure",
-    "the oldest ready work waits for 2h 01m",
-    "1 log line lost",
+test("what needs somebody is said with the way to it, and nothing else", () => {
+  expect(needsOf(samplesOf(TEXT)).map((one) => [one.what, one.to])).toEqual([
+    ["5 cells given up after all tries: resume their run sets to try them again", "/run-sets?state=complete_with_gaps"],
+    ["25.0% of the last attempts failed by infrastructure", "/run-sets?state=running"],
+    ["the oldest ready work waits for 2h 01m", "/run-sets?state=running"],
+    ["1 log line lost", undefined],
   ]);
+  expect(needsOf(samplesOf(TEXT), 5)).toHaveLength(3);
   expect(needsOf([])).toEqual([]);
+});
+
+const row = (state: string, reason = "") => ({ id: "r1", name: "nightly", state, reason }) as RunSetRow;
+const PROGRESS: Progress = {
+  expected: 10,
+  decided: 4,
+  passed: 1,
+  queued: 0,
+  waiting: 0,
+  running: 0,
+  dead: 0,
+  waits: [],
+};
+const WAIT = {
+  scope: "provider",
+  name: "anthropic",
+  state: "closed",
+  until: "2026-12-01T14:05:10Z",
+  counts: {},
+  reason: "",
+  at_once: null,
+  per_minute: null,
+} as const;
+
+test("what holds back a run set leads to its cells", () => {
+  const told = (state: string, progress: Partial<Progress>, reason = "") =>
+    heldBack([{ row: row(state, reason), progress: { ...PROGRESS, ...progress } }], "utc");
+  expect(told("running", {})).toEqual([]);
+  expect(told("running", { waits: [{ ...WAIT, state: "full" }] })).toEqual([]);
+  expect(told("paused", {}, "the budget is used up")).toEqual([
+    { what: "nightly is paused: the budget is used up", to: "/run-sets/r1?owed=true", show: "6 cells" },
+  ]);
+  expect(told("running", { waits: [WAIT] }).map((one) => one.what)).toEqual([
+    "nightly waits for provider anthropic, closed until 14:05:10",
+  ]);
+  expect(told("complete_with_gaps", { dead: 1 })).toEqual([
+    {
+      what: "1 cell of nightly given up after all tries: resume it to try them again",
+      to: "/run-sets/r1?owed=true",
+      show: "1 cell",
+    },
+  ]);
 });

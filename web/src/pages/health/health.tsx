@@ -1,11 +1,13 @@
-import { useQuery } from "@tanstack/react-query";
+import { useQueries, useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useMemo } from "react";
 import { COUNTED_MS, errorLines, metrics, providers } from "../../api/administration";
+import { useMay } from "../../api/permitted";
 import { runSet, runSets } from "../../api/queries";
 import type { LogLine, ProviderLine, RunSetRow } from "../../api/schema";
-import { bytes, count, counted, duration, percent, UNKNOWN } from "../../design/numbers";
+import { bytes, count, counted, percent, UNKNOWN } from "../../design/numbers";
 import { ownerOf, ownerWords, words } from "../../design/outcomes";
+import { usePreferences } from "../../design/preferences";
 import { Blocked } from "../../parts/blocked";
 import { Facts } from "../../parts/facts";
 import { Chip } from "../../parts/glyph";
@@ -15,17 +17,21 @@ import { type Column, Table } from "../../parts/table";
 import { Time } from "../../parts/time";
 import { useTitle } from "../../parts/title";
 import styles from "./health.module.css";
+import { History } from "./history";
+import { type Held, heldBack, needsOf } from "./needs";
 import { type Sample, samplesOf, sum } from "./prometheus";
 
 /** What needs somebody, first; then how the installation is. Green is silence. */
 export function HealthPage() {
   useTitle("Health");
+  const isAdministrator = useMay("platform");
   const told = useQuery(metrics);
   const samples = useMemo(() => samplesOf(told.data ?? ""), [told.data]);
   return (
     <>
       <h1>Health</h1>
       <Needs samples={samples} />
+      {isAdministrator && <History />}
       <RunningSets />
       {told.error ? (
         <Section title="Installation">
@@ -42,22 +48,28 @@ export function HealthPage() {
   );
 }
 
+/** How many run sets of a state are looked into, the newest first: a status each. */
+const LOOKED_INTO = 12;
+const HELD_STATES = ["running", "paused", "complete_with_gaps"] as const;
+
 function Needs({ samples }: { samples: readonly Sample[] }) {
-  const things = needsOf(samples);
+  const { zone } = usePreferences();
+  const held = useHeld();
+  const own = held.reduce((cells, one) => cells + one.progress.dead, 0);
+  const things = [...needsOf(samples, own), ...heldBack(held, zone)];
+  const title = `${counted(things.length, "thing needs", "things need")} you`;
   return (
-    <Section
-      title={
-        things.length === 0
-          ? "Nothing needs you"
-          : things.length === 1
-            ? "1 thing needs you"
-            : `${things.length} things need you`
-      }
-    >
+    <Section title={things.length === 0 ? "Nothing needs you" : title}>
       <ul>
         {things.map((one) => (
-          <li key={one} className={styles.need}>
-            {one}
+          <li key={one.what} className={styles.need}>
+            {one.what}
+            {one.to && (
+              <>
+                {" "}
+                <Link to={one.to}>{one.show}</Link>
+              </>
+            )}
           </li>
         ))}
       </ul>
@@ -65,25 +77,17 @@ function Needs({ samples }: { samples: readonly Sample[] }) {
   );
 }
 
-const SLOW_QUEUE_SEC = 3600;
-const INFRASTRUCTURE_MOST = 0.2;
-
-/** What of the figures somebody should look at. */
-export function needsOf(samples: readonly Sample[]): string[] {
-  const dead = sum(samples, "proctor_queue_rows", { state: "dead" }) ?? 0;
-  const leaked = sum(samples, "proctor_leaked_sandboxes") ?? 0;
-  const share = sum(samples, "proctor_infrastructure_share") ?? 0;
-  const lost = sum(samples, "proctor_log_lines_total", { state: "lost" }) ?? 0;
-  const oldest = samples
-    .filter((one) => one.name === "proctor_queue_oldest_seconds" && one.labels.state === "pending")
-    .reduce((most, one) => Math.max(most, one.value), 0);
-  return [
-    dead > 0 && `${counted(dead, "cell")} given up after all tries: resume their run sets to try them again`,
-    leaked > 0 && `${counted(leaked, "sandbox", "sandboxes")} that nobody owns any more`,
-    share >= INFRASTRUCTURE_MOST && `${percent(share)} of the last attempts failed by infrastructure`,
-    oldest > SLOW_QUEUE_SEC && `the oldest ready work waits for ${duration(oldest)}`,
-    lost > 0 && `${counted(lost, "log line")} lost`,
-  ].filter((one): one is string => one !== false);
+/** The tenant's run sets that are not through. */
+function useHeld(): Held[] {
+  const lists = useQueries({
+    queries: HELD_STATES.map((state) => ({ ...runSets({ state }), refetchInterval: COUNTED_MS })),
+  });
+  const rows = lists.flatMap((one) => one.data?.items.slice(0, LOOKED_INTO) ?? []);
+  const told = useQueries({ queries: rows.map((row) => ({ ...runSet(row.id), refetchInterval: COUNTED_MS })) });
+  return rows.flatMap((row, at) => {
+    const progress = told[at]?.data?.progress;
+    return progress === undefined ? [] : [{ row, progress }];
+  });
 }
 
 function RunningSets() {

@@ -1,0 +1,102 @@
+import { keepPreviousData, queryOptions, useQuery } from "@tanstack/react-query";
+import { getRouteApi, Link } from "@tanstack/react-router";
+import { lazy, Suspense } from "react";
+import { answered, api } from "../../api/client";
+import type { HealthHistory, Range } from "../../api/schema";
+import { counted } from "../../design/numbers";
+import { Asked } from "../../parts/asked";
+import { Section } from "../../parts/section";
+import { Loading } from "../../parts/states";
+import { type Column, Table } from "../../parts/table";
+import { Time } from "../../parts/time";
+import { RANGE_WORDS, RANGES } from "./choices";
+import styles from "./history.module.css";
+import { gapsOf, type Line, PLOTS, type Plot, stepsOf, type Told, toldOf } from "./series";
+
+const Charts = lazy(() => import("./charts"));
+const route = getRouteApi("/health");
+/** The server samples once a minute. */
+const SAMPLED_MS = 60_000;
+
+const samples = (range: Range) =>
+  queryOptions({
+    queryKey: ["health", range],
+    queryFn: ({ signal }) => answered(api.GET("/api/v1/health/samples", { params: { query: { range } }, signal })),
+    placeholderData: keepPreviousData,
+    refetchInterval: SAMPLED_MS,
+  });
+
+/** How the installation was, over an hour, a day or a week. */
+export function History() {
+  const { range = "1h" } = route.useSearch();
+  const asked = useQuery(samples(range));
+  return (
+    <Section title="How it went" tools={<Ranges range={range} />}>
+      <div className={styles.space}>
+        <Asked query={asked} what="samples" rows={16}>
+          {(told) => (
+            <Suspense fallback={<Loading what="charts" rows={16} />}>
+              <Charts history={told as HealthHistory} />
+            </Suspense>
+          )}
+        </Asked>
+      </div>
+      {asked.data && <Twin history={asked.data as HealthHistory} />}
+    </Section>
+  );
+}
+
+function Ranges({ range }: { range: Range }) {
+  return (
+    <nav className={styles.ranges} aria-label="How far back">
+      {RANGES.map((one) => (
+        <Link
+          key={one}
+          to="/health"
+          search={one === "1h" ? {} : { range: one }}
+          data-current={one === range ? "" : undefined}
+          activeOptions={{ exact: true, includeSearch: true }}
+          title={RANGE_WORDS[one]}
+          resetScroll={false}
+        >
+          {one}
+        </Link>
+      ))}
+    </nav>
+  );
+}
+
+interface TwinRow extends Told {
+  plot: Plot;
+  line: Line;
+}
+
+/** The charts as rows. */
+function Twin({ history }: { history: HealthHistory }) {
+  const steps = stepsOf(history);
+  const gaps = gapsOf(history);
+  const missing = gaps.reduce((sum, one) => sum + one.last - one.first + 1, 0);
+  const rows = PLOTS.flatMap((plot) =>
+    plot.lines.map((line): TwinRow => ({ plot, line, ...toldOf(history.series[line.name]) })),
+  );
+  const columns: readonly Column<TwinRow>[] = [
+    { name: "Of", cell: ({ plot, line }) => `${plot.title}: ${line.label}` },
+    { name: "Now", kind: "number", cell: ({ plot, now }) => plot.write(now) },
+    { name: "Lowest", kind: "number", cell: ({ plot, lowest }) => plot.write(lowest) },
+    { name: "Highest", kind: "number", cell: ({ plot, highest }) => plot.write(highest) },
+    { name: "Highest at", cell: ({ at }) => <At seconds={at === null ? undefined : steps[at]} /> },
+  ];
+  return (
+    <details className={styles.twin}>
+      <summary>
+        As a table
+        {missing > 0 && `; nothing was sampled in ${counted(missing, "step")} of ${history.series.relay_lag.length}`}
+      </summary>
+      <Table caption="What the charts show" columns={columns} rows={rows} keyOf={({ line }) => line.name} />
+    </details>
+  );
+}
+
+function At({ seconds }: { seconds: number | undefined }) {
+  return seconds === undefined ? null : <Time at={new Date(seconds * 1000).toISOString()} />;
+}

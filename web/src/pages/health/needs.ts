@@ -1,0 +1,89 @@
+/** What somebody should look at, and where the cells or run sets are that it holds back. */
+import type { RunSetRow, RunSetStatus } from "../../api/schema";
+import { clock, counted, duration, percent, type Zone } from "../../design/numbers";
+import { words } from "../../design/outcomes";
+import { type Sample, sum } from "./prometheus";
+
+export type Progress = RunSetStatus["progress"];
+
+export interface Need {
+  what: string;
+  /** Where what it holds back is shown. */
+  to?: string;
+  show?: string;
+}
+
+/** A run set that is not through, with what it waits for. */
+export interface Held {
+  row: RunSetRow;
+  progress: Progress;
+}
+
+const SLOW_QUEUE_SEC = 3600;
+export const INFRASTRUCTURE_MOST = 0.2;
+
+/** What of the installation's figures somebody should look at. `own`: cells given up that are told of by run set. */
+export function needsOf(samples: readonly Sample[], own = 0): Need[] {
+  const dead = (sum(samples, "proctor_queue_rows", { state: "dead" }) ?? 0) - own;
+  const leaked = sum(samples, "proctor_leaked_sandboxes") ?? 0;
+  const share = sum(samples, "proctor_infrastructure_share") ?? 0;
+  const lost = sum(samples, "proctor_log_lines_total", { state: "lost" }) ?? 0;
+  const oldest = samples
+    .filter((one) => one.name === "proctor_queue_oldest_seconds" && one.labels.state === "pending")
+    .reduce((most, one) => Math.max(most, one.value), 0);
+  const running = { to: "/run-sets?state=running", show: "run sets that run" };
+  return [
+    dead > 0 && {
+      what: `${counted(dead, "cell")} given up after all tries: resume their run sets to try them again`,
+      to: "/run-sets?state=complete_with_gaps",
+      show: "run sets with gaps",
+    },
+    leaked > 0 && { what: `${counted(leaked, "sandbox", "sandboxes")} that nobody owns any more` },
+    share >= INFRASTRUCTURE_MOST && {
+      what: `${percent(share)} of the last attempts failed by infrastructure`,
+      ...running,
+    },
+    oldest > SLOW_QUEUE_SEC && { what: `the oldest ready work waits for ${duration(oldest)}`, ...running },
+    lost > 0 && { what: `${counted(lost, "log line")} lost` },
+  ].filter((one) => one !== false);
+}
+
+/** What holds back the tenant's own run sets. */
+export function heldBack(sets: readonly Held[], zone: Zone): Need[] {
+  return sets.flatMap((one) => [...pausedOf(one), ...waitsOf(one, zone), ...givenUp(one)]);
+}
+
+function pausedOf({ row, progress }: Held): Need[] {
+  if (row.state !== "paused") return [];
+  const left = progress.expected - progress.decided;
+  const why = row.reason ? `: ${row.reason}` : "";
+  return [{ what: `${row.name} is paused${why}`, to: owedOf(row), show: counted(left, "cell") }];
+}
+
+function waitsOf({ row, progress }: Held, zone: Zone): Need[] {
+  return progress.waits
+    .filter((one) => one.state !== "full")
+    .map((one) => ({
+      what: `${row.name} waits for ${words(one.scope)} ${one.name}, ${words(one.state)}${
+        one.until ? ` until ${clock(new Date(one.until), zone)}` : ""
+      }${one.reason ? `: ${one.reason}` : ""}`,
+      to: owedOf(row),
+      show: "cells it holds back",
+    }));
+}
+
+function givenUp({ row, progress }: Held): Need[] {
+  if (progress.dead === 0) return [];
+  const cells = counted(progress.dead, "cell");
+  return [
+    {
+      what: `${cells} of ${row.name} given up after all tries: resume it to try them again`,
+      to: owedOf(row),
+      show: cells,
+    },
+  ];
+}
+
+function owedOf(row: RunSetRow): string {
+  return `/run-sets/${row.id}?owed=true`;
+}
