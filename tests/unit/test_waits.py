@@ -15,8 +15,8 @@ UNTIL = datetime(2026, 1, 1, 14, 5, 10, tzinfo=UTC)
 LINES: list[tuple[str, dict[str, Any], str]] = [
     (
         "acme",
-        {"until": UNTIL, "failures": 1, "counts": {"provider_rate_limit": 3}},
-        "blocked on provider acme until 14:05:10 UTC (provider_rate_limit 3)",
+        {"until": UNTIL, "failures": 1, "counts": {"provider_rate_limit": 3}, "pending": 143},
+        "blocked on provider acme until 14:05:10 UTC (provider_rate_limit 3) · 143 cells",
     ),
     (
         "registry/docker.io",
@@ -41,6 +41,6 @@ LINES: list[tuple[str, dict[str, Any], str]] = [
 
 @pytest.mark.parametrize(("key", "fields", "line"), LINES)
 def test_a_line(key: str, fields: dict[str, Any], line: str) -> None:
-    known = {"paused": False, "reason": "", "failures": 0, "counts": {}, "until": None, "running": 0}
+    known = {"paused": False, "reason": "", "failures": 0, "counts": {}, "until": None, "running": 0, "pending": 0}
     limits = {"most": None, "per_minute": None}
     assert wait_line(wait_of(Blocked(key=key, **{**known, **limits, **fields}))) == line

@@ -33,6 +33,8 @@ class Wait:
     name: str
     state: WaitState
     until: datetime | None
+    cells: int
+    """How many of the run set's wait for it; 0: only for a turn at a registry, or it is a node's."""
     counts: Mapping[str, int]
     """Failures by class since it last worked."""
     reason: str
@@ -48,6 +50,7 @@ def wait_of(blocked: Blocked) -> Wait:
         name=name,
         state=_state(blocked),
         until=blocked.until,
+        cells=blocked.pending,
         counts=blocked.counts,
         reason=blocked.reason,
         at_once=blocked.most,

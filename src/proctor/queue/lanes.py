@@ -77,6 +77,8 @@ class Blocked:
     until: datetime | None
     """When the next probe may start; ``None``: no time decides."""
     running: int
+    pending: int
+    """Rows of the holder that wait for it."""
     most: int | None
     per_minute: int | None
 

@@ -660,11 +660,11 @@ WHERE tenant_id = :tenant AND kind = :kind ORDER BY provider;
 -- Which gates are closed or full that a holder's rows wait for; a node's is told whoever waits. Full: what the limit
 -- allows runs. And turns at registries of its rows, running ones too, that somebody was told to wait for.
 WITH lane AS MATERIALIZED (
-    SELECT l.provider, l.gates || l.provider AS keys FROM proctor.queue_lane l
+    SELECT l.provider, l.gates || l.provider AS keys, q.rows FROM proctor.queue_lane l
+    JOIN (SELECT provider, count(*) AS rows FROM proctor.queue_item
+          WHERE tenant_id = :tenant AND kind = :kind AND state = 'pending'
+            AND holders ->> CAST(:holder AS text) IS NOT NULL GROUP BY provider) q ON q.provider = l.provider
     WHERE l.tenant_id = :tenant AND l.kind = :kind
-      AND EXISTS (SELECT FROM proctor.queue_item q
-                  WHERE q.tenant_id = :tenant AND q.kind = :kind AND q.provider = l.provider AND q.state = 'pending'
-                    AND q.holders ->> CAST(:holder AS text) IS NOT NULL)
 ), running AS MATERIALIZED (
     SELECT key, count(*) AS rows FROM proctor.queue_item q
     JOIN proctor.queue_lane l ON l.tenant_id = q.tenant_id AND l.kind = q.kind AND l.provider = q.provider
@@ -674,6 +674,7 @@ WITH lane AS MATERIALIZED (
 SELECT g.provider AS key, g.paused, g.reason, g.failures, g.counts, g.per_minute,
        CASE WHEN g.closed_until > now() AND g.failures > 0 THEN g.closed_until END AS until,
        coalesce(r.rows, 0) AS running,
+       coalesce((SELECT sum(lane.rows) FROM lane WHERE g.provider = ANY(lane.keys)), 0)::int AS pending,
        coalesce(g.max_running, CASE WHEN g.careful_until > now() THEN CAST(:careful AS int) END) AS most
 FROM proctor.queue_lane g LEFT JOIN running r ON r.key = g.provider
 WHERE g.tenant_id = :tenant AND g.kind = :kind

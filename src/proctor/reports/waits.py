@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from proctor.engine.breakers import told
 from proctor.engine.waits import Wait, WaitState
+from proctor.kernel.words import counted
 from proctor.reports.formats import one_line
 
 __all__ = ["wait_line"]
 
 
 def wait_line(wait: Wait) -> str:
-    """``blocked on registry docker.io until 14:05:10 UTC (image_error 10)``."""
+    """``blocked on registry docker.io until 14:05:10 UTC (image_error 10) · 143 cells``."""
+    return _what(wait) + (f" · {counted(wait.cells, 'cell')}" if wait.cells else "")
+
+
+def _what(wait: Wait) -> str:
     name = one_line(f"{wait.scope} {wait.name}" if wait.name else "no provider")
     counts = f" ({told(wait.counts)})" if wait.counts else ""
     if wait.state is WaitState.CLOSED:

@@ -8665,6 +8665,8 @@ export interface components {
             state: components["schemas"]["WaitState"];
             /** Until */
             until: string | null;
+            /** Cells */
+            cells: number;
             /** Counts */
             counts: {
                 [key: string]: number;

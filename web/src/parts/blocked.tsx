@@ -1,5 +1,5 @@
 import type { Wait } from "../api/schema";
-import { counted } from "../design/numbers";
+import { count, counted } from "../design/numbers";
 import { words } from "../design/outcomes";
 import styles from "./blocked.module.css";
 import { Time } from "./time";
@@ -13,20 +13,24 @@ export function Blocked({ waits }: { waits: readonly Wait[] }) {
       <ul>
         {waits.map((wait) => (
           <li key={`${wait.scope} ${wait.name}`}>
-            <b>{wait.name}</b> {words(wait.state)},{" "}
-            {counted(
-              Object.values(wait.counts).reduce((a, b) => a + b, 0),
-              "cell",
-            )}
+            <b>{wait.name}</b> {words(wait.state)}
+            {wait.cells > 0 && `, ${counted(wait.cells, "cell")}`}
             {wait.until && (
               <>
                 , until <Time at={wait.until} exact />
               </>
             )}
+            {failures(wait)}
             {wait.reason && <span className="muted">: {wait.reason}</span>}
           </li>
         ))}
       </ul>
     </section>
   );
+}
+
+/** `, after image error 10`: how it failed since it last worked. */
+function failures({ counts }: Wait): string {
+  const told = Object.entries(counts).map(([name, times]) => `${words(name)} ${count(times)}`);
+  return told.length ? `, after ${told.join(", ")}` : "";
 }

@@ -52,6 +52,7 @@ const WAIT = {
   name: "anthropic",
   state: "closed",
   until: "2026-12-01T14:05:10Z",
+  cells: 0,
   counts: {},
   reason: "",
   at_once: null,
