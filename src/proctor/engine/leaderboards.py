@@ -91,11 +91,15 @@ def leaderboard(connection: Connection, tenant: UUID, row: RunSetRow, reasons: S
         classes.extend((one.profile, _class_count(one)) for one in _run(connection, "undecided_classes", **key))
     usage = {one.profile: _usage(one) for one in _run(connection, "usage_sums", **key)}
     profiles = _run(connection, "run_set_context", tenant=tenant, run_set=row.id).all()
-    by_task = {p.position: _tasks(tallies, p.position) for p in profiles}
+    of_profile: dict[int, list[Any]] = defaultdict(list)
+    for tally in tallies:
+        of_profile[tally.profile].append(tally)
+    by_task = {p.position: _tasks(of_profile[p.position]) for p in profiles}
     ranks = rank_intervals({str(p.position): _means(by_task[p.position]) for p in profiles})
     others = _other_trials(connection, tenant, row, profiles, tallies)
     rows = [
-        _row(p, tallies, classes, usage, by_task[p.position], ranks[str(p.position)], reasons, others) for p in profiles
+        _row(p, of_profile[p.position], classes, usage, by_task[p.position], ranks[str(p.position)], reasons, others)
+        for p in profiles
     ]
     return sorted(rows, key=lambda r: (-(r.rates.strict or 0.0), r.profile))
 
@@ -152,9 +156,8 @@ def _row(
     reasons: Sequence[str],
     others: Sequence[Any],
 ) -> LeaderboardRow:
-    mine = [tally for tally in tallies if tally.profile == profile.position]
-    rate = rates(list(tasks.values()), withdrawn=sum(tally.withdrawn for tally in mine))
-    rewarded, rewards = sum(tally.rewarded for tally in mine), sum(tally.reward or 0.0 for tally in mine)
+    rate = rates(list(tasks.values()), withdrawn=sum(tally.withdrawn for tally in tallies))
+    rewarded, rewards = sum(tally.rewarded for tally in tallies), sum(tally.reward or 0.0 for tally in tallies)
     missing = rate.counts.expected - rate.counts.decided
     own = [*reasons, *([f"coverage: {missing} of {rate.counts.expected} cells have no verdict"] if missing else [])]
     if rate.counts.withdrawn:
@@ -207,10 +210,10 @@ def _usage(row: Any) -> Usage:
     )
 
 
-def _tasks(tallies: Sequence[Any], position: int) -> dict[str, TaskTally]:
+def _tasks(tallies: Sequence[Any]) -> dict[str, TaskTally]:
     sums: dict[str, tuple[int, int, int]] = {}
     for tally in tallies:
-        if tally.profile == position and tally.expected:
+        if tally.expected:
             expected, decided, passed = sums.get(tally.content_digest, (0, 0, 0))
             added = (expected + tally.expected, decided + tally.decided, passed + tally.passed)
             sums[tally.content_digest] = added

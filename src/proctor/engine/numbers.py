@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 from proctor.analysis.intervals import LEVEL, Interval, normal
 from proctor.analysis.proportions import effective_size, wilson
@@ -115,28 +116,28 @@ def compare(a: Mapping[str, float], b: Mapping[str, float]) -> Difference | None
     SE = sd(d)/sqrt(n) of the paired differences (Miller 2024, section 4). With no spread at all the tasks agree, and
     the interval is the one point.
     """
-    common = sorted(a.keys() & b.keys())
-    if len(common) < 2:
+    differences = [mine - b[task] for task, mine in a.items() if task in b]
+    if len(differences) < 2:
         return None
-    differences = [a[task] - b[task] for task in common]
     mean = math.fsum(differences) / len(differences)
     variance = math.fsum((d - mean) ** 2 for d in differences) / (len(differences) - 1)
     seen = normal(mean, math.sqrt(variance / len(differences)))
     return Difference(
         mean=mean,
         interval=Interval(max(-1.0, seen.low), min(1.0, seen.high)),
-        tasks=len(common),
+        tasks=len(differences),
         sign_p=sign_test(sum(d > 0 for d in differences), sum(d < 0 for d in differences)),
     )
 
 
 def rank_intervals(profiles: Mapping[str, Mapping[str, float]]) -> dict[str, tuple[int, int]]:
     """Best and worst rank of each profile: only those it can be told apart from stand surely above or below it."""
-    ranks: dict[str, tuple[int, int]] = {}
-    for name, mine in profiles.items():
-        others = [compare(theirs, mine) for other, theirs in profiles.items() if other != name]
-        told_apart = [d for d in others if d is not None and d.distinguishable]
-        better = sum(1 for d in told_apart if d.mean > 0)
-        worse = sum(1 for d in told_apart if d.mean < 0)
-        ranks[name] = (1 + better, len(profiles) - worse)
-    return ranks
+    better, worse = dict.fromkeys(profiles, 0), dict.fromkeys(profiles, 0)
+    for one, other in combinations(profiles, 2):
+        difference = compare(profiles[one], profiles[other])
+        if difference is None or not difference.distinguishable:
+            continue
+        upper, lower = (one, other) if difference.mean > 0 else (other, one)
+        better[lower] += 1
+        worse[upper] += 1
+    return {name: (1 + better[name], len(profiles) - worse[name]) for name in profiles}
