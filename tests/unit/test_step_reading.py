@@ -13,9 +13,10 @@ import pytest
 from proctor.agents.trajectory import TrajectoryInvalid
 from proctor.engine.segments import segment_key
 from proctor.engine.step_columns import facts_of
+from proctor.engine.step_maps import FOLDER, LARGE_BYTES, keep_map
 from proctor.engine.step_reading import PAGE_BYTES, TEXT_CHARS, KeptSteps, Steps, StepUnknown
 from proctor.kernel.ids import new_id
-from proctor.objects.store import ObjectStore, StoredObject
+from proctor.objects.store import ObjectDamaged, ObjectStore, StoredObject
 
 TENANT = new_id()
 Step = dict[str, Any]
@@ -205,11 +206,11 @@ def test_segments_are_read_on_as_they_come(objects: ObjectStore) -> None:
 
 
 def test_what_is_kept_has_a_bound(objects: ObjectStore) -> None:
-    kept = KeptSteps(most_bytes=300_000)
+    kept = KeptSteps(most_bytes=30_000)
     given = []
     for _ in range(4):
         attempt = new_id()
-        whole = stored(objects, attempt, [said("x" * 100_000)])
+        whole = stored(objects, attempt, [said("x")] * 150)
         given.append((attempt, whole, kept.of(objects, TENANT, attempt, whole, running=False)))
     held = [kept.of(objects, TENANT, attempt, whole, running=False) is steps for attempt, whole, steps in given[::-1]]
     assert held == [True, True, False, False]
@@ -235,6 +236,77 @@ def test_odd_texts_are_read_all_the_same() -> None:
     steps = steps_of(said("half \ud800 of a pair"), said(float("nan")))  # type: ignore[arg-type]
     assert steps.page(first=1, limit=2).items[0].step["message"] == "half ? of a pair"
     assert len(steps.find("half").items) == 1
+
+
+def large(objects: ObjectStore, *given: Step) -> StoredObject:
+    """A document that is large enough for a map of its own."""
+    return stored(objects, new_id(), [*given, said("x" * LARGE_BYTES)])
+
+
+def maps(objects: ObjectStore) -> list[str]:
+    return list(objects.list(f"{TENANT}/{FOLDER}/"))
+
+
+def reads(objects: ObjectStore, whole: StoredObject) -> Steps:
+    """What a process makes of it that has not seen it before."""
+    return KeptSteps().of(objects, TENANT, new_id(), whole, running=False)
+
+
+def test_the_map_of_a_large_document_is_kept(objects: ObjectStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = large(objects, said("one", timestamp="2026-07-01T02:00:00+00:00"), called({"command": "x"}, "[exit 1]"))
+    first = reads(objects, whole)
+    assert len(maps(objects)) == 1
+    monkeypatch.setattr(ObjectStore, "read", None)
+    again = reads(objects, whole)
+    assert again.index() == first.index()
+    assert again.page(first=1, limit=2) == first.page(first=1, limit=2)
+    assert again.index().failed == [2]
+
+
+def test_a_small_document_has_no_map(objects: ObjectStore) -> None:
+    assert reads(objects, stored(objects, new_id(), [said("a")])).index().steps == 1
+    assert maps(objects) == []
+
+
+async def test_a_worker_keeps_the_map_of_what_it_leaves(objects: ObjectStore) -> None:
+    document = json.dumps({"steps": [said("x" * LARGE_BYTES)]}).encode()
+    whole = objects.put(f"{TENANT}/trajectories/one.json", document)
+    await keep_map(objects, TENANT, whole, document)
+    assert len(maps(objects)) == 1
+
+
+@pytest.mark.parametrize("kept", [b"", b"{}", b"not json", b'{"version": 0}'])
+def test_a_map_that_is_none_is_made_anew(objects: ObjectStore, kept: bytes) -> None:
+    whole = large(objects, said("a"))
+    known = reads(objects, whole).index()
+    (key,) = maps(objects)
+    objects.put(key, kept)
+    assert reads(objects, whole).index() == known
+    assert objects.get(key) != kept
+
+
+def test_a_step_that_is_not_what_was_stored_is_told(objects: ObjectStore) -> None:
+    whole = large(objects, said("a"), said("b"))
+    reads(objects, whole)
+    objects.put(whole.key, objects.get(whole.key).replace(b'"b"', b'"c"'))
+    steps = reads(objects, whole)
+    assert steps.page(first=1, limit=1).items[0].step["message"] == "a"
+    with pytest.raises(ObjectDamaged):
+        steps.page(first=2, limit=1)
+    with pytest.raises(ObjectDamaged):
+        steps.find("b")
+
+
+def test_a_text_is_found_however_its_document_writes_it(objects: ObjectStore) -> None:
+    whole = stored(objects, new_id(), [said("x"), said("d\u00e9j\u00e0 vu"), said("a/b"), said("\x1b[1mneedle")])
+    data = objects.get(whole.key)
+    assert b"\\u00e9" in data
+    slashed = data.replace(b"a/b", b"a\\/b").replace(b'{"source"', b'\n {"source"')
+    steps = reads(objects, objects.put(whole.key, slashed))
+    found = [[one.number for one in steps.find(text).items] for text in ("D\u00e9j\u00e0", "A/B", "needle", "source")]
+    assert found == [[2], [3], [4], []]
+    assert [one.number for one in steps.find("e", after=2).items] == [4]
+    assert [one.step["message"] for one in steps.page(first=2, limit=2).items] == ["d\u00e9j\u00e0 vu", "a/b"]
 
 
 @pytest.mark.slow

@@ -11,6 +11,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +25,8 @@ ROOT = Path(__file__).parents[2]
 BUILT = ROOT / "src" / "proctor" / "dashboard" / "index.html"
 SCREENSHOTS = ROOT / "report" / "dashboard"
 RUNS_SEC = 240
+ADDITIONS_SEC = 0.6
+"""Ten million additions on the reference machine."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -33,6 +36,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if here in item.path.parents:
             item.add_marker(pytest.mark.web)
             item.add_marker(pytest.mark.timeout(RUNS_SEC + 60))
+
+
+def slowness() -> float:
+    """How many times longer this machine takes, now, than the reference machine; 1 at least."""
+    began = time.perf_counter()
+    at = 0
+    while at < 10_000_000:
+        at += 1
+    return max(1.0, (time.perf_counter() - began) / ADDITIONS_SEC)
 
 
 @dataclass(frozen=True)

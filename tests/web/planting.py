@@ -12,6 +12,7 @@ from sqlalchemy import create_engine, text
 
 from proctor.database.embedded import EmbeddedServer
 from proctor.engine.segments import segment_key
+from proctor.engine.step_maps import map_of
 from proctor.objects.store import ObjectStore
 from tests.web.conftest import Site
 
@@ -66,17 +67,20 @@ class Planting:
     attempt: str
 
     def whole(self, steps: Iterable[Step]) -> None:
-        """The document of an attempt that has ended."""
+        """The document of an attempt that has ended, as a worker leaves it."""
         numbered = [{**step, "step_id": number} for number, step in enumerate(steps, start=1)]
         document = {"schema_version": "ATIF-v1.7", "agent": {"name": "x", "version": "1"}, "steps": numbered}
         data = json.dumps(document).encode()
         stored = self._objects.put(f"{self._tenant}/attempts/{self.attempt}/planted-{len(data)}.json", data)
+        map_of(self._objects, self._tenant, stored)  # which keeps it
         named = {"name": "trajectory.json", "key": stored.key, "sha256": stored.sha256, "size": stored.size}
         self._update("artifacts = CAST(:value AS jsonb)", json.dumps([named]))
 
     def nothing(self) -> None:
         """It left no trajectory, and its agent never began."""
         self._update("artifacts = CAST(:value AS jsonb)", "[]")
+        for key in self._objects.list(f"{self._tenant}/attempts/{self.attempt}/trajectory/"):
+            self._objects.delete(key)  # where it took longer than a second
         self._do("DELETE FROM proctor.evidence WHERE attempt_id = :id AND phase NOT IN ('prepare', 'image')", "")
 
     def run_on(self) -> None:

@@ -8,14 +8,15 @@ import time
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.web.conftest import Site, Visitor
-from tests.web.planting import Planting, many, rich
+from tests.web.conftest import Site, Visitor, slowness
+from tests.web.planting import Planting, many, rich, said
 
 CURRENT = "article[aria-current=step]"
 TRAJECTORY = "section[aria-label=Trajectory]"
 OPEN_SEC = 1.0
-"""As the specification has it, on a machine that does nothing else; tests allow for one that does."""
-BUSY = 4
+"""On the machine that ``slowness`` is measured by."""
+NODES = 2000
+TRIES = 5
 
 
 def attempts(site: Site, run_set: str, outcome: str) -> list[str]:
@@ -39,10 +40,8 @@ def planted(site: Site, failed: list[str]) -> str:
 
 @pytest.fixture(scope="session")
 def long(site: Site, failed: list[str]) -> str:
-    """An attempt of 50,000 steps that somebody has looked at."""
+    """An attempt of 50,000 steps."""
     Planting(site, failed[1]).whole(many())
-    with site.api() as api:
-        assert api.get(f"attempts/{failed[1]}/steps/index").json()["steps"] == 50_000
     return failed[1]
 
 
@@ -142,17 +141,33 @@ def test_every_view_comes_back_from_its_address(ada: Visitor, planted: str) -> N
 
 
 def test_a_long_trajectory_opens_where_one_asks(ada: Visitor, long: str) -> None:
-    ada.go("/run-sets")
-    began = time.monotonic()
-    page = ada.page
-    page.goto(f"{ada.site.url}/attempts/{long}?step=41337", wait_until="commit")
-    page.wait_for_selector(f"{CURRENT} pre")
-    took = time.monotonic() - began
+    page = opened(ada, long, "?step=41337")
     assert number(page) == 41_337
     page.wait_for_timeout(1000)  # heights are known
     assert abs(from_top(page)) < 4
-    assert page.evaluate("document.querySelectorAll('*').length") <= 2000
-    assert took < OPEN_SEC * BUSY, took
+    assert page.evaluate("document.querySelectorAll('*').length") <= NODES
+
+
+def test_a_long_trajectory_opens_at_once(ada: Visitor, site: Site, failed: list[str], long: str) -> None:
+    """The best of several: of one that the server has not looked at before, and of one that it knows."""
+    ada.go("/run-sets")  # the browser has the dashboard's files
+    cold: list[float] = []
+    for last in range(TRIES):
+        Planting(site, failed[4]).whole([*many(49_999), said(f"try {last}")])
+        cold.append(seconds_to_open(ada, f"/attempts/{failed[4]}?step=41337"))
+    asked = [seconds_to_open(ada, f"/attempts/{long}?step=41337") for _ in range(TRIES)]
+    deciding = [seconds_to_open(ada, f"/attempts/{long}") for _ in range(TRIES)]
+    taken = {"cold": cold, "asked": asked, "deciding": deciding}
+    print({name: [round(one, 2) for one in each] for name, each in taken.items()})
+    assert max(min(each) for each in taken.values()) <= OPEN_SEC * slowness(), taken
+
+
+def seconds_to_open(visitor: Visitor, path: str) -> float:
+    """Until the current step's text is there, by the page's own clock."""
+    with visitor.context.new_page() as page:
+        page.goto(f"{visitor.site.url}{path}", wait_until="commit")
+        page.wait_for_selector(f"{CURRENT} :is(pre, p)")
+        return float(page.evaluate("performance.now()")) / 1000
 
 
 def test_a_word_of_the_last_step_is_found(ada: Visitor, long: str) -> None:
@@ -167,7 +182,7 @@ def test_a_word_of_the_last_step_is_found(ada: Visitor, long: str) -> None:
     expect(page.locator(CURRENT)).to_be_in_viewport()
     page.keyboard.press("Escape")
     expect(page.locator("search")).to_have_count(0)
-    assert took < OPEN_SEC * BUSY, took
+    assert took <= OPEN_SEC * slowness(), took
 
 
 def test_an_attempt_whose_agent_never_began_says_so(ada: Visitor, site: Site, failed: list[str]) -> None:

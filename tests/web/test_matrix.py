@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import random
 import re
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -32,7 +31,7 @@ from tests.api.conftest import SECRET
 from tests.api.listening import INSERT, Live, relaying, row, serving
 from tests.bench import Bench, write_tasks
 from tests.conftest import Urls
-from tests.web.conftest import SCREENSHOTS, Site, Visitor
+from tests.web.conftest import SCREENSHOTS, Site, Visitor, slowness
 
 PROFILES, TASKS, TRIALS = 54, 88, 5
 CELLS = PROFILES * TASKS * TRIALS
@@ -41,23 +40,12 @@ REPAINTED_MS = 16
 NODES = 3000
 CHANGES = 500
 TRIES = 4
-ADDITIONS_SEC = 0.6
-"""Ten million additions on the reference machine."""
 SOLID = ("passed", "failed", "agent_limit", "agent_refused", "agent_error", "out_of_memory")
 """Classes with a verdict."""
 HOLLOW = ("profile_invalid", "budget_exhausted", "cancelled")
 """Somebody's decision: an outline, neither solid nor open."""
 WORDS = {Owner.POLICY: "by policy", Owner.USER: "operator"}
 """Of owners that the page calls otherwise."""
-
-
-def slowness() -> float:
-    """How many times longer this machine takes, now, than the reference machine; 1 at least."""
-    began = time.perf_counter()
-    at = 0
-    while at < 10_000_000:
-        at += 1
-    return max(1.0, (time.perf_counter() - began) / ADDITIONS_SEC)
 
 
 @dataclass

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from typing import Literal
 
 import pytest
 from playwright.sync_api import Browser
 
-from tests.web.conftest import ROOT, SCREENSHOTS, Site, Visitor
+from tests.web.conftest import ROOT, SCREENSHOTS, Site, Visitor, slowness
 
 AXE = (ROOT / "web" / "node_modules" / "axe-core" / "axe.min.js").read_text
 WIDTHS = (360, 390, 1440, 3840)
@@ -147,13 +146,6 @@ def test_the_first_view_is_there_soon(ada: Visitor, things: dict[str, str]) -> N
             page.wait_for_selector("tbody tr")
             taken.append(page.evaluate("performance.now()") / 1000)
     assert min(taken) <= 1.5 * slowness(), taken
-
-
-def slowness() -> float:
-    begun, total = time.process_time(), 0
-    for number in range(10**7):
-        total += number
-    return max(1.0, (time.process_time() - begun) / 0.6)
 
 
 def test_every_figure_leads_to_what_it_counts(ada: Visitor, things: dict[str, str]) -> None:

@@ -35,7 +35,7 @@ if (root === null) throw new Error("The page has no root.");
 createRoot(root).render(
   <StrictMode>
     <QueryClientProvider client={client}>
-      <RouterProvider router={router} />
+      <RouterProvider router={router} context={{ client }} />
     </QueryClientProvider>
   </StrictMode>,
 );

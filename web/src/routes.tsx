@@ -1,6 +1,14 @@
 /** Which page is where, and what its address says. Every page but the first is loaded when it is gone to. */
-import { createRootRoute, createRoute, createRouter, lazyRouteComponent, redirect } from "@tanstack/react-router";
+import type { QueryClient } from "@tanstack/react-query";
+import {
+  createRootRouteWithContext,
+  createRoute,
+  createRouter,
+  lazyRouteComponent,
+  redirect,
+} from "@tanstack/react-router";
 import type { RunSetState } from "./api/queries";
+import { askAhead } from "./pages/attempt/queries";
 import { attemptSearch } from "./pages/attempt/search";
 import { SHOWN, type Shown } from "./pages/compare/tasks";
 import { costsSearch } from "./pages/costs/choices";
@@ -15,7 +23,7 @@ import { SECTIONS, type SectionName } from "./pages/settings/sections";
 import { chosen, several, text } from "./search";
 import { Shell } from "./shell/shell";
 
-const root = createRootRoute({ component: Shell, notFoundComponent: NotFound });
+const root = createRootRouteWithContext<{ client: QueryClient }>()({ component: Shell, notFoundComponent: NotFound });
 
 const home = createRoute({
   getParentRoute: () => root,
@@ -151,6 +159,9 @@ const attempt = createRoute({
   getParentRoute: () => root,
   path: "/attempts/$attempt",
   validateSearch: attemptSearch,
+  loader: ({ params, location, context }) =>
+    askAhead(context.client, params.attempt, attemptSearch(location.search).step),
+  staleTime: Number.POSITIVE_INFINITY, // once; the page itself keeps what it shows fresh
   component: lazyRouteComponent(() => import("./pages/attempt/attempt"), "AttemptPage"),
 });
 
@@ -174,6 +185,7 @@ export const router = createRouter({
     settings,
     audit,
   ]),
+  context: { client: undefined as never }, // given with the page
   defaultPreload: false,
   scrollRestoration: true,
 });

@@ -28,6 +28,7 @@ from proctor.engine.phases import HarnessFault, PhaseFailed, PhaseRecorder, Task
 from proctor.engine.secrets import scrub_document
 from proctor.engine.states import StateKeeper
 from proctor.engine.step_loop import Kept, StepLoop
+from proctor.engine.step_maps import keep_map
 from proctor.engine.steps import StepPlan, plan_steps
 from proctor.engine.terms import declared, refuse_unsupported
 from proctor.engine.trajectories import TrajectoryGatherer
@@ -265,7 +266,9 @@ class AttemptRunner:
                 self._models.usage() if self._models is not None else None,
             )
             document = scrub_document(dump(trajectory), self._secrets.values())
-            artifacts["trajectory.json"] = await self._parts.objects.put_soon(self._trajectory_key, document)
+            kept = await self._parts.objects.put_soon(self._trajectory_key, document)
+            artifacts["trajectory.json"] = kept
+            await keep_map(self._parts.objects, self.assignment.tenant, kept, document)
         return Finished(
             assignment=self.assignment,
             evidence=tuple(self._kept.recorder.evidence),

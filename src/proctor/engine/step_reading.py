@@ -1,31 +1,30 @@
 """A trajectory as somebody reads it who has not the time, or the memory, for all of it: an index, pages, and a search.
 
-What was read of it is kept for the next question, in one process, the least recently asked for going first: steps as
-the lines that they are stored as, so that a trajectory of fifty thousand takes what its file takes.
+What is known of its steps is kept for the next question, in one process, the least recently asked for going first. The
+steps of a whole document stay where they are and are read by range; those of one that grows are held as lines.
 """
 
 from __future__ import annotations
 
-import gc
 import json
 import threading
 from array import array
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Any, Protocol, TypeVar
 from uuid import UUID
+from zlib import crc32
 
-from pydantic_core import PydanticSerializationError, from_json, to_json
+from pydantic_core import PydanticSerializationError, to_json
 
-from proctor.agents.trajectory import TrajectoryInvalid
 from proctor.engine.segments import read_segments
 from proctor.engine.step_columns import facts_of, texts_of
+from proctor.engine.step_maps import Places, StepColumns, StepMap, map_of, parsed
 from proctor.engine.trajectories import KIND
 from proctor.kernel.errors import UsageError
-from proctor.objects.store import ObjectStore, StoredObject
+from proctor.objects.store import ObjectDamaged, ObjectStore, StoredObject
 
 __all__ = [
     "MOST_FOUND",
@@ -38,8 +37,9 @@ __all__ = [
     "StepUnknown",
     "Steps",
     "StepsFound",
-    "parsed",
 ]
+
+T = TypeVar("T", int, float)
 
 MOST_STEPS: int = 100
 """Of one page."""
@@ -54,8 +54,10 @@ _HEAD: int = TEXT_CHARS * 3 // 4
 _STEP_CHARS: int = 4 * TEXT_CHARS
 """Of all texts of one step together."""
 _KEPT_BYTES: int = 192 << 20
-_LINE_BYTES: int = 80
+_STEP_BYTES: int = 80
 """What a step takes besides its text."""
+_ESCAPES: tuple[bytes, ...] = (b"\\u", b"\\/")
+"""With these a text may be written otherwise than we write it."""
 _AROUND: int = 60
 """Characters on either side of what was found."""
 
@@ -132,6 +134,57 @@ class StepsFound:
     running: bool
 
 
+class Lines(Protocol):
+    """Steps as JSON, from 1 on."""
+
+    def read(self, first: int, last: int) -> Sequence[bytes]:
+        """Those numbered from ``first`` to ``last``; each a text in which every character stands as it is."""
+        ...
+
+    def holding(self, text: bytes, after: int) -> Iterator[tuple[int, bytes]]:
+        """Those numbered above ``after`` that may hold a text, written as in JSON and in small letters, in order."""
+        ...
+
+
+class HeldLines:
+    """Of a trajectory that grows."""
+
+    def __init__(self) -> None:
+        self._lines: list[bytes] = []
+
+    def add(self, line: bytes) -> None:
+        """The next."""
+        self._lines.append(line)
+
+    def read(self, first: int, last: int) -> Sequence[bytes]:
+        return self._lines[first - 1 : last]
+
+    def holding(self, text: bytes, after: int) -> Iterator[tuple[int, bytes]]:
+        return ((n, line) for n, line in enumerate(self._lines[after:], start=after + 1) if text in line.lower())
+
+
+class StoredLines:
+    """Of a whole document in the object store. Raises ``ObjectMissing``, ``ObjectDamaged``."""
+
+    def __init__(self, objects: ObjectStore, whole: StoredObject, places: Places) -> None:
+        self._objects, self._whole, self._places = objects, whole, places
+
+    def read(self, first: int, last: int) -> Sequence[bytes]:
+        if last < first:
+            return []
+        begin = self._places.starts[first - 1]
+        data = self._objects.read_range(self._whole, begin, self._places.end(last))
+        cut = [self._places.of(data, number, begin) for number in range(first, last + 1)]
+        if any(crc32(line) != mark for line, mark in zip(cut, self._places.marks[first - 1 : last], strict=True)):
+            raise ObjectDamaged(where=self._whole.key)
+        return [_line(parsed(line)) for line in cut]
+
+    def holding(self, text: bytes, after: int) -> Iterator[tuple[int, bytes]]:
+        document = self._objects.read(self._whole)
+        for number in self._places.with_any((text, *_ESCAPES), document.lower(), after):
+            yield number, _line(parsed(self._places.of(document, number)))
+
+
 @dataclass(kw_only=True)
 class Steps:
     """The steps of one trajectory; of one that still grows, as far as it was read."""
@@ -140,94 +193,84 @@ class Steps:
     segment: int = 0
     """The last one that was read."""
     reading: threading.Lock = field(default_factory=threading.Lock)
-    _lines: list[bytes] = field(default_factory=list)
-    _kinds: bytearray = field(default_factory=bytearray)
-    _at: array[float] = field(default_factory=lambda: array("d"))
-    _input: array[int] = field(default_factory=lambda: array("q"))
-    _output: array[int] = field(default_factory=lambda: array("q"))
-    _failed: list[int] = field(default_factory=list)
-    _edits: list[int] = field(default_factory=list)
-    _began: datetime | None = None
+    _columns: StepColumns = field(default_factory=StepColumns)
+    _lines: Lines = field(default_factory=HeldLines)
     size: int = 0
     """Bytes that it takes, about."""
 
     def __len__(self) -> int:
-        return len(self._lines)
+        return len(self._columns)
 
     def add(self, step: Mapping[str, Any]) -> None:
-        """The next step."""
-        facts, line, number = facts_of(step), _line(step), len(self._lines) + 1
-        if self._began is None:
-            self._began = facts.at
-        self._kinds.append(ord(facts.kind))
-        since = None if facts.at is None or self._began is None else (facts.at - self._began).total_seconds()
-        self._at.append(-1.0 if since is None else max(since, 0.0))
-        self._input.append(-1 if facts.input_tokens is None else facts.input_tokens)
-        self._output.append(-1 if facts.output_tokens is None else facts.output_tokens)
-        if facts.failed:
-            self._failed.append(number)
-        if facts.edits:
-            self._edits.append(number)
-        self.size += len(line) + _LINE_BYTES
-        self._lines.append(line)  # the last: whoever reads meanwhile goes by their number
+        """The next step of one that grows."""
+        line, lines = _line(step), self._lines
+        assert isinstance(lines, HeldLines)
+        lines.add(line)  # before the columns: whoever reads meanwhile goes by their number
+        self._columns.add(facts_of(step), len(line))
+        self.size += len(line) + _STEP_BYTES
+
+    def take(self, known: StepMap, objects: ObjectStore, whole: StoredObject) -> None:
+        """All steps of a whole document."""
+        self._lines = StoredLines(objects, whole, known.places)
+        self.size = len(known.columns) * _STEP_BYTES
+        self._columns = known.columns
 
     def index(self, *, after: int = 0) -> StepIndex:
         """Of the steps numbered above ``after``."""
-        count = len(self)
+        columns, count = self._columns, len(self)
         after = min(after, count)
         return StepIndex(
             first=after + 1,
             steps=count,
             running=self.running,
-            kinds=self._kinds[after:count].decode(),
-            began=self._began,
-            at=_seconds(self._at[after:count]),
-            input_tokens=_counts(self._input[after:count]),
-            output_tokens=_counts(self._output[after:count]),
-            sizes=[len(line) for line in self._lines[after:count]],
-            failed=[number for number in self._failed if after < number <= count],
-            edits=[number for number in self._edits if after < number <= count],
+            kinds=columns.kinds[after:count].decode(),
+            began=columns.began,
+            at=_known(columns.at[after:count]),
+            input_tokens=_known(columns.input[after:count]),
+            output_tokens=_known(columns.output[after:count]),
+            sizes=columns.sizes[after:count].tolist(),
+            failed=[number for number in columns.failed if after < number <= count],
+            edits=[number for number in columns.edits if after < number <= count],
         )
 
     def page(self, *, first: int, limit: int) -> StepPage:
         """Steps from ``first`` on; at least one if it is there."""
-        items: list[StepBody] = []
-        size = 0
+        last, size = first - 1, 0
         for number in range(first, min(first + limit, len(self) + 1)):
-            size += min(len(self._lines[number - 1]), _STEP_CHARS)
-            if items and size > PAGE_BYTES:
+            size += min(self._columns.sizes[number - 1], _STEP_CHARS)
+            if last >= first and size > PAGE_BYTES:
                 break
-            items.append(self._body(number))
+            last = number
+        lines = self._lines.read(first, last)
+        items = [_body(number, line) for number, line in enumerate(lines, start=first)]
         return StepPage(items=items, steps=len(self), running=self.running)
-
-    def _body(self, number: int) -> StepBody:
-        line = self._lines[number - 1]
-        step = json.loads(line)
-        if len(line) <= TEXT_CHARS:
-            return StepBody(number=number, step=step, cut=0)
-        cutting = _Cutting()
-        return StepBody(number=number, step=cutting.of(step), cut=cutting.left_out)
 
     def line(self, number: int) -> bytes:
         """A whole step as JSON. Raises ``StepUnknown``."""
         if not 1 <= number <= len(self):
             raise StepUnknown(where="step")
-        return self._lines[number - 1]
+        return self._lines.read(number, number)[0]
 
     def find(self, text: str, *, after: int = 0, limit: int = MOST_FOUND) -> StepsFound:
         """Steps numbered above ``after`` that hold a text, whichever case its letters A to Z are in."""
         written, wanted = _line(text)[1:-1].lower(), text.lower()
         items: list[StepFound] = []
-        for number in range(after + 1, len(self) + 1):
-            if written not in self._lines[number - 1].lower():
-                continue
-            found = _found(number, json.loads(self._lines[number - 1]), wanted)
+        for number, line in self._lines.holding(written, after):
+            found = _found(number, json.loads(line), wanted)
             if found is not None:
                 items.append(found)
             if len(items) == limit:
                 break
         more = len(items) == limit and items[-1].number < len(self)
         return StepsFound(items=items, next=items[-1].number if more else None, steps=len(self), running=self.running)
+
+
+def _body(number: int, line: bytes) -> StepBody:
+    step = json.loads(line)
+    if len(line) <= TEXT_CHARS:
+        return StepBody(number=number, step=step, cut=0)
+    cutting = _Cutting()
+    return StepBody(number=number, step=cutting.of(step), cut=cutting.left_out)
 
 
 def _found(number: int, step: Mapping[str, Any], wanted: str) -> StepFound | None:
@@ -287,10 +330,7 @@ class KeptSteps:
             if whole is None:
                 _go_on(steps, objects, tenant, attempt)
             elif not len(steps):
-                document = objects.read(whole)
-                with _without_collections():
-                    for step in _steps_of(document):
-                        steps.add(step)
+                steps.take(map_of(objects, tenant, whole), objects, whole)
         self._make_room()
         return steps
 
@@ -302,55 +342,11 @@ class KeptSteps:
                 size -= self._kept.popitem(last=False)[1].size
 
 
-_COLLECTING = threading.Lock()
-
-
-@contextmanager
-def _without_collections() -> Iterator[None]:
-    """While a million objects are made that all live, looking for garbage among them takes six times as long as making
-    them: 1.3 s of 1.5 were seen of fifty thousand steps. One at a time, so that it is on again in the end."""
-    with _COLLECTING:
-        was = gc.isenabled()
-        gc.disable()
-        try:
-            yield
-        finally:
-            if was:
-                gc.enable()
-
-
 def _go_on(steps: Steps, objects: ObjectStore, tenant: UUID, attempt: UUID) -> None:
     for number, segment in read_segments(objects, tenant, attempt, after=steps.segment, kind=KIND):
         for line in segment.splitlines():
             steps.add(parsed(line))
         steps.segment = number
-
-
-def _steps_of(document: bytes) -> Iterator[Mapping[str, Any]]:
-    whole = parsed(document)
-    steps = whole.get("steps")
-    if not isinstance(steps, list) or not all(isinstance(one, dict) for one in steps):
-        raise TrajectoryInvalid("It has no steps.")
-    yield from steps
-
-
-def parsed(text: bytes) -> Mapping[str, Any]:
-    """A JSON object. Raises ``TrajectoryInvalid``."""
-    try:
-        found = from_json(text)
-    except ValueError:
-        found = _loosely(text)
-    if not isinstance(found, dict):
-        raise TrajectoryInvalid("It is no JSON object.")
-    return found
-
-
-def _loosely(text: bytes) -> Any:
-    """What the strict reader refuses: halves of characters."""
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise TrajectoryInvalid("It is no JSON that can be read.") from error
 
 
 def _line(value: object) -> bytes:
@@ -361,11 +357,8 @@ def _line(value: object) -> bytes:
         return json.dumps(value, ensure_ascii=False).encode("utf-8", "replace")
 
 
-def _seconds(column: array[float]) -> list[float | None] | None:
-    found = [None if value < 0 else round(value, 3) for value in column]
-    return None if all(value is None for value in found) else found
-
-
-def _counts(column: array[int]) -> list[int | None] | None:
-    found = [None if value < 0 else value for value in column]
-    return None if all(value is None for value in found) else found
+def _known(column: array[T]) -> list[T | None] | None:
+    """``None`` for what no step says."""
+    if not column or max(column) < 0:
+        return None
+    return [None if value < 0 else value for value in column]

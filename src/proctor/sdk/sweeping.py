@@ -21,7 +21,7 @@ from sqlalchemy import Connection
 from proctor.app import open_storage
 from proctor.database.engine import Database
 from proctor.datasets import registry
-from proctor.engine import reading
+from proctor.engine import reading, step_maps
 from proctor.identity.requests import ANSWERS_AGE, count_old, remove_old
 from proctor.identity.service import tenants
 from proctor.jobs import growing
@@ -40,7 +40,9 @@ __all__ = ["UNNAMED_AGE", "Swept", "SweptKind", "sweep"]
 UNNAMED_AGE = timedelta(days=7)
 """How long an object that no row names is kept: longer than anything takes from storing one to naming it."""
 CACHED_AGE = timedelta(days=90)
-"""How long an answer of a model is kept for who asks the same again."""
+"""How long an answer of a model is kept for who asks the same again, and what can be read off a trajectory anew."""
+CACHED: frozenset[str] = frozenset({MODEL_CACHE, step_maps.FOLDER})
+"""Kinds of which no row names anything."""
 _BATCH: int = 100_000
 """Objects that are looked up at once: some 30 MB, and a tenant's attempts are read once for each."""
 _PARTS: int = 2
@@ -113,7 +115,7 @@ class _Unnamed:
             logged = minute_of(item.key)
             age = datetime.now(UTC) - (logged or item.modified)
             kind = _LOGS if logged is not None else _kind_of(item.key)
-            if age > {_LOGS: self.log_age, MODEL_CACHE: CACHED_AGE}.get(kind, UNNAMED_AGE):
+            if age > {_LOGS: self.log_age, **dict.fromkeys(CACHED, CACHED_AGE)}.get(kind, UNNAMED_AGE):
                 kinds[kind].append(item)
         return kinds
 
@@ -180,7 +182,7 @@ _NAMED: Mapping[str, Callable[..., set[str]]] = {
     "pushed": _artifacts,
     "trajectories": _artifacts,
     "tasks": _archives,
-    MODEL_CACHE: lambda connection, tenant, items: set(),
+    **dict.fromkeys(CACHED, lambda connection, tenant, items: set()),
     "attempts": partial(_of_ids, reading.attempts_known),
     "operations": partial(_of_ids, operations.with_files),
     "datasets": partial(_of_ids, registry.versions_known),

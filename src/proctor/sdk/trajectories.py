@@ -7,7 +7,8 @@ from typing import Any
 
 from proctor.app import Platform
 from proctor.engine.reading import AttemptDetail
-from proctor.engine.step_reading import MOST_FOUND, MOST_STEPS, StepIndex, StepPage, Steps, StepsFound, parsed
+from proctor.engine.step_maps import parsed
+from proctor.engine.step_reading import MOST_FOUND, MOST_STEPS, StepIndex, StepPage, Steps, StepsFound
 from proctor.objects.store import StoredObject
 
 __all__ = ["Trajectories"]

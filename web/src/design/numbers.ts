@@ -104,31 +104,31 @@ export function perMinute(value: number): string {
 
 export type Zone = "local" | "utc";
 
+const DATES = { local: datesOf(undefined), utc: datesOf("UTC") }; // each takes milliseconds to make
+
+function datesOf(timeZone: string | undefined) {
+  const time = { hour: "2-digit", minute: "2-digit", timeZone } as const;
+  const day = { ...time, day: "numeric", month: "short" } as const;
+  return {
+    clock: new Intl.DateTimeFormat("en-GB", { ...time, second: "2-digit" }),
+    thisYear: new Intl.DateTimeFormat("en-GB", day),
+    anyYear: new Intl.DateTimeFormat("en-GB", { ...day, year: "numeric" }),
+  };
+}
+
 /** Under 24 hours relative (`3 hours ago`), else `18 Sep 14:05`. */
 export function moment(at: Date, now: Date, zone: Zone): string {
   const seconds = (now.getTime() - at.getTime()) / 1000;
   if (Math.abs(seconds) < 45) return "just now";
   if (Math.abs(seconds) < 86_400) return relative(seconds);
-  return new Intl.DateTimeFormat("en-GB", {
-    day: "numeric",
-    month: "short",
-    hour: "2-digit",
-    minute: "2-digit",
-    timeZone: zone === "utc" ? "UTC" : undefined,
-    ...(at.getUTCFullYear() === now.getUTCFullYear() ? {} : { year: "numeric" }),
-  })
-    .format(at)
-    .replace(",", "");
+  const { thisYear, anyYear } = DATES[zone];
+  const format = at.getUTCFullYear() === now.getUTCFullYear() ? thisYear : anyYear;
+  return format.format(at).replace(",", "");
 }
 
 /** `14:05:10` today, the whole moment else. */
 export function clock(at: Date, zone: Zone): string {
-  return new Intl.DateTimeFormat("en-GB", {
-    hour: "2-digit",
-    minute: "2-digit",
-    second: "2-digit",
-    timeZone: zone === "utc" ? "UTC" : undefined,
-  }).format(at);
+  return DATES[zone].clock.format(at);
 }
 
 function relative(seconds: number): string {

@@ -1,6 +1,6 @@
-import { usePrefetchQuery, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { getRouteApi, useNavigate } from "@tanstack/react-router";
-import { useCallback, useMemo, useRef, useState } from "react";
+import { useCallback, useDeferredValue, useMemo, useRef, useState } from "react";
 import { useLive } from "../../api/live-context";
 import { attempt as attemptQuery, cell as cellQuery, matrix } from "../../api/queries";
 import { Button } from "../../parts/button";
@@ -17,7 +17,6 @@ import { copyLink, Head, WhyLine } from "./head";
 import { neighboursOf } from "./neighbours";
 import { Outline } from "./outline";
 import { Phases } from "./phases";
-import { stepIndex } from "./queries";
 import { Raw } from "./raw";
 import { type AttemptSearch, VIEWS, type View } from "./search";
 import { nextOf, type Steps } from "./steps";
@@ -39,7 +38,6 @@ const VIEW_WORDS: Record<View, string> = {
 export function AttemptPage() {
   const { attempt: id } = route.useParams();
   const asked = useQuery(attemptQuery(id));
-  usePrefetchQuery(stepIndex(id)); // beside the attempt itself, not after it
   const attempt = asked.data ?? null;
   useTitle("Attempt", attempt ? undefined : id.slice(0, 13));
   if (asked.error && attempt === null) return <Failed error={asked.error} retry={() => asked.refetch()} />;
@@ -149,8 +147,9 @@ function Shown({ id, attempt, outcome }: ShownProps) {
   };
   useStepKeys({ steps, current, handle, choose, expand, startFind, show });
   const evidence = <EvidenceColumn attempt={attempt} outcome={outcome} />;
-  const outline = steps !== null && !isEmpty(steps, attempt) && (
-    <Outline steps={steps} current={current} seen={seen} choose={choose} />
+  const outlined = useDeferredValue(steps, null); // it goes over all steps: after those in sight are there
+  const outline = outlined !== null && !isEmpty(outlined, attempt) && (
+    <Outline steps={outlined} current={current} seen={seen} choose={choose} />
   );
   return (
     <>

@@ -8,11 +8,7 @@ import styles from "./raw.module.css";
 
 /** A step of the trajectory as the document has it (ATIF), and the whole as a file. */
 export function Raw({ attempt, step, hasWhole }: { attempt: string; step: number; hasWhole: boolean }) {
-  const asked = useQuery({
-    queryKey: ["attempt", attempt, "raw", step],
-    queryFn: () => stepPage(attempt, step, 1),
-    staleTime: 60_000,
-  });
+  const asked = useQuery(stepPage(attempt, step, 1));
   const whole = hasWhole ? "artifacts/trajectory.json" : "trajectory";
   return (
     <div className={styles.frame}>

@@ -94,7 +94,7 @@ test("bodies come by the page, each once", async () => {
   bodies.want(95, 105, 250);
   bodies.want(95, 105, 250);
   expect(fetch.mock.calls).toEqual([
-    [95, 6],
+    [1, 100],
     [101, 100],
   ]);
   await settle();

@@ -132,7 +132,13 @@ function merged(groups: Group[]): Group[] {
 
 /** Bodies that are kept; those furthest from what is looked at go first. */
 const MOST_BODIES = 2000;
+/** Steps of one answer. */
 const PAGE = 100;
+
+/** The page that a step is on: pages that several ask for are the same ones. */
+export function pageOf(step: number): { first: number; limit: number } {
+  return { first: step - ((step - 1) % PAGE), limit: PAGE };
+}
 
 type Fetch = (first: number, limit: number) => Promise<{ items: readonly StepDocument[] }>;
 
@@ -153,11 +159,21 @@ export class Bodies {
   /** Have the bodies of these steps soon; of `count` there are. */
   want(first: number, last: number, count: number): void {
     for (let step = Math.max(1, first); step <= Math.min(last, count); step++) {
-      if (this.found.has(step) || this.asked.has(step) || this.error) continue;
-      const end = Math.min(count, Math.ceil(step / PAGE) * PAGE);
-      void this.load(step, end);
+      if (this.has(step) || this.error) continue;
+      const { first: begin, limit } = pageOf(step);
+      const end = Math.min(count, begin + limit - 1);
+      void this.load(this.hasNone(begin, step) ? begin : step, end);
       step = end;
     }
+  }
+
+  private has(step: number): boolean {
+    return this.found.has(step) || this.asked.has(step);
+  }
+
+  private hasNone(from: number, to: number): boolean {
+    for (let step = from; step < to; step++) if (this.has(step)) return false;
+    return true;
   }
 
   retry(): void {

@@ -1,3 +1,4 @@
+import { useQueryClient } from "@tanstack/react-query";
 import { useVirtualizer, type Virtualizer } from "@tanstack/react-virtual";
 import { useCallback, useEffect, useImperativeHandle, useMemo, useRef, useState, useSyncExternalStore } from "react";
 import { counted } from "../../design/numbers";
@@ -38,7 +39,11 @@ interface TrajectoryProps {
 export function Trajectory(props: TrajectoryProps) {
   const { attempt, steps, current, isChosen, expanded, expand, choose, handle, moved } = props;
   const scroller = useRef<HTMLElement>(null);
-  const bodies = useMemo(() => new Bodies((first, limit) => stepPage(attempt, first, limit)), [attempt]);
+  const client = useQueryClient();
+  const bodies = useMemo(
+    () => new Bodies((first, limit) => client.fetchQuery(stepPage(attempt, first, limit))),
+    [attempt, client],
+  );
   useSyncExternalStore(bodies.watch, bodies.state);
   const guess = useGuess(steps);
   const virtual = useVirtualizer({
@@ -46,12 +51,13 @@ export function Trajectory(props: TrajectoryProps) {
     getScrollElement: () => scroller.current,
     estimateSize: guess,
     overscan: 4,
-    initialOffset: () => (steps.running && !isChosen ? 0 : offsetOf(current, guess)),
+    initialRect: { width: 1, height: globalThis.innerHeight },
+    initialOffset: () => offsetOf(steps.running && !isChosen ? steps.count : current, guess),
   });
   const items = virtual.getVirtualItems();
   const [first, last] = [(items[0]?.index ?? 0) + 1, (items.at(-1)?.index ?? 0) + 1];
   useEffect(() => {
-    bodies.want(first, last, steps.count);
+    if (items.length) bodies.want(first, last, steps.count);
   });
   useEffect(() => moved(first, last), [first, last, moved]);
   const { unseen, toEnd, scrolled } = useTail(steps, isChosen, scroller, virtual.getTotalSize());
