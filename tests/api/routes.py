@@ -165,6 +165,7 @@ PROBES: dict[str, Probe] = {
     "GET /api/v1/run-sets/{run_set}/cells": Probe(_RUN_SET),
     "GET /api/v1/run-sets/{run_set}/cells/{cell}": Probe({**_RUN_SET, "cell": "cell"}),
     "GET /api/v1/run-sets/{run_set}/matrix": Probe(_RUN_SET),
+    "GET /api/v1/run-sets/{run_set}/matrix/ids": Probe(_RUN_SET),
     "GET /api/v1/run-sets/{run_set}/profiles": Probe(_RUN_SET),
     "GET /api/v1/run-sets/{run_set}/running": Probe(_RUN_SET),
     "GET /api/v1/run-sets/{run_set}/stalled": Probe(_RUN_SET),

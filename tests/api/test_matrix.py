@@ -73,15 +73,18 @@ def change(bench: Bench, statement: str, **values: object) -> None:
 def test_a_matrix_says_of_each_cell_what_the_list_of_cells_does(acme: Tenant, bench: Bench) -> None:
     row = bench.run(RUN_SET)
     matrix = acme.owner.get(f"run-sets/{row.id}/matrix")
+    ids = acme.owner.get(f"run-sets/{row.id}/matrix/ids")
     listed = acme.owner.get(f"run-sets/{row.id}/cells?limit=1000")
     cells, items = matrix["cells"], listed["items"]
-    assert {len(column) for column in cells.values()} == {len(items)} == {8}
+    assert (
+        {len(column) for column in cells.values()} == {len(items)} == {len(ids["cell"])} == {len(ids["attempt"])} == {8}
+    )
     assert matrix["run_set"] == acme.owner.get(f"run-sets/{row.id}")["run_set"]
     assert matrix["profiles"] == ["good", "idle"]
     assert [task["name"] for task in matrix["tasks"]] == ["task-00", "task-01"]
     for at, item in enumerate(items):
-        assert item["cell"].startswith(cells["cell"][at])
-        assert item["attempt"].startswith(cells["attempt"][at])
+        assert item["cell"].startswith(ids["cell"][at])
+        assert item["attempt"].startswith(ids["attempt"][at])
         assert item["profile"] == cells["profile"][at]
         assert item["content_digest"] == matrix["tasks"][cells["task"][at]]["digest"]
         assert item["trial"] == cells["trial"][at]
@@ -91,7 +94,7 @@ def test_a_matrix_says_of_each_cell_what_the_list_of_cells_does(acme: Tenant, be
         assert item["limit"] == (cells["limit"][at] or "")
         assert (cells["given_up"][at], cells["waits_until"][at], cells["phase"][at]) == (0, None, None)
     assert cells["place"] == [0, 1] * 4
-    assert {len(one) for one in cells["cell"]} == {matrix["id_length"]}
+    assert {len(one) for one in ids["cell"]} == {ids["id_length"]}
 
 
 def test_the_code_book_is_every_class_and_what_a_cell_is_without_one(acme: Tenant, bench: Bench) -> None:
@@ -168,12 +171,13 @@ def test_one_that_runs_says_its_attempt_and_phase(acme: Tenant, bench: Bench) ->
         2,
         0,
     )
-    assert not item["attempt"].startswith(cells["attempt"][0])
+    attempt = acme.owner.get(f"run-sets/{row.id}/matrix/ids")["attempt"][0]
+    assert not item["attempt"].startswith(attempt)
     detail = acme.owner.get(f"run-sets/{row.id}/cells/{item['cell']}")
     assert [one["number"] for one in detail["attempts"]] == [1, 2]
     last = detail["attempts"][1]
     assert (last["why"], last["outcome"], last["ended_at"], last["phase"]) == ("running: verify", None, None, "verify")
-    assert last["id"].startswith(cells["attempt"][0])
+    assert last["id"].startswith(attempt)
     assert not detail["given_up"]
 
 
@@ -183,7 +187,8 @@ def test_an_owed_cell_wears_its_last_attempts_class(acme: Tenant, bench: Bench) 
     matrix = acme.owner.get(f"run-sets/{row.id}/matrix")
     assert set(states(matrix)) == {"verifier_error"}
     assert (set(matrix["cells"]["decided"]), set(matrix["cells"]["given_up"])) == ({0}, {1})
-    cell = acme.owner.get(f"run-sets/{row.id}/cells/{matrix['cells']['cell'][0]}")
+    first = acme.owner.get(f"run-sets/{row.id}/matrix/ids")["cell"][0]
+    cell = acme.owner.get(f"run-sets/{row.id}/cells/{first}")
     assert cell["cell"]["verdict"] is None
     (tried,) = cell["attempts"]
     assert (tried["outcome"], tried["owner"], tried["verdict"]) == ("verifier_error", "task", None)
@@ -201,7 +206,7 @@ def test_a_withdrawn_cell_is_neither_decided_nor_owed(acme: Tenant, bench: Bench
 
 def test_a_cell_is_found_by_the_beginning_that_the_matrix_says(acme: Tenant, bench: Bench) -> None:
     row = bench.run(RUN_SET)
-    short = acme.owner.get(f"run-sets/{row.id}/matrix")["cells"]["cell"]
+    short = acme.owner.get(f"run-sets/{row.id}/matrix/ids")["cell"]
     for at, one in enumerate(short):
         detail = acme.owner.get(f"run-sets/{row.id}/cells/{one}")
         assert detail["cell"]["cell"].startswith(one)
@@ -232,7 +237,13 @@ def test_the_sdk_says_the_same_here_and_from_afar(
         name: type(getattr(here.cells, name))(column) for name, column in vars(there.cells).items()
     }
     assert (list(here.tasks), list(here.states), here.event) == (list(there.tasks), list(there.states), there.event)
-    first, again = (client.cell("nightly", here.cells.cell[0]) for client in clients)
+    named, named_there = (client.matrix_ids(str(row.id)) for client in clients)
+    assert (named.id_length, list(named.cell), list(named.attempt)) == (
+        named_there.id_length,
+        list(named_there.cell),
+        list(named_there.attempt),
+    )
+    first, again = (client.cell("nightly", named.cell[0]) for client in clients)
     assert list(first.attempts) == list(again.attempts)
     assert (first.cell, first.task) == (again.cell, again.task)
 
@@ -255,20 +266,19 @@ def test_what_happens_after_the_matrix_comes_after_its_event(server: Server, acm
 
 def _rounds(live: Live, acme: Tenant, bench: Bench, run_set: UUID) -> Iterator[None]:
     matrix = acme.owner.get(f"run-sets/{run_set}/matrix")
-    length = matrix["id_length"]
-    decided = {cell for cell, one in zip(matrix["cells"]["cell"], matrix["cells"]["decided"], strict=True) if one}
-    assert not decided
+    ids = acme.owner.get(f"run-sets/{run_set}/matrix/ids")
+    assert not any(matrix["cells"]["decided"])
     bench.work(run_set)
     middle = acme.owner.get(f"run-sets/{run_set}/matrix")
     assert sum(middle["cells"]["decided"]) == 8
     for seen in (matrix, middle):
-        known = {cell for cell, one in zip(seen["cells"]["cell"], seen["cells"]["decided"], strict=True) if one}
+        known = {cell for cell, one in zip(ids["cell"], seen["cells"]["decided"], strict=True) if one}
         with live.socket(acme.owner_key) as ws:
             ws.subscribe(f"run-set:{run_set}", after=seen["event"])
             while len(known) < 8:
                 event = ws.hear().get("event", {})
                 if event.get("name") == "attempt.ended":
-                    known.add(event["payload"]["cell"][:length])
+                    known.add(event["payload"]["cell"][: ids["id_length"]])
         yield
 
 

@@ -214,10 +214,10 @@ window.fetch = async (request, more) => {
   said.profiles = Array.from({ length: rows }, (_, at) => `profile-${at}`);
   said.tasks = Array.from({ length: tasks }, (_, at) => ({ ...said.tasks[0], digest: `${at}`, name: `task-${at}` }));
   said.cells = {
-    cell: column((at) => at.toString(16).padStart(13, "0")), profile: column((at) => Math.floor(at / tasks)),
-    task: column((at) => at % tasks), trial: column(() => 1), place: column(() => 0),
+    profile: column((at) => Math.floor(at / tasks)), task: column((at) => at % tasks),
+    trial: column(() => 1), place: column(() => 0),
     state: column((at) => at % 20), decided: column((at) => Number(at % 20 < 5)),
-    passed: column(() => 0), given_up: column(() => 0), attempts: column(() => 1), attempt: column(() => null),
+    passed: column(() => 0), given_up: column(() => 0), attempts: column(() => 1),
     limit: column(() => null), waits_until: column(() => null), phase: column(() => null),
   };
   return Response.json(said);
@@ -251,6 +251,28 @@ async ([run_set, cells, outcome]) => {
   return { taken, drawn: drawn().reduce((sum, one) => sum + one.duration, 0) };
 }
 """
+
+
+BYTES_A_CELL = 1.5
+"""As it is sent, with the names of profiles and tasks."""
+
+
+def test_ids_come_when_a_cell_is_looked_at(eve: Visitor, large: RunSetRow) -> None:
+    sizes: dict[str, int] = {}
+    eve.page.on(
+        "requestfinished", lambda one: sizes.update({one.url.rpartition("/")[2]: one.sizes()["responseBodySize"]})
+    )
+    page = shown(eve, large)
+    page.wait_for_timeout(500)
+    assert "ids" not in sizes
+    assert sizes["matrix"] < BYTES_A_CELL * CELLS
+    page.get_by_role("gridcell").focus()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile("cell=[0-9a-f-]{13}"))
+    expect(page.get_by_role("complementary", name="Cell").get_by_role("link", name="Open attempt")).to_be_visible()
+    page.keyboard.press("o")
+    expect(page).to_have_url(re.compile("/attempts/"))
 
 
 def shown(visitor: Visitor, run_set: RunSetRow, search: str = "") -> Page:

@@ -26,7 +26,7 @@ from proctor.notifications import outbox
 from proctor.queue import service as queue
 from proctor.suites.service import TaskHead, heads_of
 
-__all__ = ["STATES", "CellColumns", "CellState", "Matrix", "matrix"]
+__all__ = ["STATES", "CellColumns", "CellState", "Matrix", "MatrixIds", "matrix", "matrix_ids"]
 
 _run = partial(run_query, "proctor.engine")
 
@@ -55,8 +55,6 @@ _CODES: Mapping[str, int] = {name: code for code, name in enumerate(STATES)}
 class CellColumns:
     """What is known of each cell: columns of one length, in one order."""
 
-    cell: Sequence[str]
-    """The beginning of its id, of ``id_length`` characters."""
     profile: Sequence[int]
     task: Sequence[int]
     trial: Sequence[int]
@@ -70,8 +68,6 @@ class CellColumns:
     given_up: Sequence[int]
     """1: it is owed, and nothing will be done for it until somebody asks: a dead letter, or in no queue."""
     attempts: Sequence[int]
-    attempt: Sequence[str | None]
-    """The beginning of the id of the attempt that its state rests on."""
     limit: Sequence[str | None]
     waits_until: Sequence[datetime | None]
     phase: Sequence[str | None]
@@ -87,11 +83,21 @@ class Matrix:
     """The newest that was published before the cells were read; what comes after it changes them."""
     event_at: datetime | None
     """When that happened: what was counted before it doesn't know of it. ``None``: nothing happened yet."""
-    id_length: int
     profiles: Sequence[str]
     tasks: Sequence[TaskHead]
     states: Sequence[str]
     cells: CellColumns
+
+
+@dataclass(frozen=True, kw_only=True)
+class MatrixIds:
+    """The ids of a matrix's cells, in its order: most of what could be told of them, and needed where one is opened."""
+
+    id_length: int
+    cell: Sequence[str]
+    """The beginning of its id, of ``id_length`` characters."""
+    attempt: Sequence[str | None]
+    """The beginning of the id of the attempt that its state rests on."""
 
 
 @dataclass(frozen=True)
@@ -130,22 +136,42 @@ def matrix(connection: Connection, tenant: UUID, reference: str | None) -> Matri
     newest = outbox.newest_of(connection, tenant)
     names = reading.profile_names(connection, tenant, row.id)
     now = _now(connection, tenant, row)
-    _run(connection, "read_widely")
-    _run(connection, "read_by_hash")
-    found = _run(connection, "matrix", tenant=tenant, run_set=row.id, policy=row.policy_version).all()
-    columns = _Found(*zip(*found, strict=True)) if found else _Found(*[()] * len(_Found._fields))
+    columns = _found(connection, tenant, row)
     tasks = heads_of(connection, tenant, row.suite_id, set(columns.task))
-    length = _id_length(columns.cell)
     return Matrix(
         run_set=row,
         event=_NO_EVENT if newest is None else str(newest.id),
         event_at=None if newest is None else newest.created_at,
-        id_length=length,
         profiles=list(names.values()),
         tasks=tasks,
         states=STATES,
-        cells=_columns(columns, list(names), [one.digest for one in tasks], now, length),
+        cells=_columns(columns, list(names), [one.digest for one in tasks], now),
     )
+
+
+def matrix_ids(connection: Connection, tenant: UUID, reference: str | None) -> MatrixIds:
+    """The ids of a run set's cells and attempts, in the order of its matrix. Raises ``RunSetUnknown``."""
+    row = reading.find_run_set(connection, tenant, reference)
+    running = _now(connection, tenant, row).running
+    found = _found(connection, tenant, row)
+    length = _id_length(found.cell)
+    owed = [verdict is None and not gone for verdict, gone in zip(found.verdict, found.withdrawn, strict=True)]
+    attempts = [
+        running[cell][0] if is_owed and cell in running else attempt
+        for cell, attempt, is_owed in zip(found.cell, found.attempt, owed, strict=True)
+    ]
+    return MatrixIds(
+        id_length=length,
+        cell=[one[:length] for one in found.cell],
+        attempt=[None if one is None else one[:length] for one in attempts],
+    )
+
+
+def _found(connection: Connection, tenant: UUID, row: RunSetRow) -> _Found:
+    _run(connection, "read_widely")
+    _run(connection, "read_by_hash")
+    rows = _run(connection, "matrix", tenant=tenant, run_set=row.id, policy=row.policy_version).all()
+    return _Found(*zip(*rows, strict=True)) if rows else _Found(*[()] * len(_Found._fields))
 
 
 def _now(connection: Connection, tenant: UUID, row: RunSetRow) -> _Now:
@@ -169,13 +195,12 @@ class _Found(NamedTuple):
     attempts: Sequence[int]
 
 
-def _columns(found: _Found, profiles: Sequence[int], tasks: Sequence[str], now: _Now, length: int) -> CellColumns:
+def _columns(found: _Found, profiles: Sequence[int], tasks: Sequence[str], now: _Now) -> CellColumns:
     profile_at = {position: index for index, position in enumerate(profiles)}
     task_at = {digest: index for index, digest in enumerate(tasks)}
     verdicts = [None if gone else one for one, gone in zip(found.verdict, found.withdrawn, strict=True)]
     drawn = _Drawn(found, verdicts, now)
     return CellColumns(
-        cell=[one[:length] for one in found.cell],
         profile=[profile_at[one] for one in found.profile],
         task=[task_at[one] for one in found.task],
         trial=found.trial,
@@ -185,7 +210,6 @@ def _columns(found: _Found, profiles: Sequence[int], tasks: Sequence[str], now: 
         passed=[int(one is True) for one in verdicts],
         given_up=drawn.given_up,
         attempts=found.attempts,
-        attempt=[None if one is None else one[:length] for one in drawn.attempt],
         limit=drawn.limit,
         waits_until=drawn.waits_until,
         phase=drawn.phase,
@@ -197,7 +221,7 @@ class _Drawn:
 
     def __init__(self, found: _Found, verdicts: Sequence[bool | None], now: _Now) -> None:
         size = len(found.cell)
-        self.attempt, self.limit = list(found.attempt), list(found.limit)
+        self.limit = list(found.limit)
         self.given_up = [0] * size
         self.waits_until: list[datetime | None] = [None] * size
         self.phase: list[str | None] = [None] * size
@@ -213,8 +237,7 @@ class _Drawn:
         self.given_up[at] = int(now.is_given_up(cell))
         self.waits_until[at] = now.until(cell)
         if cell in now.running:
-            attempt, phase = now.running[cell]
-            self.attempt[at], self.phase[at], self.limit[at] = attempt, phase or None, None
+            self.phase[at], self.limit[at] = now.running[cell][1] or None, None
 
 
 def _places(keys: Iterable[tuple[int, str]]) -> Iterator[int]:

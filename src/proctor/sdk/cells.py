@@ -62,6 +62,11 @@ class CellCalls:
         tenant = self._platform.tenant
         return self._platform.engine.read(lambda c: matrices.matrix(c, tenant, reference))
 
+    def matrix_ids(self, reference: str | None) -> matrices.MatrixIds:
+        """The ids of the cells of a run set's matrix, in its order."""
+        tenant = self._platform.tenant
+        return self._platform.engine.read(lambda c: matrices.matrix_ids(c, tenant, reference))
+
     def cell(self, reference: str | None, cell: str) -> CellDetail:
         """A cell of a run set by its id or the beginning of one, with all attempts at it. Raises ``CellUnknown``."""
         tenant = self._platform.tenant

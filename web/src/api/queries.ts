@@ -53,6 +53,14 @@ export const matrix = (id: string) =>
     staleTime: Number.POSITIVE_INFINITY, // the socket says what changed
   });
 
+/** Of the cells of the matrix, in its order: what it takes to open one, or to say which one an event is about. */
+export const matrixIds = (id: string) =>
+  queryOptions({
+    queryKey: ["run-set", id, "ids"],
+    queryFn: ({ signal }) => answered(api.GET("/api/v1/run-sets/{run_set}/matrix/ids", { ...named(id), signal })),
+    staleTime: Number.POSITIVE_INFINITY, // as the matrix
+  });
+
 export const cell = (id: string, of: string) =>
   queryOptions({
     queryKey: ["run-set", id, "cell", of],

@@ -1769,6 +1769,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/run-sets/{run_set}/matrix/ids": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show Matrix Ids
+         * @description The ids of the cells of the run set's matrix, and of their attempts, in its order: to open or to follow one.
+         */
+        get: operations["show_matrix_ids_api_v1_run_sets__run_set__matrix_ids_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/run-sets/{run_set}/cells/{cell}": {
         parameters: {
             query?: never;
@@ -3312,8 +3332,6 @@ export interface components {
          * @description What is known of each cell: columns of one length, in one order.
          */
         CellColumns: {
-            /** Cell */
-            cell: string[];
             /** Profile */
             profile: number[];
             /** Task */
@@ -3332,8 +3350,6 @@ export interface components {
             given_up: number[];
             /** Attempts */
             attempts: number[];
-            /** Attempt */
-            attempt: (string | null)[];
             /** Limit */
             limit: (string | null)[];
             /** Waits Until */
@@ -5307,8 +5323,6 @@ export interface components {
             event: string;
             /** Event At */
             event_at: string | null;
-            /** Id Length */
-            id_length: number;
             /** Profiles */
             profiles: string[];
             /** Tasks */
@@ -5316,6 +5330,18 @@ export interface components {
             /** States */
             states: string[];
             cells: components["schemas"]["CellColumns"];
+        };
+        /**
+         * MatrixIds
+         * @description The ids of a matrix's cells, in its order: most of what could be told of them, and needed where one is opened.
+         */
+        MatrixIds: {
+            /** Id Length */
+            id_length: number;
+            /** Cell */
+            cell: string[];
+            /** Attempt */
+            attempt: (string | null)[];
         };
         /**
          * McpServer
@@ -9114,6 +9140,7 @@ export type ListedExample = components['schemas']['ListedExample'];
 export type ListedResult = components['schemas']['ListedResult'];
 export type LogLine = components['schemas']['LogLine'];
 export type Matrix = components['schemas']['Matrix'];
+export type MatrixIds = components['schemas']['MatrixIds'];
 export type McpServer = components['schemas']['McpServer'];
 export type Me = components['schemas']['Me'];
 export type Merge = components['schemas']['Merge'];
@@ -27344,7 +27371,6 @@ export interface operations {
                      *       },
                      *       "event": "attempt.ended",
                      *       "event_at": "2026-07-01T12:00:00Z",
-                     *       "id_length": 1,
                      *       "profiles": [
                      *         "opus"
                      *       ],
@@ -27363,9 +27389,6 @@ export interface operations {
                      *         "running"
                      *       ],
                      *       "cells": {
-                     *         "cell": [
-                     *           "cell"
-                     *         ],
                      *         "profile": [
                      *           1
                      *         ],
@@ -27393,9 +27416,6 @@ export interface operations {
                      *         "attempts": [
                      *           1
                      *         ],
-                     *         "attempt": [
-                     *           "attempt"
-                     *         ],
                      *         "limit": [
                      *           "limit"
                      *         ],
@@ -27409,6 +27429,153 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["Matrix"];
+                };
+            };
+            /** @description It still is what the caller has. */
+            304: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Gateway Timeout */
+            504: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    show_matrix_ids_api_v1_run_sets__run_set__matrix_ids_get: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description The ETag of the answer that one has: 304 where it still is that.
+                 * @example "9b2cf535f27731c974343645a3985328"
+                 */
+                "If-None-Match"?: string;
+            };
+            path: {
+                /**
+                 * @description A name, an id, or its beginning.
+                 * @example 0198c2f0-5e1a-7b3c-a4d5-6e7f8091a2b3
+                 */
+                run_set: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id_length": 1,
+                     *       "cell": [
+                     *         "cell"
+                     *       ],
+                     *       "attempt": [
+                     *         "attempt"
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["MatrixIds"];
                 };
             };
             /** @description It still is what the caller has. */

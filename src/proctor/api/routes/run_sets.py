@@ -25,7 +25,7 @@ from proctor.api.run_set_documents import (
 from proctor.api.threads import slowly
 from proctor.engine import reading
 from proctor.engine.choosing import CellChoice, position_of
-from proctor.engine.matrices import Matrix
+from proctor.engine.matrices import Matrix, MatrixIds
 from proctor.engine.outcomes import OutcomeClass
 from proctor.engine.pairs import Comparison, Side
 from proctor.engine.planning import RunSetRow
@@ -262,6 +262,13 @@ def show_matrix(asked: _Reads, run_set: RunSetReference) -> Response:
     `event` is what to send as `after` to `/ws` or `/events`: nothing that changes a cell is missed between.
     """
     return answered(asked.client.matrix(named(run_set)))
+
+
+@router.get("/run-sets/{run_set}/matrix/ids", response_model=MatrixIds)
+@slowly
+def show_matrix_ids(asked: _Reads, run_set: RunSetReference) -> Response:
+    """The ids of the cells of the run set's matrix, and of their attempts, in its order: to open or to follow one."""
+    return answered(asked.client.matrix_ids(named(run_set)))
 
 
 @router.get("/run-sets/{run_set}/cells/{cell}", response_model=CellDetail)

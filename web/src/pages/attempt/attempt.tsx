@@ -2,7 +2,7 @@ import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { getRouteApi, useNavigate } from "@tanstack/react-router";
 import { useCallback, useDeferredValue, useMemo, useRef, useState } from "react";
 import { useLive } from "../../api/live-context";
-import { attempt as attemptQuery, cell as cellQuery, matrix } from "../../api/queries";
+import { attempt as attemptQuery, cell as cellQuery, matrix, matrixIds } from "../../api/queries";
 import { Button } from "../../parts/button";
 import { Dialog } from "../../parts/dialog";
 import { Failed, Loading, Stale } from "../../parts/states";
@@ -56,10 +56,14 @@ function Known({ id, attempt }: { id: string; attempt: Attempt }) {
   const client = useQueryClient();
   const navigate = useNavigate();
   const cell = useQuery(cellQuery(runSet, cellId));
-  const cells = useQuery(matrix(runSet));
+  const cells = useQuery(matrix(runSet)).data;
+  const ids = useQuery(matrixIds(runSet)).data;
   const own = cell.data?.attempts.find((one) => one.id === whole);
   const outcome = outcomeOf(attempt, cell.data?.run_set.policy_version);
-  const neighbours = useMemo(() => (cells.data ? neighboursOf(cells.data, cellId) : null), [cells.data, cellId]);
+  const neighbours = useMemo(
+    () => (cells && ids?.cell.length === cells.cells.passed.length ? neighboursOf(cells, ids, cellId) : null),
+    [cells, ids, cellId],
+  );
   useTitle("Attempt", cell.data && `${cell.data.profile} · ${cell.data.task} · ${cell.data.cell.trial}`);
   const again = () => {
     void client.invalidateQueries({ queryKey: ["attempt", id], exact: true });

@@ -115,11 +115,13 @@ test("unknown usage is unknown, and none is none", () => {
 });
 
 test("neighbours are the cells that did not pass, around the end", () => {
-  const cells = { cell: ["aaaa", "bbbb", "cccc", "dddd"], attempt: ["1", "2", null, "4"], passed: [0, 1, 0, 0] };
-  const of = (cell: string) => neighboursOf({ cells } as unknown as Matrix, cell);
+  const ids = { id_length: 4, cell: ["aaaa", "bbbb", "cccc", "dddd"], attempt: ["1", "2", null, "4"] };
+  const matrix = { cells: { passed: [0, 1, 0, 0] } } as unknown as Matrix;
+  const of = (cell: string) => neighboursOf(matrix, ids, cell);
   expect(of("aaaa-1")).toEqual({ place: 1, count: 2, before: "4", after: "4" });
   expect(of("bbbb-1")).toEqual({ place: 0, count: 2, before: "1", after: "4" });
-  expect(neighboursOf({ cells: { cell: [], attempt: [], passed: [] } } as never, "x").after).toBeNull();
+  const none = { id_length: 4, cell: [], attempt: [] };
+  expect(neighboursOf({ cells: { passed: [] } } as never, none, "x").after).toBeNull();
 });
 
 test("an address that makes no sense is as one without it", () => {

@@ -26,7 +26,7 @@ export function CellTable({
     <VirtualTable
       caption={`${shown.length} cells`}
       rows={shown}
-      keyOf={(index) => cells.columns.ids[index] ?? String(index)}
+      keyOf={(index) => String(index)}
       columns={[
         { name: "Profile", width: "minmax(120px, 1fr)", cell: (index) => cells.view(index).profile },
         { name: "Task", width: "minmax(160px, 2fr)", cell: (index) => cells.view(index).task.name },
@@ -55,7 +55,7 @@ function Standing({ cells, index }: { cells: Cells; index: number }) {
 
 function Attempt({ cells, index }: { cells: Cells; index: number }) {
   const { attempt, attempts } = cells.view(index);
-  if (attempt === null) return "0";
+  if (attempt === null) return attempts;
   return (
     <Link to="/attempts/$attempt" params={{ attempt }}>
       {attempts}

@@ -48,7 +48,7 @@ export function Inspector({
           waits until <Time at={cell.waitsUntil} exact />
         </p>
       )}
-      {pinned ? <Attempts runSet={runSet} cell={cell.id} /> : null}
+      {pinned && cell.id !== null ? <Attempts runSet={runSet} cell={cell.id} /> : null}
       <p className={styles.actions}>
         {cell.attempt && (
           <Link to="/attempts/$attempt" params={{ attempt: cell.attempt }}>

@@ -1,9 +1,12 @@
-/** The cells of a run set as they are now: fetched once, then changed by the events of its socket. */
+/**
+ * The cells of a run set as they are now: fetched once, then changed by the events of its socket. Their ids, which are
+ * most of the bytes, come when a cell is looked at or changes; events that are there sooner wait for them.
+ */
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import type { LiveEvent } from "../../api/live";
 import { useLive } from "../../api/live-context";
-import { matrix, runSet as runSetQuery } from "../../api/queries";
+import { matrix, matrixIds, runSet as runSetQuery } from "../../api/queries";
 import type { Cells } from "./matrix/cells";
 import { cellsOf } from "./matrix/document";
 import type { MatrixHandle } from "./matrix/matrix";
@@ -16,11 +19,24 @@ export function useLiveCells(runSet: string, handle: React.RefObject<MatrixHandl
   const asked = useQuery(matrix(runSet));
   const cells = useMemo(() => (asked.data ? cellsOf(asked.data) : null), [asked.data]);
   const [version, setVersion] = useState(0);
+  const [isNeeded, setNeeded] = useState(false);
+  const need = useCallback(() => setNeeded(true), []);
+  const ids = useQuery({ ...matrixIds(runSet), enabled: isNeeded });
+  const early = useRef<LiveEvent[]>([]);
+  useEffect(() => {
+    if (!cells || !ids.data || ids.isFetching || cells.isNamed) return; // ids that are asked for anew are old ones
+    cells.name(ids.data);
+    const changed = early.current.map((happened) => change(cells, happened)).filter((index) => index >= 0);
+    early.current = [];
+    handle.current?.changed(changed);
+    setVersion((before) => before + 1);
+  }, [cells, ids.data, ids.isFetching, handle]);
   const figures = useThrottled(
     useCallback(() => {
       setVersion((before) => before + 1);
       return client.invalidateQueries({
-        predicate: ({ queryKey }) => queryKey[0] === "run-set" && queryKey[1] === runSet && queryKey[2] !== "matrix",
+        predicate: ({ queryKey }) =>
+          queryKey[0] === "run-set" && queryKey[1] === runSet && !["matrix", "ids"].includes(String(queryKey[2])),
       });
     }, [client, runSet]),
     FIGURES_MS,
@@ -35,8 +51,13 @@ export function useLiveCells(runSet: string, handle: React.RefObject<MatrixHandl
     if (status.data && isBefore(status.data.counted_at, told.current)) figures();
   }, [status.dataUpdatedAt, asked.data]);
   const event = (happened: LiveEvent) => {
-    const index = cells ? change(cells, happened) : -1;
-    if (index >= 0) handle.current?.changed([index]);
+    if (cells?.isNamed) {
+      const index = change(cells, happened);
+      if (index >= 0) handle.current?.changed([index]);
+    } else {
+      early.current.push(happened);
+      need();
+    }
     told.current = happened.created_at;
     figures();
   };
@@ -44,7 +65,7 @@ export function useLiveCells(runSet: string, handle: React.RefObject<MatrixHandl
     event,
     gap: () => void client.invalidateQueries({ queryKey: ["run-set", runSet] }),
   });
-  return { asked, cells, version };
+  return { asked, cells, version, need };
 }
 
 /** Whether what was counted then can't know of what happened then: a server counts large sets only now and then. */

@@ -1,7 +1,7 @@
-import { useQuery } from "@tanstack/react-query";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { getRouteApi, useNavigate } from "@tanstack/react-router";
-import { useMemo, useRef, useState } from "react";
-import { leaderboard, runSet } from "../../api/queries";
+import { useEffect, useMemo, useRef, useState } from "react";
+import { leaderboard, matrixIds, runSet } from "../../api/queries";
 import type { Leaderboard, RunSetStatus } from "../../api/schema";
 import { cost, count, counted, duration, percent, perMinute } from "../../design/numbers";
 import { order, words } from "../../design/outcomes";
@@ -36,7 +36,7 @@ export function RunSetPage() {
   const status = useQuery(runSet(id));
   const board = useQuery(leaderboard(id));
   const handle = useRef<MatrixHandle>(null);
-  const { asked, cells, version } = useLiveCells(id, handle);
+  const { asked, cells, version, need } = useLiveCells(id, handle);
   const row = asked.data?.run_set ?? status.data?.run_set;
   useTitle("Run set", row?.name);
   const retry = useRetry(row);
@@ -63,7 +63,7 @@ export function RunSetPage() {
       ) : cells.size === 0 ? (
         <Empty command="proctor run nightly.toml">There are no cells yet.</Empty>
       ) : (
-        <CellsOfRunSet id={id} cells={cells} version={version} handle={handle} retry={retry} />
+        <CellsOfRunSet id={id} cells={cells} version={version} handle={handle} retry={retry} need={need} />
       )}
     </div>
   );
@@ -115,9 +115,12 @@ interface CellsProps {
   version: number;
   handle: React.RefObject<MatrixHandle | null>;
   retry: Retry | null;
+  /** Have the ids of cells soon. */
+  need: () => void;
 }
 
-function CellsOfRunSet({ id, cells, version, handle, retry }: CellsProps) {
+function CellsOfRunSet({ id, cells, version, handle, retry, need }: CellsProps) {
+  const client = useQueryClient();
   const search = route.useSearch();
   const navigate = useNavigate({ from: "/run-sets/$runSet" });
   const [under, setUnder] = useState(-1);
@@ -133,6 +136,9 @@ function CellsOfRunSet({ id, cells, version, handle, retry }: CellsProps) {
   );
   const sort = search.sort ?? "strength";
   const { rows, tasks } = useMemo(() => sorted(cells, sort), [cells, sort]);
+  useEffect(() => {
+    if (under >= 0 || search.cell || search.view === "table") need();
+  }, [under, search.cell, search.view, need]);
   const pinned = search.cell ? cells.placeOf(search.cell) : -1;
   const cursor = pinned >= 0 ? pinned : under;
   const view = search.view ?? (globalThis.innerWidth < 640 ? "tasks" : "grid");
@@ -148,26 +154,31 @@ function CellsOfRunSet({ id, cells, version, handle, retry }: CellsProps) {
   };
   const clear = () =>
     say({ class: undefined, owed: undefined, decided: undefined, profile: undefined, task: undefined }, false);
-  const pin = (index: number) => say({ cell: cells.columns.ids[index] });
+  const pin = async (index: number) => say({ cell: (await client.fetchQuery(matrixIds(id))).cell[index] });
+  const open = async (index: number) => {
+    if (index < 0) return;
+    const attempt = cells.columns.attempt[index] ?? (await client.fetchQuery(matrixIds(id))).attempt[index];
+    if (attempt) void navigate({ to: "/attempts/$attempt", params: { attempt } });
+  };
   const zoom = (by: number) => {
     const at = PITCHES.indexOf(pitch as (typeof PITCHES)[number]) + by;
     say({ pitch: PITCHES[Math.max(0, Math.min(PITCHES.length - 1, at))] });
   };
   const seek = (by: number) => {
     const next = nextOwed(cells, rows, tasks, cursor, by);
-    if (next >= 0) pin(next);
+    if (next >= 0) void pin(next);
   };
   const owed = matched === null ? 0 : matched.reduce((sum, one, at) => sum + (one && !cells.isDecided(at) ? 1 : 0), 0);
   const meant = owed > 0 ? choiceOf(filter) : null;
   const retryFiltered = retry && meant ? () => retry.ask(meant, owed) : null;
-  const pinnedId = pinned >= 0 && !cells.isDecided(pinned) ? cells.columns.ids[pinned] : undefined;
+  const pinnedId = pinned >= 0 && !cells.isDecided(pinned) ? cells.view(pinned).id : null;
   const retryPinned = retry && pinnedId ? () => retry.ask({ outcomes: [], cell: pinnedId }, 1) : null;
   const retryNow = retryPinned ?? retryFiltered;
   useKeys([
     ...(retryNow ? [{ keys: "r", what: "Try the owed cells again that are chosen", run: retryNow }] : []),
     { keys: "n", what: "Next owed cell", run: () => seek(1) },
     { keys: "N", what: "Previous owed cell", run: () => seek(-1) },
-    { keys: "o", what: "Open the cell's attempt", run: () => open(cells, cursor, navigate) },
+    { keys: "o", what: "Open the cell's attempt", run: () => void open(cursor) },
     { keys: "t", what: "Grid or table", run: () => say({ view: view === "table" ? undefined : "table" }) },
     { keys: "+", what: "Larger cells", run: () => zoom(1) },
     { keys: "-", what: "Smaller cells", run: () => zoom(-1) },
@@ -266,11 +277,6 @@ function CellsOfRunSet({ id, cells, version, handle, retry }: CellsProps) {
 function fitting(tasks: number): number {
   const room = globalThis.innerWidth - 800;
   return [...PITCHES].reverse().find((pitch) => tasks * pitch <= room) ?? PITCHES[0];
-}
-
-function open(cells: Cells, index: number, navigate: ReturnType<typeof useNavigate>): void {
-  const attempt = index >= 0 ? cells.columns.attempt[index] : null;
-  if (attempt) void navigate({ to: "/attempts/$attempt", params: { attempt } });
 }
 
 /** The next owed cell in the order of the rows, from a cell on, around the end. */

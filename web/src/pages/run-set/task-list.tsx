@@ -34,7 +34,7 @@ export function TaskList({
           <span className={styles.strip}>
             {indices.slice(0, 54).map((index) => (
               <button
-                key={cells.columns.ids[index]}
+                key={index}
                 type="button"
                 className={styles.mark}
                 data-open={cells.isDecided(index) || lookOf(cells.stateOf(index)).hollow ? undefined : ""}

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { Matrix } from "../../../api/schema";
 import { change } from "../live-cells";
 import { nextOwed } from "../run-set";
-import { isFilter, matching } from "./cells";
+import { type Cells, isFilter, matching } from "./cells";
 import { cellsOf } from "./document";
 import { sorted } from "./sorting";
 
@@ -16,12 +16,10 @@ function document(states: number[]): Matrix {
     run_set: { id: "r" } as Matrix["run_set"],
     event: "0",
     event_at: null,
-    id_length: 4,
     profiles: ["codex", "aider"],
     tasks: ["easy", "hard"].map((name) => ({ digest: name, name, category: null, difficulty: null, tags: [] })),
     states: STATES,
     cells: {
-      cell: each((at) => `c00${at}`),
       profile: each((at) => Math.floor(at / 4)),
       task: each((at) => Math.floor(at / 2) % 2),
       trial: each((at) => (at % 2) + 1),
@@ -31,12 +29,19 @@ function document(states: number[]): Matrix {
       passed: states.map((one) => (one === 0 ? 1 : 0)),
       given_up: each(() => 0),
       attempts: each(() => 1),
-      attempt: each((at) => `a${at}`),
       limit: each(() => null),
       waits_until: each(() => null),
       phase: each(() => null),
     },
   };
+}
+
+/** Cells that are known by their ids. */
+function named(states: number[]): Cells {
+  const made = cellsOf(document(states));
+  const [cell, attempt] = [states.map((_, at) => `c00${at}`), states.map((_, at) => `a${at}`)];
+  made.name({ id_length: 4, cell, attempt });
+  return made;
 }
 
 const ROWS = [0, 1];
@@ -71,8 +76,20 @@ describe("cells of a run set", () => {
     expect(isFilter({ state: undefined, owed: undefined })).toBe(false);
   });
 
-  test("change by the socket's events, in place", () => {
+  test("are known by their ids once these are there, and keep the attempts that began meanwhile", () => {
     const all = cells();
+    expect([all.placeOf("c002-long"), all.view(2).id, all.view(2).attempt]).toEqual([-1, null, null]);
+    all.change(2, { state: "running", attempt: "a-new" });
+    const none = { id_length: 4, cell: ["c000"], attempt: [null] };
+    all.name(none);
+    expect(all.isNamed).toBe(false);
+    all.name({ id_length: 4, cell: all.columns.attempt.map((_, at) => `c00${at}`), attempt: new Array(8).fill("a") });
+    expect([all.placeOf("c002-long"), all.view(2).id, all.view(2).attempt]).toEqual([2, "c002", "a-new"]);
+    expect(all.view(3).attempt).toBe("a");
+  });
+
+  test("change by the socket's events, in place", () => {
+    const all = named([0, 1, 2, 3, 0, 0, 1, 2]);
     const event = { id: "e", created_at: "", subject: "a-new" };
     expect(change(all, { ...event, name: "attempt.started", payload: { cell: "c002-long", number: 2 } })).toBe(2);
     expect(all.view(2)).toMatchObject({ state: "running", decided: false, attempt: "a-new", attempts: 2 });

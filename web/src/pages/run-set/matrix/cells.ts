@@ -3,6 +3,8 @@
  * typed arrays; what is drawn, filtered and counted reads these and nothing else.
  */
 
+import type { MatrixIds } from "../../../api/schema";
+
 export interface TaskHead {
   digest: string;
   name: string;
@@ -17,8 +19,9 @@ export interface CellView {
   state: string;
   decided: boolean;
   attempts: number;
+  /** While ids are not known, `null`. */
   attempt: string | null;
-  id: string;
+  id: string | null;
   limit: string;
   waitsUntil: string | null;
   givenUp: boolean;
@@ -26,9 +29,11 @@ export interface CellView {
   phase: string | null;
 }
 
+/** The beginnings of the ids of cells and of their attempts. */
+export type Ids = MatrixIds;
+
 /** What is known of each cell, in one order. */
 export interface Columns {
-  ids: readonly string[];
   profile: ArrayLike<number>;
   task: ArrayLike<number>;
   /** The trial's number, and its place among the trials of its profile and task, from 0. */
@@ -51,30 +56,29 @@ export const UNDECIDED_STATES: readonly string[] = ["not_started", "queued", "wa
 export class Cells {
   readonly trials: number;
   private readonly grid: Int32Array;
-  private readonly places: Map<string, number>;
+  private ids: Ids | null = null;
+  private places = new Map<string, number>();
   private readonly codes: Map<string, number>;
 
   constructor(
     readonly profiles: readonly string[],
     readonly tasks: readonly TaskHead[],
     readonly states: string[],
-    private readonly idLength: number,
     readonly columns: Columns,
   ) {
-    const { place, profile, task, ids } = columns;
+    const { place, profile, task } = columns;
     let trials = 1;
-    for (let at = 0; at < ids.length; at++) trials = Math.max(trials, (place[at] ?? 0) + 1);
+    for (let at = 0; at < this.size; at++) trials = Math.max(trials, (place[at] ?? 0) + 1);
     this.trials = trials;
     this.grid = new Int32Array(profiles.length * tasks.length * trials).fill(-1);
-    for (let at = 0; at < ids.length; at++) {
+    for (let at = 0; at < this.size; at++) {
       this.grid[this.slot(profile[at] ?? 0, task[at] ?? 0, place[at] ?? 0)] = at;
     }
-    this.places = new Map(ids.map((id, at) => [id, at]));
     this.codes = new Map(states.map((state, code) => [state, code]));
   }
 
   get size(): number {
-    return this.columns.ids.length;
+    return this.columns.state.length;
   }
 
   /** The cell at a place, or -1. */
@@ -92,15 +96,30 @@ export class Cells {
     return this.columns.decided[index] === 1;
   }
 
+  /** Know the cells by their ids from now on, if these are theirs; attempts that began since stay as they are. */
+  name(ids: Ids): void {
+    if (ids.cell.length !== this.size) return;
+    this.ids = ids;
+    this.places = new Map(ids.cell.map((id, at) => [id, at]));
+    ids.attempt.forEach((attempt, at) => {
+      this.columns.attempt[at] ??= attempt;
+    });
+  }
+
+  get isNamed(): boolean {
+    return this.ids !== null;
+  }
+
+  /** The cell with an id, or -1; also while ids are not known. */
   placeOf(id: string): number {
-    return this.places.get(id.slice(0, this.idLength)) ?? -1;
+    return this.places.get(id.slice(0, this.ids?.id_length)) ?? -1;
   }
 
   view(index: number): CellView {
-    const { ids, profile, task, trial, attempts, attempt, limit, waitsUntil, givenUp, phase } = this.columns;
+    const { profile, task, trial, attempts, attempt, limit, waitsUntil, givenUp, phase } = this.columns;
     return {
       index,
-      id: ids[index] ?? "",
+      id: this.ids?.cell[index] ?? null,
       profile: this.profiles[profile[index] ?? 0] ?? "",
       task: this.tasks[task[index] ?? 0] ?? { digest: "", name: "" },
       trial: trial[index] ?? 0,

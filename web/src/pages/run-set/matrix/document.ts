@@ -4,8 +4,7 @@ import { Cells } from "./cells";
 
 export function cellsOf(document: MatrixDocument): Cells {
   const { cells } = document;
-  return new Cells(document.profiles, document.tasks, [...document.states], document.id_length, {
-    ids: cells.cell,
+  return new Cells(document.profiles, document.tasks, [...document.states], {
     profile: cells.profile,
     task: cells.task,
     trial: cells.trial,
@@ -14,7 +13,7 @@ export function cellsOf(document: MatrixDocument): Cells {
     decided: Uint8Array.from(cells.decided),
     givenUp: Uint8Array.from(cells.given_up),
     attempts: Uint16Array.from(cells.attempts),
-    attempt: [...cells.attempt],
+    attempt: new Array(cells.state.length).fill(null),
     limit: [...cells.limit],
     waitsUntil: [...cells.waits_until],
     phase: [...cells.phase],

@@ -198,7 +198,6 @@ export function Matrix({ cells, rows, tasks, pitch, matched, cursor, moved, pinn
             aria-colindex={(places.of(cells, cursor)?.column ?? 0) * cells.trials + 1}
             aria-label={cursor >= 0 ? nameOf(cells.view(cursor)) : "No cell chosen: the arrow keys move"}
             style={focus ?? { left: layout.left, top: layout.top, width: pitch - 1, height: pitch - 1 }}
-            data-cell={cursor >= 0 ? cells.columns.ids[cursor] : undefined}
             data-empty={focus === null ? "" : undefined}
           />
         </div>
