@@ -25,6 +25,12 @@ export default defineConfig({
     modulePreload: { polyfill: false },
     assetsInlineLimit: 0, // the policy of the page allows no data: but pictures
   },
-  server: { proxy: { "/api": "http://127.0.0.1:8080", "/ws": { target: "ws://127.0.0.1:8080", ws: true } } },
+  server: {
+    // The server signs in pages of its own origin only, which it knows by the Host: that is passed on as it is.
+    proxy: {
+      "/api": { target: "http://127.0.0.1:8080", changeOrigin: false },
+      "/ws": { target: "ws://127.0.0.1:8080", changeOrigin: false, ws: true },
+    },
+  },
   test: { environment: "jsdom", include: ["src/**/*.test.{ts,tsx}"], setupFiles: ["src/testing/setup.ts"], css: false },
 });

@@ -61,9 +61,13 @@ function SetUp({ token }: { token: string }) {
     }
   }
   async function enter() {
-    const who = await signIn(key ?? "");
-    globalThis.history.replaceState(null, "", "/run-sets");
-    client.setQueryData(me.queryKey, who);
+    try {
+      const who = await signIn(key ?? "");
+      globalThis.history.replaceState(null, "", "/run-sets");
+      client.setQueryData(me.queryKey, who);
+    } catch (error) {
+      setProblem((error as Error).message);
+    }
   }
   if (key !== null) {
     return (
@@ -71,6 +75,7 @@ function SetUp({ token }: { token: string }) {
         <h1>This is your key</h1>
         <p>It is shown this once. Keep it where you keep passwords.</p>
         <code className={styles.key}>{key}</code>
+        {problem && <p role="alert">{problem}</p>}
         <Button kind="primary" onClick={enter}>
           I have kept it: go on
         </Button>
