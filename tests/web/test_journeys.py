@@ -95,6 +95,16 @@ def test_two_profiles_are_pinned_and_compared(ada: Visitor, nightly: str) -> Non
     expect(page.get_by_label(re.compile("against"))).to_contain_text("+75.0 pp")
 
 
+def test_a_version_of_a_dataset_says_what_it_added(ada: Visitor, job: str) -> None:
+    page = ada.go("/datasets/refunds?tab=diff")
+    expect(page.get_by_text("+10 added")).to_be_visible()
+    expect(page.get_by_text("−0 removed")).to_be_visible()
+    expect(page.get_by_role("row").filter(has_text="r50")).to_contain_text("added")
+    page.get_by_role("button", name="Lineage").click()
+    lineage = page.get_by_label("Lineage, the newest first")
+    expect(lineage.get_by_role("listitem").first).to_contain_text("file second.jsonl")
+
+
 def test_a_key_is_made_used_and_revoked(ada: Visitor) -> None:
     page = ada.go("/settings")
     page.get_by_label("New key, for").fill("robot")

@@ -60,13 +60,14 @@ export const examples = (reference: string, query: ExampleFilter) =>
     placeholderData: keepPreviousData,
   });
 
-export const versionDiff = (reference: string, against: string) =>
+/** What changed from one version of a dataset to another. */
+export const versionDiff = (before: string, after: string) =>
   queryOptions({
-    queryKey: ["dataset", reference, "diff", against],
+    queryKey: ["dataset", after, "diff", before],
     queryFn: ({ signal }) =>
       answered(
         api.GET("/api/v1/datasets/{dataset}/diff", {
-          params: { path: { dataset: reference }, query: { against, limit: LONG } },
+          params: { path: { dataset: after }, query: { against: before, limit: LONG } },
           signal,
         }),
       ),

@@ -1,6 +1,7 @@
 import { Link } from "@tanstack/react-router";
 import type { DatasetVersion } from "../../api/schema";
 import { counted } from "../../design/numbers";
+import { words } from "../../design/outcomes";
 import { Time } from "../../parts/time";
 import styles from "./dataset.module.css";
 
@@ -21,12 +22,13 @@ interface AncestorProps {
 
 function Ancestor({ version, known, seen }: AncestorProps) {
   const { operation, parameters, parents } = version.lineage;
-  const done = Object.keys(parameters).length ? JSON.stringify(parameters) : "";
+  const done = Object.entries(parameters).map(([name, value]) => ` · ${words(name)} ${said(value)}`);
   return (
     <li>
       <b>{version.version}</b> <span className="muted">{operation}</span> {counted(version.rows, "example")}{" "}
       <small className="muted">
-        <Time at={version.created_at} /> {done}
+        <Time at={version.created_at} />
+        {done}
       </small>
       {parents.length > 0 && (
         <ul>
@@ -46,4 +48,9 @@ function Ancestor({ version, known, seen }: AncestorProps) {
       )}
     </li>
   );
+}
+
+/** A parameter of what was done, as a reader takes it. */
+function said(value: unknown): string {
+  return typeof value === "string" ? value : JSON.stringify(value);
 }

@@ -32,7 +32,13 @@ export function ProviderKeys({ may, looks }: { may: boolean; looks: boolean }) {
           <li key={one.name}>
             <h3>{one.name}</h3>
             <p className="muted data">
-              {one.wires.join(", ")} · <code>{one.address}</code>
+              {one.wires.join(", ")}
+              {one.address && (
+                <>
+                  {" "}
+                  · <code>{one.address}</code>
+                </>
+              )}
             </p>
             {one.keys.length === 0 && <p className="data">It needs no key.</p>}
             {one.keys.map((name) => {
@@ -40,7 +46,7 @@ export function ProviderKeys({ may, looks }: { may: boolean; looks: boolean }) {
               return (
                 <form
                   key={name}
-                  className={styles.row}
+                  className={styles.secretRow}
                   action={(data) => put.mutate({ name, value: String(data.get("value")) })}
                 >
                   <span className="data">

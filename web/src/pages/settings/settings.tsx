@@ -38,7 +38,7 @@ export function SettingsPage() {
             key={one}
             to="/settings"
             search={{ section: one === "keys" ? undefined : one }}
-            aria-current={one === section ? "page" : undefined}
+            activeOptions={{ exact: true, includeSearch: true, explicitUndefined: true }}
           >
             {TITLES[one].title}
           </Link>
