@@ -179,9 +179,18 @@ test-web-parts: web web-api ## The dashboard's parts: formatting, lint, types (a
 	cd web && PATH=$(CURDIR)/$(BIN):$$PATH && npm run types && git diff --exit-code src/api/schema.d.ts \
 		&& npm run lint && npm test
 
+WEB_PAGES := tests/web/test_pages.py tests/web/test_palette.py
+
 .PHONY: test-web
-test-web: web ## The dashboard in a real Chromium before a real server; screenshots into report/dashboard
-	$(BIN)/pytest tests/web
+test-web: test-web-pages test-web-journeys ## The dashboard in a real Chromium before a real server
+
+.PHONY: test-web-pages
+test-web-pages: web ## Of it: every page in both themes at every width; screenshots into report/dashboard
+	$(BIN)/pytest $(WEB_PAGES)
+
+.PHONY: test-web-journeys
+test-web-journeys: web ## Of it: what people come for, and how soon they have it
+	$(BIN)/pytest tests/web $(addprefix --ignore ,$(WEB_PAGES))
 
 .PHONY: down
 down: ## Stop the demo's database

@@ -418,3 +418,22 @@ def test_the_legend_has_every_class_with_its_glyph_word_and_owner(eve: Visitor, 
         line = page.get_by_role("row").filter(has=page.locator(f"[data-class={outcome}]"))
         owner = rules[outcome].owner
         expect(line).to_contain_text(WORDS.get(owner, owner))
+
+
+def test_the_name_of_a_row_or_a_column_is_a_filter(eve: Visitor, legend: RunSetRow) -> None:
+    page = eve.go(f"/run-sets/{legend.id}")
+    told = page.get_by_role("status").filter(has_text="filtered")
+    grid = page.get_by_role("grid")
+    box = grid.bounding_box()
+    assert box is not None
+    cell = page.get_by_role("gridcell").bounding_box()
+    assert cell is not None
+    grid.click(position={"x": cell["x"] - box["x"] + 4, "y": 20})
+    expect(told).to_contain_text(f"filtered, 1 of {len(OutcomeClass)} cells")
+    assert "task=" in page.url
+    page.keyboard.press("Escape")
+    expect(told).to_have_count(0)
+    grid.click(position={"x": 10, "y": cell["y"] - box["y"] + 4})
+    expect(told).to_contain_text(f"filtered, {len(OutcomeClass)} of {len(OutcomeClass)} cells")
+    page.get_by_label("Profile", exact=True).select_option("")
+    expect(told).to_have_count(0)

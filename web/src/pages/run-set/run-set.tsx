@@ -208,6 +208,15 @@ function CellsOfRunSet({ id, cells, version, handle, retry, need }: CellsProps) 
           }
           options={SORTS.map((one) => ({ value: one, label: SORT_WORDS[one] }))}
         />
+        <Select
+          label="Profile"
+          value={search.profile ?? ""}
+          onChange={(event) => say({ profile: event.target.value || undefined }, false)}
+          options={[
+            { value: "", label: "all" },
+            ...[...cells.profiles].sort().map((one) => ({ value: one, label: one })),
+          ]}
+        />
         <Field
           label="Task"
           data-filter
@@ -254,6 +263,7 @@ function CellsOfRunSet({ id, cells, version, handle, retry, need }: CellsProps) 
             cursor={cursor}
             moved={(index) => (pinned >= 0 ? undefined : setUnder(index))}
             pinned={pin}
+            named={(name) => say(name, false)}
             handle={handle}
           />
         ) : view === "table" ? (

@@ -20,6 +20,8 @@ interface MatrixProps {
   cursor: number;
   moved: (index: number) => void;
   pinned: (index: number) => void;
+  /** The name of a profile, or of a task, was chosen. */
+  named: (name: { profile: string } | { task: string }) => void;
   handle: React.Ref<MatrixHandle>;
 }
 
@@ -27,7 +29,7 @@ const RINGED = 50;
 const RING_MS = 600;
 
 /** Profiles × tasks on one canvas, with one cell of it in the document: the one that the keys are on. */
-export function Matrix({ cells, rows, tasks, pitch, matched, cursor, moved, pinned, handle }: MatrixProps) {
+export function Matrix({ cells, rows, tasks, pitch, matched, cursor, moved, pinned, named, handle }: MatrixProps) {
   const scroller = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
   const painter = useRef<Painter | null>(null);
@@ -128,16 +130,30 @@ export function Matrix({ cells, rows, tasks, pitch, matched, cursor, moved, pinn
     return { left, top: layout.top + place.row * pitch, width, height: pitch - 1 };
   };
 
-  const under = (event: React.MouseEvent): number => {
+  /** Where the pointer is, from the first cell on; negative: on the names. */
+  const place = (event: React.MouseEvent): { x: number; y: number } | null => {
     const element = scroller.current;
-    if (element === null) return -1;
+    if (element === null) return null;
     const box = element.getBoundingClientRect();
-    const [x, y] = [event.clientX - box.left, event.clientY - box.top];
-    if (x < layout.left || y < layout.top) return -1;
-    const column = Math.floor((x + element.scrollLeft - layout.left) / pitch);
-    const row = Math.floor((y + element.scrollTop - layout.top) / pitch);
-    const trial = Math.floor(((x + element.scrollLeft - layout.left) % pitch) / barsOf(cells.trials, pitch - 1).step);
+    const [x, y] = [event.clientX - box.left - layout.left, event.clientY - box.top - layout.top];
+    return { x: x < 0 ? x : x + element.scrollLeft, y: y < 0 ? y : y + element.scrollTop };
+  };
+
+  const under = (event: React.MouseEvent): number => {
+    const at = place(event);
+    if (at === null || at.x < 0 || at.y < 0) return -1;
+    const [row, column] = [Math.floor(at.y / pitch), Math.floor(at.x / pitch)];
+    const trial = Math.floor((at.x % pitch) / barsOf(cells.trials, pitch - 1).step);
     return cells.at(rows[row] ?? -1, tasks[column] ?? -1, Math.min(trial, cells.trials - 1));
+  };
+
+  const chooseName = (event: React.MouseEvent) => {
+    const at = place(event);
+    if (at === null || at.x < 0 === at.y < 0) return;
+    const profile = cells.profiles[rows[Math.floor(at.y / pitch)] ?? -1];
+    const task = cells.tasks[tasks[Math.floor(at.x / pitch)] ?? -1]?.name;
+    if (at.x < 0 && profile !== undefined) named({ profile });
+    if (at.y < 0 && task !== undefined) named({ task });
   };
 
   const step = (down: number, right: number) => {
@@ -173,6 +189,7 @@ export function Matrix({ cells, rows, tasks, pitch, matched, cursor, moved, pinn
       onClick={(event) => {
         const index = under(event);
         if (index >= 0) pinned(index);
+        else chooseName(event);
       }}
       onKeyDown={(event) => {
         const run = keys[event.key];
