@@ -90,15 +90,21 @@ def test_titles_are_all_different(ada: Visitor, things: dict[str, str]) -> None:
     for name in (
         "run-sets",
         "run-set",
+        "launch",
         "leaderboard",
+        "attempt",
         "compare",
         "datasets",
+        "dataset",
         "evaluators",
         "jobs",
         "job",
         "costs",
         "health",
         "settings",
+        "members",
+        "providers",
+        "retention",
         "audit",
     ):
         ada.go(PAGES[name].format(**things))
@@ -113,7 +119,7 @@ def test_nothing_moves_after_it_is_there(ada: Visitor, things: dict[str, str]) -
         " if (!one.hadRecentInput) window.moved += one.value; }).observe({ type: 'layout-shift', buffered: true });"
     )
     moved = {}
-    for name in ("run-sets", "run-set", "leaderboard", "datasets", "jobs", "costs", "settings", "audit"):
+    for name in PAGES:
         ada.go(PAGES[name].format(**things))
         ada.page.wait_for_timeout(300)
         moved[name] = round(ada.measure("window.moved"), 3)

@@ -54,9 +54,11 @@ export function RunSetPage() {
       {board.data ? (
         <Rates rates={board.data.rates} cells={addresses(id)} headline />
       ) : (
-        <Loading what="rates" rows={2} />
+        <div className={styles.rates}>
+          <Loading what="rates" rows={2} />
+        </div>
       )}
-      {status.data && <Facts status={status.data} board={board.data} />}
+      {status.data ? <Facts status={status.data} board={board.data} /> : <p className={styles.facts}>&nbsp;</p>}
       {status.data && <Blocked waits={status.data.progress.waits} />}
       {cells === null ? (
         <Loading what="cells" rows={12} />
