@@ -81,7 +81,7 @@ def test_readers_see_what_is_published_and_a_tenant_its_own(database: Database, 
     with database.tenant(one) as connection:
         assert outbox.published_of(connection, one, 0, 10) == [a, c]
         assert outbox.published_of(connection, one, a.position, 10) == [c]
-        assert outbox.newest_of(connection, one) == (c.position, c.id)
+        assert outbox.newest_of(connection, one) == (c.position, c.id, c.created_at)
         assert outbox.position_of(connection, one, a.id) == a.position
         assert outbox.position_of(connection, one, b.id) is None
         assert outbox.published_of(connection, two, 0, 10) == []
