@@ -18,6 +18,7 @@ from tests.api.test_isolation import planted  # noqa: F401  a fixture: one of ev
 PAGED = {
     "/api/v1/agents": ("name=codex", "prepared=false"),
     "/api/v1/audit-log": ("action=user.created", "actor={user}"),
+    "/api/v1/comparisons/tasks": ("show=all",),
     "/api/v1/datasets": (),
     "/api/v1/datasets/{dataset}/examples": ("difficulty=hard", "tags=x"),
     "/api/v1/datasets/{dataset}/versions": (),
@@ -55,7 +56,10 @@ PAGED = {
     "/api/v1/users": ("role=member", "kind=person", "name=planted@example.org"),
 }
 """Every list and what narrows it."""
-NEEDED = {"/api/v1/jobs/{job}/moved": "against={other_job}&"}
+NEEDED = {
+    "/api/v1/jobs/{job}/moved": "against={other_job}&",
+    "/api/v1/comparisons/tasks": "base={run_set}:planted-profile&with={run_set}:planted-other&",
+}
 """What a list is not asked without."""
 
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
 from uuid import UUID, uuid4
 
 import pytest
 from sqlalchemy import text
 
-from proctor.engine.comparing import compare_groups
+from proctor.engine.comparing import compare_groups, put_together
 from proctor.engine.errors import LabelUnknown, ReferenceInvalid, RunSetUnknown
-from proctor.engine.pairs import Side
+from proctor.engine.pairing import paired_tasks, tasks_of_pair
+from proctor.engine.pairs import Pair, Side
 from proctor.engine.sides import find_reference, read_sides
 from proctor.identity.service import ensure_tenant
 from proctor.suites import labels
@@ -19,6 +21,29 @@ from tests.integration.test_engine_recording import FILE, claimed, finished, rec
 pytestmark = pytest.mark.database
 
 OTHER = FILE.replace('name = "n"', 'name = "m"').replace("acme/one", "acme/two")
+
+
+def compared(bench: Bench, *references: str) -> Pair:
+    """The pair of two references: put together by the database as from sides that were read, to the last bit."""
+    a, b = (side(bench, one) for one in references)
+    (read,) = compare_groups([[a], [b]], alpha=0.05).pairs
+    (put,) = bench.engine.read(
+        lambda c: compare_groups([[a], [b]], alpha=0.05, together=partial(paired_tasks, c, bench.tenant))
+    ).pairs
+    assert put == read
+    ordered = bench.engine.read(lambda c: list(paired_tasks(c, bench.tenant, a, b).groups.items()))
+    assert dict(ordered) == dict(put_together(a, b).groups)
+    tasks = bench.engine.read(lambda c: tasks_of_pair(c, bench.tenant, (a, b), kind=None, after=None, limit=1000))
+    assert len(tasks) == sum(n for _, n in ordered)
+    paged = []
+    while not paged or len(paged) < len(tasks):
+        after = paged[-1].place if paged else None
+        page = bench.engine.read(
+            partial(tasks_of_pair, tenant=bench.tenant, sides=(a, b), kind=None, after=after, limit=1)
+        )
+        paged.extend(page)
+    assert paged == tasks
+    return read
 
 
 def side(bench: Bench, reference: str) -> Side:
@@ -46,7 +71,7 @@ def test_every_cell_of_a_side_is_read_with_its_class_and_owner(bench: Bench) -> 
     record(bench, [finished(cells[2], ended_by="provider", http_status=429)])
     withdraw(bench, cells[3].cell)
 
-    (pair,) = compare_groups([[side(bench, "n")], [side(bench, "m")]], alpha=0.05).pairs
+    pair = compared(bench, "n", "m")
     assert (pair.tasks, pair.difference) == (2, -0.5)
     assert len(pair.only_b) == 1
     gaps = sorted(one.reason for one in pair.unpaired)
@@ -75,10 +100,10 @@ def test_a_cost_is_known_only_where_every_attempt_told_it(bench: Bench) -> None:
 
     price(run_set.id, 2)
     price(other.id, 1)
-    (pair,) = compare_groups([[side(bench, "n")], [side(bench, "m")]], alpha=0.05).pairs
+    pair = compared(bench, "n", "m")
     assert (pair.cost.a_nano, pair.cost.b_nano, pair.cost.difference_nano) == (14, None, None)
     price(other.id, 2)
-    (pair,) = compare_groups([[side(bench, "n")], [side(bench, "m")]], alpha=0.05).pairs
+    pair = compared(bench, "n", "m")
     assert (pair.cost.b_nano, pair.cost.difference_nano) == (14, 0)
 
 

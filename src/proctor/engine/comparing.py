@@ -6,55 +6,73 @@ everything that found no partner is listed with its reason, so that no cell drop
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from operator import attrgetter
 from uuid import UUID
 
 from proctor.analysis.multiple import holm
-from proctor.analysis.significance import paired_test
+from proctor.analysis.significance import PairedTest, mcnemar, paired_test
 from proctor.engine.errors import NothingToCompare
-from proctor.engine.numbers import compare
+from proctor.engine.numbers import paired_interval
 from proctor.engine.pairs import (
+    CellCounts,
     Comparison,
     Cost,
     Extreme,
     FieldDifference,
     Pair,
+    PairedTasks,
     Side,
     SideSummary,
     Tally,
-    TaskCells,
+    TaskCounts,
     TaskKey,
     Unpaired,
 )
 from proctor.kernel.canonical import Json
 
-__all__ = ["compare_groups", "compare_pair", "fields_that_differ"]
+__all__ = [
+    "compare_groups",
+    "compare_pair",
+    "couples_of",
+    "fields_that_differ",
+    "put_together",
+    "solved",
+    "title_of",
+    "why_absent",
+    "why_missing",
+]
 
 NOT_DISTINGUISHABLE: str = "not distinguishable"
 SAME_CELLS: str = "the very same cells on both sides: nothing to tell apart"
 NOTHING_PAIRED: str = "no task has a verdict on both sides"
 
 
-def compare_groups(groups: Sequence[Sequence[Side]], *, alpha: float) -> Comparison:
+def compare_groups(
+    groups: Sequence[Sequence[Side]], *, alpha: float, together: Callable[[Side, Side], PairedTasks] | None = None
+) -> Comparison:
     """Compare each reference's profiles with every later reference's. Raises ``NothingToCompare``.
 
     Two references of one profile each are a pair, whatever the profiles are called; else profiles of the same name.
+    ``together``: puts the tasks of two sides together, where they were not read.
     """
     made: list[Pair] = []
     lonely: list[str] = []
     for place, left in enumerate(groups):
         for right in groups[place + 1 :]:
-            couples, alone = _couples(left, right)
-            made.extend(compare_pair(a, b) for a, b in couples)
+            couples, alone = couples_of(left, right)
+            made.extend(compare_pair(a, b, together and together(a, b)) for a, b in couples)
             lonely.extend(alone)
     if not made:
         raise NothingToCompare("; ".join(dict.fromkeys(lonely)))
     return Comparison(alpha=alpha, pairs=_judged(made, alpha), without_partner=tuple(dict.fromkeys(lonely)))
 
 
-def _couples(left: Sequence[Side], right: Sequence[Side]) -> tuple[list[tuple[Side, Side]], list[str]]:
+def couples_of(left: Sequence[Side], right: Sequence[Side]) -> tuple[list[tuple[Side, Side]], list[str]]:
+    """The sides of two references that are compared, and what is said of those that are not."""
     if len(left) == len(right) == 1:
         couples = [(left[0], right[0])]
     else:
@@ -62,13 +80,13 @@ def _couples(left: Sequence[Side], right: Sequence[Side]) -> tuple[list[tuple[Si
         couples = [(side, of_right[side.profile]) for side in left if side.profile in of_right]
     paired = {id(side) for couple in couples for side in couple}
     alone = [
-        f"{_title(side)} has no partner in {other[0].reference}"
+        f"{title_of(side)} has no partner in {other[0].reference}"
         for sides, other in ((left, right), (right, left))
         for side in sides
         if id(side) not in paired
     ]
     same = [couple for couple in couples if _identity(couple[0]) == _identity(couple[1])]
-    alone.extend(f"{_title(a)} and {_title(b)} are the same profile of the same run set" for a, b in same)
+    alone.extend(f"{title_of(a)} and {title_of(b)} are the same profile of the same run set" for a, b in same)
     return [couple for couple in couples if _identity(couple[0]) != _identity(couple[1])], alone
 
 
@@ -76,87 +94,162 @@ def _identity(side: Side) -> tuple[UUID, str]:
     return side.run_set, side.profile
 
 
-def _title(side: Side) -> str:
+def title_of(side: Side) -> str:
+    """A side as a comparison names it."""
     return side.reference if side.reference.endswith(f":{side.profile}") else f"{side.reference}:{side.profile}"
 
 
-def compare_pair(a: Side, b: Side) -> Pair:
-    """Two sides compared; the finding waits for the other pairs' p values."""
-    both = sorted(key for key in a.tasks.keys() & b.tasks.keys() if a.tasks[key].expected and b.tasks[key].expected)
-    paired = [key for key in both if a.tasks[key].decided and b.tasks[key].decided]
-    means = {key: (_mean(a.tasks[key]), _mean(b.tasks[key])) for key in paired}
-    known = compare(
-        {str(key): float(one) for key, (one, _) in means.items()},
-        {str(key): float(other) for key, (_, other) in means.items()},
-    )
-    single = all(side.tasks[key].decided == 1 for side in (a, b) for key in paired)
+def compare_pair(a: Side, b: Side, tasks: PairedTasks | None = None) -> Pair:
+    """Two sides compared; the finding waits for the other pairs' p values. ``tasks``: theirs, if already put together.
+
+    Tasks with the same counts say the same, so each group is looked at once and weighs as often as it occurs.
+    """
+    put = tasks or put_together(a, b)
+    both = {
+        (one, other): n for (one, other), n in put.groups.items() if one and other and one.expected and other.expected
+    }
+    paired = {pair: n for pair, n in both.items() if pair[0].decided and pair[1].decided}
+    count = sum(paired.values())
     same = a.cells == b.cells and a.policy_version == b.policy_version
-    test = paired_test(list(means.values()), single=single) if paired and not same else None
-    difference = _difference(list(means.values()))
+    test = _test(paired, put, _observed, tried=_DECIDED) if paired and not same else None
+    difference = _difference(paired, _observed)
     observed = Extreme(difference=difference, p=test.p if test else 1.0) if difference is not None else None
-    settled = same or all(side.tasks[key].decided == side.tasks[key].expected for side in (a, b) for key in both)
+    settled = same or all(one.decided == one.expected for pair in both for one in pair)
     fields = tuple(fields_that_differ(a, b))
-    unpaired = tuple(_unpaired(a, b))
     return Pair(
-        a=_summary(a, paired, [one for one, _ in means.values()]),
-        b=_summary(b, paired, [other for _, other in means.values()]),
-        tasks=len(paired),
+        a=_summary(a, [(one, n) for (one, _), n in paired.items()]),
+        b=_summary(b, [(other, n) for (_, other), n in paired.items()]),
+        tasks=count,
         difference=difference,
-        interval=known.interval if known else None,
+        interval=paired_interval([d for pair, n in paired.items() for d in [_float_difference(pair)] * n]),
         test=test,
         p_adjusted=None,
-        worst=observed if settled else _extreme(a, b, both, a_passes=False),
-        best=observed if settled else _extreme(a, b, both, a_passes=True),
+        worst=observed if settled else _extreme(both, put, _worst),
+        best=observed if settled else _extreme(both, put, _best),
         finding=NOTHING_PAIRED,
         claim=SAME_CELLS if same else _claim(fields),
         fields=fields,
-        only_a=_names(a, [key for key, (one, other) in means.items() if _solved(one) and not _solved(other)]),
-        only_b=_names(b, [key for key, (one, other) in means.items() if _solved(other) and not _solved(one)]),
-        cost=_cost(a, b, paired),
-        unpaired=unpaired,
-        unpaired_cells=sum(one.cells for one in unpaired),
+        only_a=put.only_a,
+        only_b=put.only_b,
+        cost=_cost(put.cost, paired),
+        unpaired=put.unpaired,
+        unpaired_cells=sum(one.cells for one in put.unpaired),
+        kinds=_kinds(put.groups),
         same_cells=same,
     )
 
 
-def _mean(task: TaskCells) -> Fraction:
-    return Fraction(task.passed, task.decided)
+def put_together(a: Side, b: Side) -> PairedTasks:
+    """The tasks of two sides that have been read."""
+    counts = [{key: task.counts for key, task in side.tasks.items()} for side in (a, b)]
+    keys = sorted(counts[0].keys() | counts[1].keys())
+    found = [(key, counts[0].get(key), counts[1].get(key)) for key in keys]
+    both = [(key, one, other) for key, one, other in found if one and other and one.expected and other.expected]
+    paired = [(key, one, other) for key, one, other in both if one.decided and other.decided]
+    return PairedTasks(
+        groups=Counter((one, other) for _, one, other in found),
+        ordered=lambda: [(one, other) for _, one, other in both],
+        only_a=_names(a, [key for key, one, other in paired if solved(one) and not solved(other)]),
+        only_b=_names(b, [key for key, one, other in paired if solved(other) and not solved(one)]),
+        cost=(
+            _sum([a.tasks[key].cost_nano for key, _, _ in paired]),
+            _sum([b.tasks[key].cost_nano for key, _, _ in paired]),
+        ),
+        unpaired=tuple(_unpaired(a, b)),
+    )
 
 
-def _solved(mean: Fraction) -> bool:
-    return mean > Fraction(1, 2)
+def solved(task: CellCounts) -> bool:
+    """Whether more than half of its trials passed."""
+    return 2 * task.passed > task.decided
 
 
 def _names(side: Side, keys: Sequence[TaskKey]) -> tuple[str, ...]:
     return tuple(sorted(side.tasks[key].name for key in keys))
 
 
-def _difference(means: Sequence[tuple[Fraction, Fraction]]) -> float | None:
-    return float(sum((a - b for a, b in means), Fraction()) / len(means)) if means else None
+_Couple = tuple[CellCounts, CellCounts]
+_DECIDED = attrgetter("decided")
+_EXPECTED = attrgetter("expected")
 
 
-def _summary(side: Side, paired: Sequence[TaskKey], means: Sequence[Fraction]) -> SideSummary:
+def _observed(a: CellCounts, b: CellCounts) -> tuple[Fraction, Fraction]:
+    return Fraction(a.passed, a.decided), Fraction(b.passed, b.decided)
+
+
+def _worst(a: CellCounts, b: CellCounts) -> tuple[Fraction, Fraction]:
+    """Every missing verdict as it helps a least."""
+    return Fraction(a.passed, a.expected), Fraction(b.passed + b.expected - b.decided, b.expected)
+
+
+def _best(a: CellCounts, b: CellCounts) -> tuple[Fraction, Fraction]:
+    return Fraction(a.passed + a.expected - a.decided, a.expected), Fraction(b.passed, b.expected)
+
+
+def _float_difference(pair: _Couple) -> float:
+    a, b = _observed(*pair)
+    return float(a) - float(b)
+
+
+_Means = Callable[[CellCounts, CellCounts], tuple[Fraction, Fraction]]
+
+
+def _test(
+    groups: Mapping[_Couple, int], put: PairedTasks, means: _Means, *, tried: Callable[[CellCounts], int]
+) -> PairedTest:
+    """McNemar's where every task has one trial a side, which needs no more than how often each difference occurs."""
+    made = {pair: means(*pair) for pair in groups}
+    if all(tried(one) == 1 for pair in groups for one in pair):
+        better, worse = (sum(n for pair, n in groups.items() if _sign(made[pair]) == sign) for sign in (1, -1))
+        return mcnemar(better, worse)
+    return paired_test([made[pair] for pair in put.ordered() if pair in made], single=False)
+
+
+def _sign(means: tuple[Fraction, Fraction]) -> int:
+    return (means[0] > means[1]) - (means[0] < means[1])
+
+
+def _difference(groups: Mapping[_Couple, int], means: _Means) -> float | None:
+    total = sum(groups.values())
+    made = ((means(*pair), n) for pair, n in groups.items())
+    return float(sum(((a - b) * n for (a, b), n in made), Fraction()) / total) if total else None
+
+
+def _summary(side: Side, tasks: Sequence[tuple[CellCounts, int]]) -> SideSummary:
+    total = sum(n for _, n in tasks)
+    passed = sum((Fraction(one.passed, one.decided) * n for one, n in tasks), Fraction())
     return SideSummary(
-        title=_title(side),
+        title=title_of(side),
         run_set=side.run_set,
         profile=side.profile,
         configuration=side.configuration,
         policy_version=side.policy_version,
-        mean=float(sum(means, Fraction()) / len(means)) if means else None,
-        decided=sum(side.tasks[key].decided for key in paired),
+        mean=float(passed / total) if total else None,
+        decided=sum(one.decided * n for one, n in tasks),
     )
 
 
-def _extreme(a: Side, b: Side, both: Sequence[TaskKey], *, a_passes: bool) -> Extreme | None:
-    """Over the tasks expected on both sides, every missing verdict as it helps a most, or least."""
-    means = [(_filled(a.tasks[key], passes=a_passes), _filled(b.tasks[key], passes=not a_passes)) for key in both]
-    single = all(side.tasks[key].expected == 1 for side in (a, b) for key in both)
-    return Extreme(difference=_difference(means) or 0.0, p=paired_test(means, single=single).p)
+def _extreme(both: Mapping[_Couple, int], put: PairedTasks, means: _Means) -> Extreme:
+    """Over the tasks expected on both sides, with every missing verdict falling one way."""
+    return Extreme(difference=_difference(both, means) or 0.0, p=_test(both, put, means, tried=_EXPECTED).p)
 
 
-def _filled(task: TaskCells, *, passes: bool) -> Fraction:
-    missing = task.expected - task.decided if passes else 0
-    return Fraction(task.passed + missing, task.expected)
+def _kinds(groups: Mapping[tuple[CellCounts | None, CellCounts | None], int]) -> TaskCounts:
+    found: Counter[str] = Counter()
+    for (a, b), n in groups.items():
+        found[_kind(a, b)] += n
+    return TaskCounts(**found)
+
+
+def _kind(a: CellCounts | None, b: CellCounts | None) -> str:
+    if not (a and b and a.whole and b.whole):
+        return "owed"
+    more = b.passed * a.expected - a.passed * b.expected
+    if more:
+        return "better" if more > 0 else "worse"
+    if a.passed == 0:
+        return "both_fail"
+    return "both_pass" if a.passed == a.expected else "mixed"
 
 
 def _judged(pairs: Sequence[Pair], alpha: float) -> tuple[Pair, ...]:
@@ -212,14 +305,14 @@ def _fields(a: Json, b: Json, path: str) -> Iterator[FieldDifference]:
         yield FieldDifference(field=path, a=a, b=b)
 
 
-def _cost(a: Side, b: Side, paired: Sequence[TaskKey]) -> Cost:
-    ours, theirs = (_sum([side.tasks[key].cost_nano for key in paired]) for side in (a, b))
+def _cost(cost: tuple[int | None, int | None], paired: Mapping[_Couple, int]) -> Cost:
+    ours, theirs = cost
     return Cost(
         a_nano=ours,
         b_nano=theirs,
         difference_nano=None if ours is None or theirs is None else ours - theirs,
-        a_cells=sum(a.tasks[key].expected for key in paired),
-        b_cells=sum(b.tasks[key].expected for key in paired),
+        a_cells=sum(a.expected * n for (a, _), n in paired.items()),
+        b_cells=sum(b.expected * n for (_, b), n in paired.items()),
     )
 
 
@@ -233,14 +326,15 @@ def _unpaired(a: Side, b: Side) -> Iterator[Unpaired]:
         by_name = {task.name: key for key, task in other.tasks.items()}
         for key, task in sorted(side.tasks.items(), key=lambda item: item[1].name):
             if key not in other.tasks:
-                reason = _why_absent(key, by_name.get(task.name))
-                yield Unpaired(task=task.name, side=_title(other), cells=task.expected, reason=reason)
+                reason = why_absent(key, by_name.get(task.name))
+                yield Unpaired(task=task.name, side=title_of(other), cells=task.expected, reason=reason)
                 continue
             for gap in task.gaps:
-                yield Unpaired(task=task.name, side=_title(side), cells=gap.cells, reason=_why_missing(gap))
+                yield Unpaired(task=task.name, side=title_of(side), cells=gap.cells, reason=why_missing(gap))
 
 
-def _why_absent(key: TaskKey, namesake: TaskKey | None) -> str:
+def why_absent(key: TaskKey, namesake: TaskKey | None) -> str:
+    """Why a task has no partner. ``namesake``: the other side's task of its name."""
     if namesake is None:
         return "the task is not in its suite"
     if namesake[0] != key[0]:
@@ -248,7 +342,8 @@ def _why_absent(key: TaskKey, namesake: TaskKey | None) -> str:
     return "its task of this name has another verifier (see proctor regrade)"
 
 
-def _why_missing(gap: Tally) -> str:
+def why_missing(gap: Tally) -> str:
+    """Why cells have no verdict that counts."""
     if gap.withdrawn is not None:
         return f"withdrawn: {gap.withdrawn}"
     return f"no verdict: {gap.outcome} ({gap.owner})"

@@ -20,6 +20,7 @@ __all__ = [
     "Rates",
     "TaskTally",
     "compare",
+    "paired_interval",
     "rank_intervals",
     "rates",
 ]
@@ -117,17 +118,25 @@ def compare(a: Mapping[str, float], b: Mapping[str, float]) -> Difference | None
     the interval is the one point.
     """
     differences = [mine - b[task] for task, mine in a.items() if task in b]
+    found = paired_interval(differences)
+    if found is None:
+        return None
+    return Difference(
+        mean=math.fsum(differences) / len(differences),
+        interval=found,
+        tasks=len(differences),
+        sign_p=sign_test(sum(d > 0 for d in differences), sum(d < 0 for d in differences)),
+    )
+
+
+def paired_interval(differences: Sequence[float]) -> Interval | None:
+    """The 95 % interval of the mean of paired differences; ``None`` for under two. Their order says nothing."""
     if len(differences) < 2:
         return None
     mean = math.fsum(differences) / len(differences)
     variance = math.fsum((d - mean) ** 2 for d in differences) / (len(differences) - 1)
     seen = normal(mean, math.sqrt(variance / len(differences)))
-    return Difference(
-        mean=mean,
-        interval=Interval(max(-1.0, seen.low), min(1.0, seen.high)),
-        tasks=len(differences),
-        sign_p=sign_test(sum(d > 0 for d in differences), sum(d < 0 for d in differences)),
-    )
+    return Interval(max(-1.0, seen.low), min(1.0, seen.high))
 
 
 def rank_intervals(profiles: Mapping[str, Mapping[str, float]]) -> dict[str, tuple[int, int]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -11,16 +11,20 @@ from proctor.analysis.significance import PairedTest
 from proctor.kernel.canonical import Json
 
 __all__ = [
+    "CellCounts",
     "Comparison",
     "Cost",
     "Extreme",
     "FieldDifference",
     "Pair",
+    "PairedTasks",
     "Side",
     "SideSummary",
     "Tally",
     "TaskCells",
+    "TaskCounts",
     "TaskKey",
+    "TaskOfPair",
     "Unpaired",
 ]
 
@@ -37,6 +41,20 @@ class Tally:
     verdict: bool | None
     cells: int
     withdrawn: str | None = None
+
+
+@dataclass(frozen=True)
+class CellCounts:
+    """Cells of one task on one side: those that count, those with a verdict, those that passed."""
+
+    expected: int
+    decided: int
+    passed: int
+
+    @property
+    def whole(self) -> bool:
+        """Whether it has cells, and each has a verdict."""
+        return 0 < self.expected == self.decided
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,6 +82,11 @@ class TaskCells:
         return sum(one.cells for one in self.tallies if one.withdrawn is None and one.verdict)
 
     @property
+    def counts(self) -> CellCounts:
+        """All three."""
+        return CellCounts(self.expected, self.decided, self.passed)
+
+    @property
     def gaps(self) -> tuple[Tally, ...]:
         """Cells that have no verdict, or were withdrawn."""
         return tuple(one for one in self.tallies if one.withdrawn is not None or one.verdict is None)
@@ -83,6 +106,23 @@ class Side:
     tasks: Mapping[TaskKey, TaskCells]
     cells: str
     """The same for two sides only if they stand for the very same cells."""
+    position: int = 0
+    """Of its profile in the run set's file."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PairedTasks:
+    """Two sides' tasks put together, as the statistics need them. What is paired has a verdict on both sides."""
+
+    groups: Mapping[tuple[CellCounts | None, CellCounts | None], int]
+    """How many tasks have these counts on one side and these on the other; ``None``: it is not there."""
+    ordered: Callable[[], Sequence[tuple[CellCounts, CellCounts]]]
+    """The counts of the tasks that are expected on both sides, in the order of their keys: signs are drawn in it."""
+    only_a: tuple[str, ...]
+    only_b: tuple[str, ...]
+    cost: tuple[int | None, int | None]
+    """Of the paired tasks; ``None`` unless all told it."""
+    unpaired: tuple[Unpaired, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -138,6 +178,42 @@ class Extreme:
 
 
 @dataclass(frozen=True, kw_only=True)
+class TaskCounts:
+    """How many tasks a pair has of each kind. Where a cell has no verdict, or a side no cell, nothing is compared."""
+
+    better: int = 0
+    """b passes a larger share of its trials."""
+    worse: int = 0
+    both_pass: int = 0
+    both_fail: int = 0
+    mixed: int = 0
+    """The same share on both sides, neither all nor none."""
+    owed: int = 0
+    """A verdict is missing, or the task is on one side only."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TaskOfPair:
+    """One task on both sides. ``difference``: of the shares that passed, b minus a; ``None`` unless both are whole."""
+
+    task: str
+    content: str
+    """Its content digest, the base's where both sides have it."""
+    kind: str
+    a: CellCounts | None
+    b: CellCounts | None
+    difference: float | None
+    cost_nano: int | None
+    """b minus a, of all attempts; ``None`` unless all told it."""
+    seconds: float | None
+
+    @property
+    def place(self) -> tuple[float, str, str]:
+        """Where it stands among them all: the largest difference first, then by name."""
+        return abs(self.difference or 0.0), self.task, self.content
+
+
+@dataclass(frozen=True, kw_only=True)
 class Pair:
     """Two profiles compared. ``difference`` is a minus b; ``finding`` says in words what follows from it."""
 
@@ -160,6 +236,7 @@ class Pair:
     cost: Cost
     unpaired: tuple[Unpaired, ...]
     unpaired_cells: int
+    kinds: TaskCounts
     same_cells: bool = False
     """One side shows again what the other has: no test, and no part in the adjustment of the others' p."""
 

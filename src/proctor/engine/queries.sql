@@ -254,6 +254,12 @@ WHERE tenant_id = :tenant AND run_set_id = :run_set ORDER BY position;
 -- For statements over all of a run set's cells: hashes of a million rows in memory, on two processors.
 SELECT set_config('work_mem', '256MB', true), set_config('max_parallel_workers_per_gather', '2', true);
 
+-- name: read_in_one
+-- The same, where the groups are as many as the rows: on one processor, since putting parts together takes longer than
+-- two save; and no code is compiled, which takes longer than to run it.
+SELECT set_config('work_mem', '256MB', true), set_config('max_parallel_workers_per_gather', '0', true),
+       set_config('jit', 'off', true);
+
 -- name: tallies
 -- Expected, decided and passed cells by profile, task and the class of their verdict: the one source of every rate.
 -- Rewards may be as large as a float can be, and their sum is not one then: it is taken over 2^64, which is exact.
@@ -785,6 +791,204 @@ WITH behind AS (
 SELECT profile, task, count(*) AS attempts, count(usage->>'cost_nano') AS priced,
        sum((usage->>'cost_nano')::bigint) AS cost, sum(extract(epoch FROM ended_at - started_at)) AS seconds
 FROM behind GROUP BY profile, task;
+
+-- name: paired_groups
+-- Two sides' tasks, those together whose counts are the same on both: a task is one on both sides where its content is,
+-- else where the agent sees the same and the same verifier judges. `names`: of those that one side solves, and not the
+-- other; `contents`: of those that have no verdict on a side; `gaps`: of those of which cells have none, or are withdrawn.
+WITH said AS (
+    SELECT 0 AS n, e.content_digest, e.withdrawn_at IS NULL AS counts, r.verdict
+    FROM proctor.expected_cell e
+    LEFT JOIN proctor.result r ON r.tenant_id = e.tenant_id AND r.cell_id = e.cell_id AND r.policy_version = :policy_a
+    WHERE e.tenant_id = :tenant AND e.run_set_id = :run_set_a AND e.profile = :profile_a
+    UNION ALL
+    SELECT 1, e.content_digest, e.withdrawn_at IS NULL, r.verdict
+    FROM proctor.expected_cell e
+    LEFT JOIN proctor.result r ON r.tenant_id = e.tenant_id AND r.cell_id = e.cell_id AND r.policy_version = :policy_b
+    WHERE e.tenant_id = :tenant AND e.run_set_id = :run_set_b AND e.profile = :profile_b
+), content AS MATERIALIZED (
+    SELECT content_digest,
+           CASE WHEN bool_or(n = 0) THEN count(*) FILTER (WHERE n = 0 AND counts) END AS expected_a,
+           count(verdict) FILTER (WHERE n = 0 AND counts) AS decided_a,
+           count(*) FILTER (WHERE n = 0 AND counts AND verdict) AS passed_a,
+           CASE WHEN bool_or(n = 1) THEN count(*) FILTER (WHERE n = 1 AND counts) END AS expected_b,
+           count(verdict) FILTER (WHERE n = 1 AND counts) AS decided_b,
+           count(*) FILTER (WHERE n = 1 AND counts AND verdict) AS passed_b,
+           bool_or(NOT counts OR verdict IS NULL) AS gaps
+    FROM said GROUP BY content_digest
+), task AS (
+    SELECT content_digest AS content_b, content.* FROM content WHERE expected_a IS NOT NULL AND expected_b IS NOT NULL
+    UNION ALL
+    SELECT coalesce(max(c.content_digest) FILTER (WHERE c.expected_b IS NOT NULL), max(c.content_digest)),
+           coalesce(max(c.content_digest) FILTER (WHERE c.expected_a IS NOT NULL), max(c.content_digest)),
+           max(c.expected_a), max(c.decided_a), max(c.passed_a), max(c.expected_b), max(c.decided_b), max(c.passed_b),
+           bool_or(c.gaps)
+    FROM content c JOIN proctor.task t ON t.tenant_id = :tenant AND t.content_digest = c.content_digest
+    WHERE c.expected_a IS NULL OR c.expected_b IS NULL GROUP BY t.agent_digest, t.verifier_digest
+)
+SELECT k.expected_a, k.decided_a, k.passed_a, k.expected_b, k.decided_b, k.passed_b, count(*) AS tasks,
+       array_agg(t.name) FILTER (WHERE t.name IS NOT NULL) AS names,
+       array_agg(k.content_digest) FILTER (WHERE k.decided_a = 0 OR k.decided_b = 0)
+       || array_agg(k.content_b) FILTER (WHERE k.decided_a = 0 OR k.decided_b = 0) AS contents,
+       array_agg(k.content_digest) FILTER (WHERE k.gaps) || array_agg(k.content_b) FILTER (WHERE k.gaps) AS gaps
+FROM task k
+LEFT JOIN proctor.task t ON t.tenant_id = :tenant AND t.content_digest =
+     CASE WHEN k.decided_a > 0 AND k.decided_b > 0 AND (2 * k.passed_a > k.decided_a) <> (2 * k.passed_b > k.decided_b)
+          THEN CASE WHEN 2 * k.passed_a > k.decided_a THEN k.content_digest ELSE k.content_b END END
+GROUP BY 1, 2, 3, 4, 5, 6;
+
+-- name: cost_of_tasks
+-- What a profile's tasks cost that are not among `apart`: how many have attempts, and of how many all say their cost.
+WITH behind AS (
+    SELECT e.content_digest AS task, (a.usage->>'cost_nano')::bigint AS cost FROM proctor.expected_cell e
+    JOIN proctor.attempt a ON a.tenant_id = e.tenant_id AND a.cell_id = e.cell_id AND a.ended_at IS NOT NULL
+    WHERE e.tenant_id = :tenant AND e.run_set_id = :run_set AND e.withdrawn_at IS NULL AND e.profile = :profile
+    UNION ALL
+    SELECT e.content_digest, (a.usage->>'cost_nano')::bigint FROM proctor.expected_cell e
+    JOIN proctor.result r ON r.tenant_id = e.tenant_id AND r.cell_id = e.cell_id AND r.policy_version = :policy
+    JOIN proctor.attempt graded ON graded.tenant_id = r.tenant_id AND graded.id = r.attempt_id
+         AND graded.cell_id <> e.cell_id
+    JOIN proctor.attempt a ON a.tenant_id = e.tenant_id AND a.cell_id = graded.cell_id AND a.ended_at IS NOT NULL
+    WHERE e.tenant_id = :tenant AND e.run_set_id = :run_set AND e.withdrawn_at IS NULL AND e.reused
+      AND e.profile = :profile
+)
+SELECT count(*) FILTER (WHERE attempts = priced) AS priced, sum(cost) FILTER (WHERE attempts = priced) AS cost
+FROM (
+    SELECT task, count(*) AS attempts, count(cost) AS priced, sum(cost) AS cost
+    FROM behind WHERE task <> ALL(CAST(:apart AS text[])) GROUP BY task
+) each;
+
+-- name: tasks_by_key
+-- The counts of the tasks of two sides, as paired_groups has them, in the order of what the agent sees and what judges.
+WITH said AS (
+    SELECT 0 AS n, e.content_digest, e.withdrawn_at IS NULL AS counts, r.verdict
+    FROM proctor.expected_cell e
+    LEFT JOIN proctor.result r ON r.tenant_id = e.tenant_id AND r.cell_id = e.cell_id AND r.policy_version = :policy_a
+    WHERE e.tenant_id = :tenant AND e.run_set_id = :run_set_a AND e.profile = :profile_a
+    UNION ALL
+    SELECT 1, e.content_digest, e.withdrawn_at IS NULL, r.verdict
+    FROM proctor.expected_cell e
+    LEFT JOIN proctor.result r ON r.tenant_id = e.tenant_id AND r.cell_id = e.cell_id AND r.policy_version = :policy_b
+    WHERE e.tenant_id = :tenant AND e.run_set_id = :run_set_b AND e.profile = :profile_b
+), content AS MATERIALIZED (
+    SELECT content_digest,
+           CASE WHEN bool_or(n = 0) THEN count(*) FILTER (WHERE n = 0 AND counts) END AS expected_a,
+           count(verdict) FILTER (WHERE n = 0 AND counts) AS decided_a,
+           count(*) FILTER (WHERE n = 0 AND counts AND verdict) AS passed_a,
+           CASE WHEN bool_or(n = 1) THEN count(*) FILTER (WHERE n = 1 AND counts) END AS expected_b,
+           count(verdict) FILTER (WHERE n = 1 AND counts) AS decided_b,
+           count(*) FILTER (WHERE n = 1 AND counts AND verdict) AS passed_b
+    FROM said GROUP BY content_digest
+), task AS (
+    SELECT content_digest AS content_a, content_digest AS content_b, expected_a, decided_a, passed_a, expected_b,
+           decided_b, passed_b
+    FROM content WHERE expected_a IS NOT NULL AND expected_b IS NOT NULL
+    UNION ALL
+    SELECT max(c.content_digest) FILTER (WHERE c.expected_a IS NOT NULL),
+           max(c.content_digest) FILTER (WHERE c.expected_b IS NOT NULL),
+           max(c.expected_a), max(c.decided_a), max(c.passed_a), max(c.expected_b), max(c.decided_b), max(c.passed_b)
+    FROM content c JOIN proctor.task t ON t.tenant_id = :tenant AND t.content_digest = c.content_digest
+    WHERE c.expected_a IS NULL OR c.expected_b IS NULL GROUP BY t.agent_digest, t.verifier_digest
+)
+SELECT k.expected_a, k.decided_a, k.passed_a, k.expected_b, k.decided_b, k.passed_b
+FROM task k JOIN proctor.task t ON t.tenant_id = :tenant AND t.content_digest = coalesce(k.content_a, k.content_b)
+ORDER BY t.agent_digest COLLATE "C", t.verifier_digest COLLATE "C";
+
+-- name: paired_tasks
+-- The tasks of two sides one by one, as paired_groups has them; those that flipped first, the largest first, then by
+-- name.
+WITH said AS (
+    SELECT 0 AS n, e.content_digest, e.withdrawn_at IS NULL AS counts, r.verdict
+    FROM proctor.expected_cell e
+    LEFT JOIN proctor.result r ON r.tenant_id = e.tenant_id AND r.cell_id = e.cell_id AND r.policy_version = :policy_a
+    WHERE e.tenant_id = :tenant AND e.run_set_id = :run_set_a AND e.profile = :profile_a
+    UNION ALL
+    SELECT 1, e.content_digest, e.withdrawn_at IS NULL, r.verdict
+    FROM proctor.expected_cell e
+    LEFT JOIN proctor.result r ON r.tenant_id = e.tenant_id AND r.cell_id = e.cell_id AND r.policy_version = :policy_b
+    WHERE e.tenant_id = :tenant AND e.run_set_id = :run_set_b AND e.profile = :profile_b
+), content AS MATERIALIZED (
+    SELECT content_digest,
+           CASE WHEN bool_or(n = 0) THEN count(*) FILTER (WHERE n = 0 AND counts) END AS expected_a,
+           count(verdict) FILTER (WHERE n = 0 AND counts) AS decided_a,
+           count(*) FILTER (WHERE n = 0 AND counts AND verdict) AS passed_a,
+           CASE WHEN bool_or(n = 1) THEN count(*) FILTER (WHERE n = 1 AND counts) END AS expected_b,
+           count(verdict) FILTER (WHERE n = 1 AND counts) AS decided_b,
+           count(*) FILTER (WHERE n = 1 AND counts AND verdict) AS passed_b
+    FROM said GROUP BY content_digest
+), task AS (
+    SELECT content_digest AS content_a, content_digest AS content_b, expected_a, decided_a, passed_a, expected_b,
+           decided_b, passed_b
+    FROM content WHERE expected_a IS NOT NULL AND expected_b IS NOT NULL
+    UNION ALL
+    SELECT max(c.content_digest) FILTER (WHERE c.expected_a IS NOT NULL),
+           max(c.content_digest) FILTER (WHERE c.expected_b IS NOT NULL),
+           max(c.expected_a), max(c.decided_a), max(c.passed_a), max(c.expected_b), max(c.decided_b), max(c.passed_b)
+    FROM content c JOIN proctor.task t ON t.tenant_id = :tenant AND t.content_digest = c.content_digest
+    WHERE c.expected_a IS NULL OR c.expected_b IS NULL GROUP BY t.agent_digest, t.verifier_digest
+), told AS (
+    SELECT k.*, coalesce(content_a, content_b) AS content,
+           CASE WHEN decided_a = expected_a AND decided_b = expected_b AND expected_a > 0 AND expected_b > 0
+                THEN (passed_b * expected_a - passed_a * expected_b)::float / (expected_a * expected_b) END AS difference
+    FROM task k
+), kinds AS (
+    SELECT k.*, abs(coalesce(difference, 0)) AS size,
+           CASE WHEN difference IS NULL THEN 'owed' WHEN difference <> 0 THEN 'flips' WHEN passed_a = 0 THEN 'both_fail'
+                WHEN passed_a = expected_a THEN 'both_pass' ELSE 'mixed' END AS kind
+    FROM told k
+)
+SELECT k.*, t.name
+FROM kinds k JOIN proctor.task t ON t.tenant_id = :tenant AND t.content_digest = k.content
+WHERE (CAST(:kind AS text) IS NULL OR k.kind = :kind)
+  AND (CAST(:size AS float) IS NULL OR k.size < :size
+       OR k.size = :size AND (t.name COLLATE "C", k.content) > (:name, :content))
+ORDER BY k.size DESC, t.name COLLATE "C", k.content LIMIT :limit;
+
+-- name: usage_of_tasks
+-- As usage_by_task, of these tasks of one profile.
+WITH behind AS (
+    SELECT e.content_digest AS task, a.usage, a.started_at, a.ended_at FROM proctor.expected_cell e
+    JOIN proctor.attempt a ON a.tenant_id = e.tenant_id AND a.cell_id = e.cell_id AND a.ended_at IS NOT NULL
+    WHERE e.tenant_id = :tenant AND e.run_set_id = :run_set AND e.withdrawn_at IS NULL
+      AND e.profile = :profile AND e.content_digest = ANY(CAST(:contents AS text[]))
+    UNION ALL
+    SELECT e.content_digest, a.usage, a.started_at, a.ended_at FROM proctor.expected_cell e
+    JOIN proctor.result r ON r.tenant_id = e.tenant_id AND r.cell_id = e.cell_id AND r.policy_version = :policy
+    JOIN proctor.attempt graded ON graded.tenant_id = r.tenant_id AND graded.id = r.attempt_id
+         AND graded.cell_id <> e.cell_id
+    JOIN proctor.attempt a ON a.tenant_id = e.tenant_id AND a.cell_id = graded.cell_id AND a.ended_at IS NOT NULL
+    WHERE e.tenant_id = :tenant AND e.run_set_id = :run_set AND e.withdrawn_at IS NULL AND e.reused
+      AND e.profile = :profile AND e.content_digest = ANY(CAST(:contents AS text[]))
+)
+SELECT task, count(*) AS attempts, count(usage->>'cost_nano') AS priced,
+       sum((usage->>'cost_nano')::bigint) AS cost, sum(extract(epoch FROM ended_at - started_at)) AS seconds
+FROM behind GROUP BY task;
+
+-- name: gaps_by_task
+-- Of these tasks of one profile: cells without a verdict, and withdrawn ones, by how they ended, as task_classes.
+SELECT e.content_digest, t.name, CASE WHEN e.withdrawn_at IS NOT NULL THEN e.reason END AS withdrawn,
+       r.verdict, coalesce(r.class, last.class, 'not_started') AS class,
+       coalesce(last.owner, CASE WHEN r.cell_id IS NULL THEN 'nobody' ELSE 'model' END) AS owner, count(*) AS cells
+FROM proctor.expected_cell e
+JOIN proctor.task t ON t.tenant_id = e.tenant_id AND t.content_digest = e.content_digest
+LEFT JOIN proctor.result r ON r.tenant_id = e.tenant_id AND r.cell_id = e.cell_id AND r.policy_version = :policy
+LEFT JOIN LATERAL (
+    SELECT o.class, o.owner FROM proctor.own_outcome o
+    WHERE r.cell_id IS NULL AND o.tenant_id = e.tenant_id AND o.cell_id = e.cell_id AND o.policy_version = :policy
+    ORDER BY o.number DESC, o.grading DESC LIMIT 1
+) last ON true
+WHERE e.tenant_id = :tenant AND e.run_set_id = :run_set AND e.profile = :profile
+  AND e.content_digest = ANY(CAST(:contents AS text[])) AND (r.cell_id IS NULL OR e.withdrawn_at IS NOT NULL)
+GROUP BY 1, 2, 3, 4, 5, 6 ORDER BY t.name COLLATE "C", e.content_digest, 7 DESC, 5;
+
+-- name: keys_of_tasks
+-- What pairs the tasks of one profile that have these contents or these names.
+SELECT t.content_digest, t.name, t.agent_digest, t.verifier_digest, count(*) FILTER (WHERE e.withdrawn_at IS NULL) AS cells
+FROM proctor.expected_cell e
+JOIN proctor.task t ON t.tenant_id = e.tenant_id AND t.content_digest = e.content_digest
+WHERE e.tenant_id = :tenant AND e.run_set_id = :run_set AND e.profile = :profile
+  AND (e.content_digest = ANY(CAST(:contents AS text[])) OR t.name = ANY(CAST(:names AS text[])))
+GROUP BY 1, 2, 3, 4 ORDER BY t.name COLLATE "C", t.content_digest;
 
 -- name: cell_marks
 -- A mark of which cells each profile of a run set stands for, whatever their order.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 from uuid import UUID
@@ -20,7 +20,7 @@ from proctor.engine.reading import find_run_set
 from proctor.suites import labels
 from proctor.suites.service import StoredTask
 
-__all__ = ["Reference", "find_reference", "read_sides"]
+__all__ = ["Reference", "find_reference", "read_heads", "read_sides"]
 
 _run = partial(run_query, "proctor.engine")
 
@@ -72,10 +72,8 @@ def _target(connection: Connection, tenant: UUID, name: str) -> str:
     return known[name]
 
 
-def read_sides(
-    connection: Connection, tenant: UUID, reference: Reference, tasks: Mapping[str, StoredTask]
-) -> list[Side]:
-    """The profiles of a reference with their tasks. ``tasks``: the run set's suite by content digest.
+def read_heads(connection: Connection, tenant: UUID, reference: Reference) -> list[Side]:
+    """The profiles of a reference without their tasks.
 
     Raises ``ReferenceInvalid`` for a profile that the run set does not have.
     """
@@ -85,28 +83,41 @@ def read_sides(
     if not chosen:
         names = ", ".join(one.name for one in profiles)
         raise ReferenceInvalid(f"{row.name} has no profile {reference.profile!r}; there are {names}.")
-    key = {"tenant": tenant, "run_set": row.id, "policy": row.policy_version}
-    usage = {(one.profile, one.task): one for one in _run(connection, "usage_by_task", **key)}
     cells = {
         one.profile: f"{one.cells}:{one.mark}" for one in _run(connection, "cell_marks", tenant=tenant, run_set=row.id)
     }
-    tallies: dict[tuple[int, str], list[Any]] = defaultdict(list)
-    for one in _run(connection, "task_classes", **key):
-        tallies[one.profile, one.content_digest].append(one)
     return [
         Side(
             reference=reference.text,
             run_set=row.id,
             name=row.name,
             profile=profile.name,
+            position=profile.position,
             configuration=profile.configuration,
             document=profile.document,
             policy_version=row.policy_version,
-            tasks=_tasks(profile.position, tallies, usage, tasks),
+            tasks={},
             cells=cells.get(profile.position, ""),
         )
         for profile in chosen
     ]
+
+
+def read_sides(
+    connection: Connection, tenant: UUID, reference: Reference, tasks: Mapping[str, StoredTask]
+) -> list[Side]:
+    """The profiles of a reference with their tasks. ``tasks``: the run set's suite by content digest.
+
+    Raises ``ReferenceInvalid`` for a profile that the run set does not have.
+    """
+    heads = read_heads(connection, tenant, reference)
+    row = reference.run_set
+    key = {"tenant": tenant, "run_set": row.id, "policy": row.policy_version}
+    usage = {(one.profile, one.task): one for one in _run(connection, "usage_by_task", **key)}
+    tallies: dict[tuple[int, str], list[Any]] = defaultdict(list)
+    for one in _run(connection, "task_classes", **key):
+        tallies[one.profile, one.content_digest].append(one)
+    return [replace(head, tasks=_tasks(head.position, tallies, usage, tasks)) for head in heads]
 
 
 def _tasks(

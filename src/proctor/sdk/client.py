@@ -51,7 +51,8 @@ from proctor.telemetry.process import begin_logs, telling
 from proctor.telemetry.redaction import hide
 
 if TYPE_CHECKING:
-    from proctor.engine.pairs import Comparison, Side
+    from proctor.engine.pairing import TaskKind
+    from proctor.engine.pairs import Comparison, Side, TaskOfPair
     from proctor.engine.regrading.grader import Regraded
     from proctor.sdk.agents import AgentLine
     from proctor.sdk.audits import AuditReport, AuditRequest
@@ -392,6 +393,23 @@ class Client(SuiteCalls, DataCalls, CellCalls):
         from proctor.sdk.comparisons import compare_references
 
         return compare_references(self._platform, references, alpha=alpha)
+
+    def compare_tasks(
+        self,
+        base: str,
+        other: str,
+        *,
+        kind: TaskKind | None = "flips",
+        after: tuple[float, str, str] | None = None,
+        limit: int = 200,
+    ) -> list[TaskOfPair]:
+        """Tasks of the first pair that two references make, some at a time: the largest flips first, then by name.
+
+        ``kind`` ``None``: all of them. ``after``: the place of the last one before.
+        """
+        from proctor.sdk.comparisons import tasks_of_comparison
+
+        return tasks_of_comparison(self._platform, base, other, kind=kind, after=after, limit=limit)
 
     def gate(self, reference: str | None) -> Gate:
         """The gate of a run set's file, as it was planned."""

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING
+from uuid import UUID
 
 from sqlalchemy import Connection
 
-from proctor.engine.comparing import compare_groups
+from proctor.engine.comparing import compare_groups, couples_of
 from proctor.engine.errors import NothingToCompare
 from proctor.engine.gates import Against
-from proctor.engine.pairs import Comparison, Side
-from proctor.engine.sides import Reference, find_reference, read_sides
+from proctor.engine.pairing import TaskKind, paired_tasks, tasks_of_pair
+from proctor.engine.pairs import Comparison, Side, TaskOfPair
+from proctor.engine.sides import Reference, find_reference, read_heads, read_sides
 from proctor.kernel.errors import UsageError
 from proctor.suites import labels
 from proctor.suites.labels import Alias
@@ -21,12 +24,50 @@ if TYPE_CHECKING:
     from proctor.engine.planning import RunSetRow
     from proctor.engine.spec import Gate
 
-__all__ = ["against", "compare_references", "find", "label_run_set", "run_set_labels", "sides_of"]
+__all__ = [
+    "against",
+    "compare_references",
+    "find",
+    "label_run_set",
+    "run_set_labels",
+    "sides_of",
+    "tasks_of_comparison",
+]
 
 
 def compare_references(platform: Platform, references: Sequence[str], *, alpha: float) -> Comparison:
     """Every reference compared with every later one. Raises ``NothingToCompare`` and what a reference can raise."""
-    return compare_groups([_sides(platform, find(platform, text)) for text in references], alpha=alpha)
+
+    def work(connection: Connection) -> Comparison:
+        groups = [_heads(connection, platform.tenant, text) for text in references]
+        together = partial(paired_tasks, connection, platform.tenant)
+        return compare_groups(groups, alpha=alpha, together=together)
+
+    return platform.engine.read(work)
+
+
+def _heads(connection: Connection, tenant: UUID, text: str) -> list[Side]:
+    return read_heads(connection, tenant, find_reference(connection, tenant, text))
+
+
+def tasks_of_comparison(
+    platform: Platform,
+    base: str,
+    other: str,
+    *,
+    kind: TaskKind | None = None,
+    after: tuple[float, str, str] | None = None,
+    limit: int,
+) -> list[TaskOfPair]:
+    """The tasks of the first pair that two references make, some at a time. Raises as ``compare_references`` does."""
+
+    def work(connection: Connection) -> list[TaskOfPair]:
+        couples, alone = couples_of(*(_heads(connection, platform.tenant, text) for text in (base, other)))
+        if not couples:
+            raise NothingToCompare("; ".join(alone))
+        return tasks_of_pair(connection, platform.tenant, couples[0], kind=kind, after=after, limit=limit)
+
+    return platform.engine.read(work)
 
 
 def find(platform: Platform, text: str) -> Reference:

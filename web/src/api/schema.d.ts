@@ -2029,6 +2029,29 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/comparisons/tasks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Compared Tasks
+         * @description The tasks of the first pair of two references: those that flipped first, the largest first, then by name.
+         *
+         *     `difference`, `cost_nano` and `seconds` are the other's minus the base's. How many there are of each kind a
+         *     comparison says, in the `kinds` of its pairs.
+         */
+        get: operations["list_compared_tasks_api_v1_comparisons_tasks_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/labels/run-sets": {
         parameters: {
             query?: never;
@@ -3356,6 +3379,18 @@ export interface components {
             waits_until: (string | null)[];
             /** Phase */
             phase: (string | null)[];
+        };
+        /**
+         * CellCounts
+         * @description Cells of one task on one side: those that count, those with a verdict, those that passed.
+         */
+        CellCounts: {
+            /** Expected */
+            expected: number;
+            /** Decided */
+            decided: number;
+            /** Passed */
+            passed: number;
         };
         /**
          * CellDetail
@@ -6083,6 +6118,18 @@ export interface components {
              */
             next: string | null;
         };
+        /** Page[TaskOfPair] */
+        Page_TaskOfPair_: {
+            /** Items */
+            items: (components["schemas"]["TaskOfPair"] | {
+                [key: string]: unknown;
+            })[];
+            /**
+             * Next
+             * @description The cursor of the next page; null at the end.
+             */
+            next: string | null;
+        };
         /** Page[TenantRow] */
         Page_TenantRow_: {
             /** Items */
@@ -6163,6 +6210,7 @@ export interface components {
             unpaired: components["schemas"]["Unpaired"][];
             /** Unpaired Cells */
             unpaired_cells: number;
+            kinds: components["schemas"]["TaskCounts"];
             /**
              * Same Cells
              * @default false
@@ -8231,6 +8279,42 @@ export interface components {
             seconds?: number | null;
         };
         /**
+         * TaskCounts
+         * @description How many tasks a pair has of each kind. Where a cell has no verdict, or a side no cell, nothing is compared.
+         */
+        TaskCounts: {
+            /**
+             * Better
+             * @default 0
+             */
+            better: number;
+            /**
+             * Worse
+             * @default 0
+             */
+            worse: number;
+            /**
+             * Both Pass
+             * @default 0
+             */
+            both_pass: number;
+            /**
+             * Both Fail
+             * @default 0
+             */
+            both_fail: number;
+            /**
+             * Mixed
+             * @default 0
+             */
+            mixed: number;
+            /**
+             * Owed
+             * @default 0
+             */
+            owed: number;
+        };
+        /**
          * TaskHead
          * @description A task as the head of a column: its name, and what its author says of it.
          */
@@ -8245,6 +8329,26 @@ export interface components {
             difficulty: string | null;
             /** Tags */
             tags: string[];
+        };
+        /**
+         * TaskOfPair
+         * @description One task on both sides. ``difference``: of the shares that passed, b minus a; ``None`` unless both are whole.
+         */
+        TaskOfPair: {
+            /** Task */
+            task: string;
+            /** Content */
+            content: string;
+            /** Kind */
+            kind: string;
+            a: components["schemas"]["CellCounts"] | null;
+            b: components["schemas"]["CellCounts"] | null;
+            /** Difference */
+            difference: number | null;
+            /** Cost Nano */
+            cost_nano: number | null;
+            /** Seconds */
+            seconds: number | null;
         };
         /**
          * TaskProblem
@@ -9045,6 +9149,7 @@ export type CallRow = components['schemas']['CallRow'];
 export type CandidateDocument = components['schemas']['CandidateDocument'];
 export type CellAttempt = components['schemas']['CellAttempt'];
 export type CellColumns = components['schemas']['CellColumns'];
+export type CellCounts = components['schemas']['CellCounts'];
 export type CellDetail = components['schemas']['CellDetail'];
 export type CellRow = components['schemas']['CellRow'];
 export type CellsOfRunSet = components['schemas']['CellsOfRunSet'];
@@ -9193,6 +9298,7 @@ export type PageSpread = components['schemas']['Page_Spread_'];
 export type PageStall = components['schemas']['Page_Stall_'];
 export type PageStanding = components['schemas']['Page_Standing_'];
 export type PageSuiteRow = components['schemas']['Page_SuiteRow_'];
+export type PageTaskOfPair = components['schemas']['Page_TaskOfPair_'];
 export type PageTenantRow = components['schemas']['Page_TenantRow_'];
 export type PageTenantSecret = components['schemas']['Page_TenantSecret_'];
 export type PageUserBudget = components['schemas']['Page_UserBudget_'];
@@ -9293,7 +9399,9 @@ export type Tally = components['schemas']['Tally'];
 export type Target = components['schemas']['Target'];
 export type Task = components['schemas']['Task'];
 export type TaskCells = components['schemas']['TaskCells'];
+export type TaskCounts = components['schemas']['TaskCounts'];
 export type TaskHead = components['schemas']['TaskHead'];
+export type TaskOfPair = components['schemas']['TaskOfPair'];
 export type TaskProblem = components['schemas']['TaskProblem'];
 export type TaskTally = components['schemas']['TaskTally'];
 export type TenantCreation = components['schemas']['TenantCreation'];
@@ -26424,6 +26532,14 @@ export interface operations {
                      *                 }
                      *               ],
                      *               "unpaired_cells": 1,
+                     *               "kinds": {
+                     *                 "better": 0,
+                     *                 "worse": 0,
+                     *                 "both_pass": 0,
+                     *                 "both_fail": 0,
+                     *                 "mixed": 0,
+                     *                 "owed": 0
+                     *               },
                      *               "same_cells": false
                      *             }
                      *           ],
@@ -26770,6 +26886,14 @@ export interface operations {
                      *                 }
                      *               ],
                      *               "unpaired_cells": 1,
+                     *               "kinds": {
+                     *                 "better": 0,
+                     *                 "worse": 0,
+                     *                 "both_pass": 0,
+                     *                 "both_fail": 0,
+                     *                 "mixed": 0,
+                     *                 "owed": 0
+                     *               },
                      *               "same_cells": false
                      *             }
                      *           ],
@@ -29624,6 +29748,14 @@ export interface operations {
                      *             }
                      *           ],
                      *           "unpaired_cells": 1,
+                     *           "kinds": {
+                     *             "better": 0,
+                     *             "worse": 0,
+                     *             "both_pass": 0,
+                     *             "both_fail": 0,
+                     *             "mixed": 0,
+                     *             "owed": 0
+                     *           },
                      *           "same_cells": false
                      *         }
                      *       ],
@@ -29631,6 +29763,189 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["Comparison"];
+                };
+            };
+            /** @description It still is what the caller has. */
+            304: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Gateway Timeout */
+            504: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_compared_tasks_api_v1_comparisons_tasks_get: {
+        parameters: {
+            query: {
+                /**
+                 * @description RUN_SET[:PROFILE] or label:NAME.
+                 * @example base
+                 */
+                base: string;
+                /**
+                 * @description What it is compared with.
+                 * @example with
+                 */
+                with: string;
+                /** @example flips */
+                show?: "flips" | "both_pass" | "both_fail" | "owed" | "mixed" | "all";
+                /**
+                 * @description Items of a page.
+                 * @example 100
+                 */
+                limit?: number;
+                /**
+                 * @description `next` of the page before.
+                 * @example WyJjZGViMDQ1NyIsIjAxOThjMmYwLTVlMWEtN2IzYy1hNGQ1LTZlN2Y4MDkxYTJiMyJd
+                 */
+                cursor?: string | null;
+                /**
+                 * @description Fields of each item, commas between; all without.
+                 * @example id,name
+                 */
+                fields?: string | null;
+            };
+            header?: {
+                /**
+                 * @description The ETag of the answer that one has: 304 where it still is that.
+                 * @example "9b2cf535f27731c974343645a3985328"
+                 */
+                "If-None-Match"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "items": [
+                     *         {
+                     *           "task": "sort-lines",
+                     *           "content": "content",
+                     *           "kind": "kind",
+                     *           "a": {
+                     *             "expected": 200,
+                     *             "decided": 198,
+                     *             "passed": 121
+                     *           },
+                     *           "b": {
+                     *             "expected": 200,
+                     *             "decided": 198,
+                     *             "passed": 121
+                     *           },
+                     *           "difference": 0.04,
+                     *           "cost_nano": 18400000000,
+                     *           "seconds": 600
+                     *         }
+                     *       ],
+                     *       "next": "WyJjZGViMDQ1NyIsIjAxOThjMmYwLTVlMWEtN2IzYy1hNGQ1LTZlN2Y4MDkxYTJiMyJd"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Page_TaskOfPair_"];
                 };
             };
             /** @description It still is what the caller has. */

@@ -1,7 +1,7 @@
 /** Questions about suites and about several run sets at once. */
-import { queryOptions } from "@tanstack/react-query";
+import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
 import { answered, api, paged } from "./client";
-import type { Comparison, SideDocument, SuiteBoard, SuiteRow } from "./schema";
+import type { Comparison, SuiteBoard, SuiteRow, TaskOfPair } from "./schema";
 
 export const suites = queryOptions({
   queryKey: ["suites"],
@@ -27,14 +27,15 @@ export const comparison = (sides: readonly string[]) =>
     enabled: sides.length > 1,
   });
 
-/** One profile of a run set with its tasks: `RUN_SET:PROFILE`. */
-export const side = (reference: string) =>
-  queryOptions({
-    queryKey: ["side", reference],
-    queryFn: async ({ signal }) => {
-      const [run_set = "", profile = ""] = reference.split(":");
-      const request = { params: { path: { run_set }, query: { profile } }, signal };
-      const page = await paged<SideDocument>(api.GET("/api/v1/run-sets/{run_set}/sides", request));
-      return page.items[0] ?? null;
+/** The tasks of the first pair of two references, 200 at a time. */
+export const comparedTasks = (base: string, other: string, show: Show) =>
+  infiniteQueryOptions({
+    queryKey: ["comparison", "tasks", base, other, show],
+    queryFn: ({ signal, pageParam }) => {
+      const query = { base, with: other, show, limit: 200, cursor: pageParam };
+      return paged<TaskOfPair>(api.GET("/api/v1/comparisons/tasks", { params: { query }, signal }));
     },
+    initialPageParam: null as string | null,
+    getNextPageParam: (page) => page.next,
   });
+type Show = "flips" | "both_pass" | "both_fail" | "owed" | "all";

@@ -1,6 +1,6 @@
 import { useElementScrollRestoration } from "@tanstack/react-router";
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { useRef } from "react";
+import { useEffect, useRef } from "react";
 import { type Column, Heads } from "./columns";
 import styles from "./virtual-table.module.css";
 
@@ -9,6 +9,10 @@ interface VirtualTableProps<Row> {
   columns: readonly (Column<Row> & { width: string })[];
   rows: readonly Row[];
   keyOf: (row: Row) => string;
+  /** How many there are, where `rows` are the first of them. */
+  total?: number;
+  /** The last of `rows` is in sight or near: there may be more to ask for. */
+  onEnd?: () => void;
 }
 
 const ROW = 28;
@@ -16,7 +20,7 @@ const ROW = 28;
 const SCROLLER = "rows";
 
 /** A table of any length: real rows, of which those in sight are in the document. */
-export function VirtualTable<Row>({ caption, columns, rows, keyOf }: VirtualTableProps<Row>) {
+export function VirtualTable<Row>({ caption, columns, rows, keyOf, total, onEnd }: VirtualTableProps<Row>) {
   const scroller = useRef<HTMLElement>(null);
   const virtual = useVirtualizer({
     count: rows.length,
@@ -25,6 +29,10 @@ export function VirtualTable<Row>({ caption, columns, rows, keyOf }: VirtualTabl
     overscan: 12,
     initialOffset: useElementScrollRestoration({ id: SCROLLER })?.scrollY,
   });
+  const last = virtual.getVirtualItems().at(-1)?.index;
+  useEffect(() => {
+    if (last === rows.length - 1) onEnd?.();
+  }, [last, rows.length, onEnd]);
   const template = { gridTemplateColumns: columns.map((one) => one.width).join(" ") };
   return (
     <section
@@ -35,7 +43,7 @@ export function VirtualTable<Row>({ caption, columns, rows, keyOf }: VirtualTabl
       tabIndex={0}
       aria-label={caption}
     >
-      <table className={styles.table} aria-rowcount={rows.length + 1}>
+      <table className={styles.table} aria-rowcount={(total ?? rows.length) + 1}>
         <caption className="hidden">{caption}</caption>
         <thead className={styles.head}>
           <Heads columns={columns} style={template} />

@@ -71,6 +71,7 @@ class AsyncClient:
         self.history = soon(client.history)
         self.profiles = soon(client.profiles)
         self.compare = soon(client.compare)
+        self.compare_tasks = soon(client.compare_tasks)
         self.gate = soon(client.gate)
         self.sides = soon(client.sides)
         self.check_reference = soon(client.check_reference)

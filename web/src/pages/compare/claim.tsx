@@ -4,6 +4,8 @@ import styles from "./compare.module.css";
 
 const WIDTH = 320;
 const MOST = 0.2;
+/** Of what was left out; all of it is among the tasks. */
+const LISTED = 200;
 
 /** One pair in words and drawn: the difference with its interval, over what, by which test. */
 export function Claim({ pair }: { pair: Pair }) {
@@ -107,11 +109,12 @@ function LeftOut({ pair }: { pair: Pair }) {
     <details>
       <summary>What was left out, and why ({count(pair.unpaired_cells)} cells)</summary>
       <ul className={styles.left}>
-        {pair.unpaired.map((one) => (
+        {pair.unpaired.slice(0, LISTED).map((one) => (
           <li key={`${one.task} ${one.side} ${one.reason}`}>
             {one.task}, {one.side}: {counted(one.cells, "cell")}, {one.reason}
           </li>
         ))}
+        {pair.unpaired.length > LISTED && <li>and {count(pair.unpaired.length - LISTED)} more</li>}
       </ul>
     </details>
   );

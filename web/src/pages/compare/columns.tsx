@@ -1,34 +1,34 @@
 import { Link } from "@tanstack/react-router";
-import type { Pair } from "../../api/schema";
+import type { Pair, TaskOfPair } from "../../api/schema";
 import { cost, duration, points, UNKNOWN } from "../../design/numbers";
 import type { Column } from "../../parts/table";
-import type { Tallied, TaskPair } from "./tasks";
 
 /** The columns of two sides' tasks; each count leads to its cells. */
-export function columnsOf(pair: Pair): readonly (Column<TaskPair> & { width: string })[] {
+export function columnsOf(pair: Pair): readonly (Column<TaskOfPair> & { width: string })[] {
   return [
-    { name: "Task", width: "minmax(200px, 2fr)", cell: (one) => one.name },
+    { name: "Task", width: "minmax(200px, 2fr)", cell: (one) => one.task },
     {
       name: pair.a.title,
       width: "minmax(110px, 1fr)",
       kind: "number",
-      cell: (one) => <Cells side={pair.a} of={one.base} task={one.name} />,
+      cell: (one) => <Cells side={pair.a} of={one.a} task={one.task} />,
     },
     {
       name: pair.b.title,
       width: "minmax(110px, 1fr)",
       kind: "number",
-      cell: (one) => <Cells side={pair.b} of={one.other} task={one.name} />,
+      cell: (one) => <Cells side={pair.b} of={one.b} task={one.task} />,
     },
-    { name: "Δ strict, pp", width: "90px", kind: "number", cell: (one) => points(one.difference) },
-    { name: "Δ cost", width: "90px", kind: "number", cell: (one) => signed(one.cost, (value) => cost(value)) },
+    { name: "Δ strict, pp", width: "90px", kind: "number", cell: (one) => points(one.difference ?? null) },
+    { name: "Δ cost", width: "90px", kind: "number", cell: (one) => signed(one.cost_nano, (value) => cost(value)) },
     { name: "Δ time", width: "90px", kind: "number", cell: (one) => signed(one.seconds, duration) },
   ];
 }
 
-function Cells({ side, of, task }: { side: Pair["a"]; of: Tallied | null; task: string }) {
-  if (of === null) return UNKNOWN;
-  const owed = of.expected - of.decided;
+function Cells({ side, of, task }: { side: Pair["a"]; of: TaskOfPair["a"]; task: string }) {
+  if (of == null) return UNKNOWN;
+  const { expected, decided, passed } = of;
+  const owed = expected - decided;
   return (
     <Link
       to="/run-sets/$runSet"
@@ -36,14 +36,14 @@ function Cells({ side, of, task }: { side: Pair["a"]; of: Tallied | null; task: 
       search={{ profile: side.profile, task, view: "table" }}
       title="Show the cells"
     >
-      {of.passed}/{of.expected}
+      {passed}/{expected}
       {owed > 0 && `, ${owed} owed`}
     </Link>
   );
 }
 
-function signed(value: number | null, write: (size: number) => string): string {
-  if (value === null) return UNKNOWN;
+function signed(value: number | null | undefined, write: (size: number) => string): string {
+  if (value == null) return UNKNOWN;
   if (value === 0) return write(0);
   return `${value < 0 ? "−" : "+"}${write(Math.abs(value))}`;
 }

@@ -1,9 +1,9 @@
-import { useQuery } from "@tanstack/react-query";
+import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { getRouteApi, useNavigate } from "@tanstack/react-router";
 import { useMemo } from "react";
 import { runSets } from "../../api/queries";
 import type { Pair } from "../../api/schema";
-import { comparison, side } from "../../api/suites";
+import { comparedTasks, comparison } from "../../api/suites";
 import { count, counted } from "../../design/numbers";
 import { Asked } from "../../parts/asked";
 import { Button } from "../../parts/button";
@@ -16,7 +16,7 @@ import { useKeys } from "../../shell/keys";
 import { Claim } from "./claim";
 import { columnsOf } from "./columns";
 import styles from "./compare.module.css";
-import { countOf, paired, SHOWN, type Shown } from "./tasks";
+import { countOf, KINDS, referencesOf, SHOWN, type Shown } from "./tasks";
 
 const route = getRouteApi("/compare");
 const WORDS: Record<Shown, string> = {
@@ -29,10 +29,12 @@ const WORDS: Record<Shown, string> = {
 
 /** Two profiles over the tasks that both have: what the difference is, whether it is one, and which tasks make it. */
 export function ComparePage() {
-  const { base, with: others = [] } = route.useSearch();
+  const { base, with: others = [], show = "flips" } = route.useSearch();
   const navigate = useNavigate({ from: "/compare" });
   const sides = base ? [base, ...others] : [];
   const asked = useQuery(comparison(sides));
+  // Asked at the same time as the comparison, which tells what their columns are called.
+  useInfiniteQuery({ ...comparedTasks(base ?? "", others[0] ?? "", KINDS[show]), enabled: sides.length > 1 });
   useTitle("Compare", sides.map(short).join(" and "));
   const swap = () => {
     const [first, ...rest] = others;
@@ -104,42 +106,47 @@ function Choice() {
 }
 
 function Tasks({ pair }: { pair: Pair }) {
-  const { show = "flips" } = route.useSearch();
+  const { base = "", with: [other = ""] = [], show = "flips" } = route.useSearch();
   const navigate = useNavigate({ from: "/compare" });
-  const a = useQuery(side(`${pair.a.run_set}:${pair.a.profile}`));
-  const b = useQuery(side(`${pair.b.run_set}:${pair.b.profile}`));
-  const pairs = useMemo(() => (a.data && b.data ? paired(a.data, b.data) : null), [a.data, b.data]);
+  const asked = useInfiniteQuery(comparedTasks(...referencesOf(pair, base, other), KINDS[show]));
+  const rows = useMemo(() => asked.data?.pages.flatMap((page) => page.items), [asked.data]);
+  const more = () => {
+    if (asked.hasNextPage && !asked.isFetching) void asked.fetchNextPage();
+  };
   const choose = (shown: Shown) =>
     navigate({ search: (before) => ({ ...before, show: shown === "flips" ? undefined : shown }), replace: true });
   useKeys(SHOWN.map((shown, at) => ({ keys: String(at + 1), what: WORDS[shown], run: () => void choose(shown) })));
-  const error = a.error ?? b.error;
-  if (error) return <Failed error={error} />;
-  if (pairs === null) return <Loading what="tasks" />;
-  const rows = show === "all" ? pairs : pairs.filter((one) => one.kind === show);
-  const up = pairs.filter((one) => (one.difference ?? 0) > 0).length;
+  const [shown, all] = [countOf(pair, show), countOf(pair, "all")];
+  const { better = 0, worse = 0 } = pair.kinds;
   return (
     <section aria-label="Tasks" className={styles.tasks}>
       <div className={styles.pills} role="group" aria-label="Show">
-        {SHOWN.map((shown) => (
-          <Button key={shown} aria-pressed={show === shown} onClick={() => choose(shown)}>
-            {WORDS[shown]}{" "}
-            <b>{shown === "flips" ? `+${up} / −${countOf(pairs, "flips") - up}` : count(countOf(pairs, shown))}</b>
+        {SHOWN.map((each) => (
+          <Button key={each} aria-pressed={show === each} onClick={() => choose(each)}>
+            {WORDS[each]}{" "}
+            <b>{each === "flips" ? `+${count(better)} / −${count(worse)}` : count(countOf(pair, each))}</b>
           </Button>
         ))}
       </div>
       {show !== "all" && (
         <p className="muted data" role="status">
-          filtered, {count(rows.length)} of {counted(pairs.length, "task")}
+          filtered, {count(shown)} of {counted(all, "task")}
         </p>
       )}
-      {rows.length === 0 ? (
+      {asked.error ? (
+        <Failed error={asked.error} />
+      ) : rows === undefined ? (
+        <Loading what="tasks" />
+      ) : rows.length === 0 ? (
         <Empty>{`No task is among ${WORDS[show].toLowerCase()}.`}</Empty>
       ) : (
         <VirtualTable
-          caption={`${rows.length} tasks`}
+          caption={counted(shown, "task")}
+          total={shown}
+          onEnd={more}
           columns={columnsOf(pair)}
           rows={rows}
-          keyOf={(one) => one.name}
+          keyOf={(one) => one.content}
         />
       )}
     </section>

@@ -1,0 +1,45 @@
+"""Compare with many tasks: the claim and the first rows are soon there, and the rest comes as one scrolls.
+
+A machine that is busy or slow is given as much more as it takes longer than the reference machine; the best counts.
+``PROCTOR_COMPARED_TASKS`` asks for another number of tasks: 100,000 take minutes to put into the database.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+
+from playwright.sync_api import expect
+
+from tests.web.conftest import Visitor, slowness
+from tests.web.large_sides import multiply
+from tests.web.test_matrix import Stage, eve, stage  # noqa: F401  fixtures
+
+TASKS = int(os.environ.get("PROCTOR_COMPARED_TASKS", "5000"))
+PROMISED_SEC = 1.0
+TRIES = 4
+
+
+def test_the_claim_and_the_first_rows_are_soon_there(eve: Visitor, stage: Stage) -> None:  # noqa: F811
+    run_set = stage.made("compared", 2, 1, 1, ["passed", "failed"])
+    multiply(stage.bench.owner, stage.bench.tenant, run_set, TASKS)
+    path = "/compare?base=compared:profile-000&with=compared:profile-001"
+    eve.go("/run-sets")
+    found = []
+    for _ in range(TRIES):
+        began = time.perf_counter()
+        eve.page.goto(f"{eve.site.url}{path}")
+        expect(eve.page.get_by_label(re.compile("against"))).to_contain_text("paired over", timeout=60_000)
+        expect(eve.page.get_by_role("row").nth(1)).to_be_visible(timeout=60_000)
+        found.append(time.perf_counter() - began)
+    allowed = PROMISED_SEC * slowness()
+    print(f"{TASKS} tasks: {', '.join(f'{one:.2f}' for one in found)} s; allowed here {allowed:.2f} s")
+    table = eve.page.get_by_label(re.compile("tasks$")).last
+    expect(eve.page.get_by_role("row").nth(1)).to_contain_text("pp" if TASKS == 0 else "")
+    for _ in range(3):
+        table.evaluate("(one) => one.scrollTo(0, one.scrollHeight)")
+        eve.page.wait_for_timeout(500)
+    eve.page.keyboard.press("5")
+    expect(eve.page.get_by_role("button", name=re.compile("^All")).locator("b")).to_have_text(f"{TASKS + 1:,}")
+    assert min(found) <= allowed
