@@ -36,7 +36,6 @@ def test_the_claim_and_the_first_rows_are_soon_there(eve: Visitor, stage: Stage)
     allowed = PROMISED_SEC * slowness()
     print(f"{TASKS} tasks: {', '.join(f'{one:.2f}' for one in found)} s; allowed here {allowed:.2f} s")
     table = eve.page.get_by_label(re.compile("tasks$")).last
-    expect(eve.page.get_by_role("row").nth(1)).to_contain_text("pp" if TASKS == 0 else "")
     for _ in range(3):
         table.evaluate("(one) => one.scrollTo(0, one.scrollHeight)")
         eve.page.wait_for_timeout(500)

@@ -146,7 +146,9 @@ def tasks_of_pair(
     size, name, content = after or (None, "", "")
     place = {"size": size, "name": name, "content": content}
     _run(connection, "read_in_one")
+    _run(connection, "join_by_loops", allowed="off")
     rows = _run(connection, "paired_tasks", **asked.sides(), kind=kind, limit=limit, **place).all()
+    _run(connection, "join_by_loops", allowed="on")
     a = _usage(asked, sides[0], [row.content_a for row in rows])
     b = _usage(asked, sides[1], [row.content_b for row in rows])
     return [_task(row, a.get(row.content_a), b.get(row.content_b)) for row in rows]

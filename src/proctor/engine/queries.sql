@@ -260,6 +260,10 @@ SELECT set_config('work_mem', '256MB', true), set_config('max_parallel_workers_p
 SELECT set_config('work_mem', '256MB', true), set_config('max_parallel_workers_per_gather', '0', true),
        set_config('jit', 'off', true);
 
+-- name: join_by_loops
+-- Whether tables may be joined row by row. Of grouped rows the planner knows no number, and takes them for few.
+SELECT set_config('enable_nestloop', :allowed, true);
+
 -- name: tallies
 -- Expected, decided and passed cells by profile, task and the class of their verdict: the one source of every rate.
 -- Rewards may be as large as a float can be, and their sum is not one then: it is taken over 2^64, which is exact.
