@@ -18,7 +18,7 @@ from tests.api.test_isolation import planted  # noqa: F401  a fixture: one of ev
 PAGED = {
     "/api/v1/agents": ("name=codex", "prepared=false"),
     "/api/v1/audit-log": ("action=user.created", "actor={user}"),
-    "/api/v1/comparisons/tasks": ("show=all",),
+    "/api/v1/comparisons/tasks": (),
     "/api/v1/datasets": (),
     "/api/v1/datasets/{dataset}/examples": ("difficulty=hard", "tags=x"),
     "/api/v1/datasets/{dataset}/versions": (),
@@ -28,7 +28,7 @@ PAGED = {
     "/api/v1/jobs/{job}/distribution": ("evaluator=contains",),
     "/api/v1/jobs/{job}/moved": ("evaluator=contains",),
     "/api/v1/jobs/{job}/repeats": ("evaluator=contains",),
-    "/api/v1/jobs/{job}/results": ("status=invalid_example",),
+    "/api/v1/jobs/{job}/results": ("status=invalid_example", "evaluator=contains", "at_least=0.5", "below=0.5"),
     "/api/v1/jobs/{job}/segments": ("evaluator=contains",),
     "/api/v1/keys": ("name=planted-key", "user={user}"),
     "/api/v1/labels/run-sets": ("name=planted-mark",),
@@ -47,6 +47,7 @@ PAGED = {
     "/api/v1/samples": (),
     "/api/v1/secrets": ("name=PLANTED_SECRET",),
     "/api/v1/series/{series}/history": ("since=2020-01-01T00:00:00Z",),
+    "/api/v1/spend/entries": ("run_set={run_set}", "kind=reported", "profile=planted-other", "unpriced=false"),
     "/api/v1/streams/{stream}/refusals": (),
     "/api/v1/suites": ("label=planted-label",),
     "/api/v1/suites/{suite}/certificates": ("task=*1", "verdict=certified"),
@@ -58,7 +59,7 @@ PAGED = {
 """Every list and what narrows it."""
 NEEDED = {
     "/api/v1/jobs/{job}/moved": "against={other_job}&",
-    "/api/v1/comparisons/tasks": "base={run_set}:planted-profile&with={run_set}:planted-other&",
+    "/api/v1/comparisons/tasks": "base={run_set}:planted-profile&with={run_set}:planted-other&show=all&",
 }
 """What a list is not asked without."""
 
