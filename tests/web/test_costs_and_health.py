@@ -200,7 +200,7 @@ def test_what_needs_somebody_leads_to_the_cells_it_holds_back(ada: Visitor, gaps
 
 def test_who_is_no_administrator_sees_no_charts_and_no_error(ada: Visitor, browser: Browser, gaps: str) -> None:
     with ada.site.api() as api:
-        user = api.post("users", json={"name": "bo@example.org", "role": "member", "kind": "person"}).json()
+        user = api.post("users", json={"name": "reader@example.org", "role": "member", "kind": "person"}).json()
         key = api.post("keys", json={"name": "bo", "user": user["id"]}).json()["secret"]
     with browser.new_context() as context:
         member = Visitor(ada.site, context).sign_in(key)
