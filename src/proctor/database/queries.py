@@ -11,15 +11,22 @@ from sqlalchemy import Connection, CursorResult, TextClause, text
 
 __all__ = ["query_text", "run_query"]
 
+_INCLUDED = re.compile(r"^-- include: (?P<name>\w+)$", re.MULTILINE)
 _HEAD = re.compile(r"^-- name: (?P<name>\w+)$", re.MULTILINE)
 
 
 @cache
 def _texts(package: str) -> dict[str, str]:
-    """Every block of the package's ``queries.sql`` by name, each begun by ``-- name: NAME``."""
+    """Every block of the package's ``queries.sql`` by name, each begun by ``-- name: NAME``.
+
+    A line ``-- include: NAME`` stands for a block above it, such as the beginning that several statements have.
+    """
     source = files(package).joinpath("queries.sql").read_text(encoding="utf-8")
     parts = _HEAD.split(source)[1:]
-    return {name: body.strip() for name, body in zip(parts[::2], parts[1::2], strict=True)}
+    found: dict[str, str] = {}
+    for name, body in zip(parts[::2], parts[1::2], strict=True):
+        found[name] = _INCLUDED.sub(lambda include: found[include["name"]], body).strip()
+    return found
 
 
 @cache

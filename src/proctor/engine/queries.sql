@@ -796,10 +796,8 @@ SELECT profile, task, count(*) AS attempts, count(usage->>'cost_nano') AS priced
        sum((usage->>'cost_nano')::bigint) AS cost, sum(extract(epoch FROM ended_at - started_at)) AS seconds
 FROM behind GROUP BY profile, task;
 
--- name: paired_groups
--- Two sides' tasks, those together whose counts are the same on both: a task is one on both sides where its content is,
--- else where the agent sees the same and the same verifier judges. `names`: of those that one side solves, and not the
--- other; `contents`: of those that have no verdict on a side; `gaps`: of those of which cells have none, or are withdrawn.
+-- name: cells_of_sides
+-- The cells of two sides: a part of the statements below.
 WITH said AS (
     SELECT 0 AS n, e.content_digest, e.withdrawn_at IS NULL AS counts, r.verdict
     FROM proctor.expected_cell e
@@ -810,7 +808,38 @@ WITH said AS (
     FROM proctor.expected_cell e
     LEFT JOIN proctor.result r ON r.tenant_id = e.tenant_id AND r.cell_id = e.cell_id AND r.policy_version = :policy_b
     WHERE e.tenant_id = :tenant AND e.run_set_id = :run_set_b AND e.profile = :profile_b
-), content AS MATERIALIZED (
+)
+
+-- name: tasks_of_sides
+-- The counts of the tasks of two sides, as paired_groups has them: a part of the statements below.
+-- include: cells_of_sides
+, content AS MATERIALIZED (
+    SELECT content_digest,
+           CASE WHEN bool_or(n = 0) THEN count(*) FILTER (WHERE n = 0 AND counts) END AS expected_a,
+           count(verdict) FILTER (WHERE n = 0 AND counts) AS decided_a,
+           count(*) FILTER (WHERE n = 0 AND counts AND verdict) AS passed_a,
+           CASE WHEN bool_or(n = 1) THEN count(*) FILTER (WHERE n = 1 AND counts) END AS expected_b,
+           count(verdict) FILTER (WHERE n = 1 AND counts) AS decided_b,
+           count(*) FILTER (WHERE n = 1 AND counts AND verdict) AS passed_b
+    FROM said GROUP BY content_digest
+), task AS (
+    SELECT content_digest AS content_a, content_digest AS content_b, expected_a, decided_a, passed_a, expected_b,
+           decided_b, passed_b
+    FROM content WHERE expected_a IS NOT NULL AND expected_b IS NOT NULL
+    UNION ALL
+    SELECT max(c.content_digest) FILTER (WHERE c.expected_a IS NOT NULL),
+           max(c.content_digest) FILTER (WHERE c.expected_b IS NOT NULL),
+           max(c.expected_a), max(c.decided_a), max(c.passed_a), max(c.expected_b), max(c.decided_b), max(c.passed_b)
+    FROM content c JOIN proctor.task t ON t.tenant_id = :tenant AND t.content_digest = c.content_digest
+    WHERE c.expected_a IS NULL OR c.expected_b IS NULL GROUP BY t.agent_digest, t.verifier_digest
+)
+
+-- name: paired_groups
+-- Two sides' tasks, those together whose counts are the same on both: a task is one on both sides where its content is,
+-- else where the agent sees the same and the same verifier judges. `names`: of those that one side solves, and not the
+-- other; `contents`: of those that have no verdict on a side; `gaps`: of those of which cells have none, or are withdrawn.
+-- include: cells_of_sides
+, content AS MATERIALIZED (
     SELECT content_digest,
            CASE WHEN bool_or(n = 0) THEN count(*) FILTER (WHERE n = 0 AND counts) END AS expected_a,
            count(verdict) FILTER (WHERE n = 0 AND counts) AS decided_a,
@@ -864,36 +893,8 @@ FROM (
 
 -- name: tasks_by_key
 -- The counts of the tasks of two sides, as paired_groups has them, in the order of what the agent sees and what judges.
-WITH said AS (
-    SELECT 0 AS n, e.content_digest, e.withdrawn_at IS NULL AS counts, r.verdict
-    FROM proctor.expected_cell e
-    LEFT JOIN proctor.result r ON r.tenant_id = e.tenant_id AND r.cell_id = e.cell_id AND r.policy_version = :policy_a
-    WHERE e.tenant_id = :tenant AND e.run_set_id = :run_set_a AND e.profile = :profile_a
-    UNION ALL
-    SELECT 1, e.content_digest, e.withdrawn_at IS NULL, r.verdict
-    FROM proctor.expected_cell e
-    LEFT JOIN proctor.result r ON r.tenant_id = e.tenant_id AND r.cell_id = e.cell_id AND r.policy_version = :policy_b
-    WHERE e.tenant_id = :tenant AND e.run_set_id = :run_set_b AND e.profile = :profile_b
-), content AS MATERIALIZED (
-    SELECT content_digest,
-           CASE WHEN bool_or(n = 0) THEN count(*) FILTER (WHERE n = 0 AND counts) END AS expected_a,
-           count(verdict) FILTER (WHERE n = 0 AND counts) AS decided_a,
-           count(*) FILTER (WHERE n = 0 AND counts AND verdict) AS passed_a,
-           CASE WHEN bool_or(n = 1) THEN count(*) FILTER (WHERE n = 1 AND counts) END AS expected_b,
-           count(verdict) FILTER (WHERE n = 1 AND counts) AS decided_b,
-           count(*) FILTER (WHERE n = 1 AND counts AND verdict) AS passed_b
-    FROM said GROUP BY content_digest
-), task AS (
-    SELECT content_digest AS content_a, content_digest AS content_b, expected_a, decided_a, passed_a, expected_b,
-           decided_b, passed_b
-    FROM content WHERE expected_a IS NOT NULL AND expected_b IS NOT NULL
-    UNION ALL
-    SELECT max(c.content_digest) FILTER (WHERE c.expected_a IS NOT NULL),
-           max(c.content_digest) FILTER (WHERE c.expected_b IS NOT NULL),
-           max(c.expected_a), max(c.decided_a), max(c.passed_a), max(c.expected_b), max(c.decided_b), max(c.passed_b)
-    FROM content c JOIN proctor.task t ON t.tenant_id = :tenant AND t.content_digest = c.content_digest
-    WHERE c.expected_a IS NULL OR c.expected_b IS NULL GROUP BY t.agent_digest, t.verifier_digest
-)
+-- include: tasks_of_sides
+
 SELECT k.expected_a, k.decided_a, k.passed_a, k.expected_b, k.decided_b, k.passed_b
 FROM task k JOIN proctor.task t ON t.tenant_id = :tenant AND t.content_digest = coalesce(k.content_a, k.content_b)
 ORDER BY t.agent_digest COLLATE "C", t.verifier_digest COLLATE "C";
@@ -901,36 +902,8 @@ ORDER BY t.agent_digest COLLATE "C", t.verifier_digest COLLATE "C";
 -- name: paired_tasks
 -- The tasks of two sides one by one, as paired_groups has them; those that flipped first, the largest first, then by
 -- name.
-WITH said AS (
-    SELECT 0 AS n, e.content_digest, e.withdrawn_at IS NULL AS counts, r.verdict
-    FROM proctor.expected_cell e
-    LEFT JOIN proctor.result r ON r.tenant_id = e.tenant_id AND r.cell_id = e.cell_id AND r.policy_version = :policy_a
-    WHERE e.tenant_id = :tenant AND e.run_set_id = :run_set_a AND e.profile = :profile_a
-    UNION ALL
-    SELECT 1, e.content_digest, e.withdrawn_at IS NULL, r.verdict
-    FROM proctor.expected_cell e
-    LEFT JOIN proctor.result r ON r.tenant_id = e.tenant_id AND r.cell_id = e.cell_id AND r.policy_version = :policy_b
-    WHERE e.tenant_id = :tenant AND e.run_set_id = :run_set_b AND e.profile = :profile_b
-), content AS MATERIALIZED (
-    SELECT content_digest,
-           CASE WHEN bool_or(n = 0) THEN count(*) FILTER (WHERE n = 0 AND counts) END AS expected_a,
-           count(verdict) FILTER (WHERE n = 0 AND counts) AS decided_a,
-           count(*) FILTER (WHERE n = 0 AND counts AND verdict) AS passed_a,
-           CASE WHEN bool_or(n = 1) THEN count(*) FILTER (WHERE n = 1 AND counts) END AS expected_b,
-           count(verdict) FILTER (WHERE n = 1 AND counts) AS decided_b,
-           count(*) FILTER (WHERE n = 1 AND counts AND verdict) AS passed_b
-    FROM said GROUP BY content_digest
-), task AS (
-    SELECT content_digest AS content_a, content_digest AS content_b, expected_a, decided_a, passed_a, expected_b,
-           decided_b, passed_b
-    FROM content WHERE expected_a IS NOT NULL AND expected_b IS NOT NULL
-    UNION ALL
-    SELECT max(c.content_digest) FILTER (WHERE c.expected_a IS NOT NULL),
-           max(c.content_digest) FILTER (WHERE c.expected_b IS NOT NULL),
-           max(c.expected_a), max(c.decided_a), max(c.passed_a), max(c.expected_b), max(c.decided_b), max(c.passed_b)
-    FROM content c JOIN proctor.task t ON t.tenant_id = :tenant AND t.content_digest = c.content_digest
-    WHERE c.expected_a IS NULL OR c.expected_b IS NULL GROUP BY t.agent_digest, t.verifier_digest
-), told AS (
+-- include: tasks_of_sides
+, told AS (
     SELECT k.*, coalesce(content_a, content_b) AS content,
            CASE WHEN decided_a = expected_a AND decided_b = expected_b AND expected_a > 0 AND expected_b > 0
                 THEN (passed_b * expected_a - passed_a * expected_b)::float / (expected_a * expected_b) END AS difference

@@ -276,7 +276,7 @@ class Worker:
         live, unwanted = self._database.as_scheduler(
             lambda c: (
                 queue.heartbeat(c, worker, list(held), lease_sec=lease, begun=begun),
-                queue.unwanted(c, worker, list(held)),
+                workers.unwanted(c, worker, list(held)),
             )
         )
         for token in held - live:

@@ -81,7 +81,6 @@ __all__ = [
     "rows_of",
     "set_share",
     "take_turn",
-    "unwanted",
     "waited",
 ]
 
@@ -402,11 +401,6 @@ def heartbeat(
     _run(connection, "see_worker", worker=worker_id)
     rows = _run(connection, "heartbeat", worker=worker_id, tokens=list(tokens), lease=lease_sec, begun=list(begun))
     return {row.token for row in rows}
-
-
-def unwanted(connection: Connection, worker_id: UUID, tokens: Sequence[int]) -> set[int]:
-    """Of a worker's claims those whose every holder was cancelled since."""
-    return {row.token for row in _run(connection, "unwanted", worker=worker_id, tokens=list(tokens))}
 
 
 def reap(connection: Connection, *, dead_workers: Sequence[UUID] = ()) -> list[Lost]:

@@ -15,7 +15,7 @@ from sqlalchemy import Connection
 from proctor.database.queries import run_query
 from proctor.kernel.ids import new_id
 
-__all__ = ["WorkerIdentity", "dead_local_workers", "forget", "living", "register"]
+__all__ = ["WorkerIdentity", "dead_local_workers", "forget", "living", "register", "unwanted"]
 
 _run = partial(run_query, "proctor.queue")
 
@@ -111,3 +111,8 @@ def _host(namespaces: Path = Path("/proc/self/ns/pid")) -> str:
 def _boot_id() -> str:
     path = Path("/proc/sys/kernel/random/boot_id")
     return path.read_text(encoding="ascii").strip() if path.exists() else str(psutil.boot_time())
+
+
+def unwanted(connection: Connection, worker_id: UUID, tokens: Sequence[int]) -> set[int]:
+    """Of a worker's claims those whose every holder was cancelled since."""
+    return {row.token for row in _run(connection, "unwanted", worker=worker_id, tokens=list(tokens))}

@@ -38,6 +38,7 @@ from proctor.objects.store import StoredObject
 from proctor.sandboxes.interfaces import Snapshot
 from proctor.sdk.answers import Leaderboard, NotBlocked, Prepared, StateMissing
 from proctor.sdk.cells import CellCalls
+from proctor.sdk.comparing import ComparisonCalls
 from proctor.sdk.data import DataCalls
 from proctor.sdk.naming import at_once, list_of, placed
 from proctor.sdk.requests import spec_of_tasks
@@ -51,8 +52,7 @@ from proctor.telemetry.process import begin_logs, telling
 from proctor.telemetry.redaction import hide
 
 if TYPE_CHECKING:
-    from proctor.engine.pairing import TaskKind
-    from proctor.engine.pairs import Comparison, Side, TaskOfPair
+    from proctor.engine.pairs import Side
     from proctor.engine.regrading.grader import Regraded
     from proctor.sdk.agents import AgentLine
     from proctor.sdk.audits import AuditReport, AuditRequest
@@ -74,7 +74,7 @@ T = TypeVar("T")
 _SCOPES: tuple[str, ...] = (Kind.PROVIDER, Kind.REGISTRY, Kind.NODE)
 
 
-class Client(SuiteCalls, DataCalls, CellCalls):
+class Client(SuiteCalls, DataCalls, CellCalls, ComparisonCalls):
     """One tenant's platform."""
 
     def __init__(self, platform: Platform) -> None:
@@ -385,31 +385,6 @@ class Client(SuiteCalls, DataCalls, CellCalls):
         from proctor.sdk.installed import Installed
 
         return Installed(self._platform.settings).providers()
-
-    # --- comparing --------------------------------------------------------------------------------------------------
-
-    def compare(self, references: Sequence[str], *, alpha: float = 0.05) -> Comparison:
-        """Compare run sets or profiles pair by pair: ``RUN_SET[:PROFILE]`` or ``label:NAME[:PROFILE]``."""
-        from proctor.sdk.comparisons import compare_references
-
-        return compare_references(self._platform, references, alpha=alpha)
-
-    def compare_tasks(
-        self,
-        base: str,
-        other: str,
-        *,
-        kind: TaskKind | None = "flips",
-        after: tuple[float, str, str] | None = None,
-        limit: int = 200,
-    ) -> list[TaskOfPair]:
-        """Tasks of the first pair that two references make, some at a time: the largest flips first, then by name.
-
-        ``kind`` ``None``: all of them. ``after``: the place of the last one before.
-        """
-        from proctor.sdk.comparisons import tasks_of_comparison
-
-        return tasks_of_comparison(self._platform, base, other, kind=kind, after=after, limit=limit)
 
     def gate(self, reference: str | None) -> Gate:
         """The gate of a run set's file, as it was planned."""

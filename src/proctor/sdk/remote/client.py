@@ -20,8 +20,7 @@ from uuid import UUID
 from proctor.engine.certificates.standing import Standing
 from proctor.engine.choosing import CellChoice
 from proctor.engine.imports.records import read_manifest
-from proctor.engine.pairing import TaskKind
-from proctor.engine.pairs import Comparison, Side, TaskCells, TaskKey, TaskOfPair
+from proctor.engine.pairs import Side, TaskCells, TaskKey
 from proctor.engine.planning import RunSetRow
 from proctor.engine.reading import AttemptDetail, CellPage, CellRow, RunSetStatus, Stall
 from proctor.engine.service import OnMoved, Selection
@@ -39,6 +38,7 @@ from proctor.sdk.providers import ProviderLine
 from proctor.sdk.remote.answers import NEWEST, part, read, run_set_path
 from proctor.sdk.remote.cells import RemoteCells
 from proctor.sdk.remote.checks import RemoteCheck
+from proctor.sdk.remote.comparing import RemoteComparisons
 from proctor.sdk.remote.data import RemoteData
 from proctor.sdk.remote.errors import NotOnServer, ServerRefused
 from proctor.sdk.remote.events import EventsLost, LiveEvent, follow
@@ -73,7 +73,7 @@ if TYPE_CHECKING:
 __all__ = ["RemoteClient"]
 
 
-class RemoteClient(RemoteData, RemoteCells):
+class RemoteClient(RemoteData, RemoteCells, RemoteComparisons):
     """One tenant's platform on a server."""
 
     def __init__(self, transport: Transport) -> None:
@@ -233,28 +233,6 @@ class RemoteClient(RemoteData, RemoteCells):
     def profiles(self, reference: str | None) -> list[Mapping[str, Any]]:
         """A run set's profiles with their configuration documents."""
         return _rows(self.transport.pages(f"{run_set_path(reference)}/profiles"))
-
-    def compare(self, references: Sequence[str], *, alpha: float = 0.05) -> Comparison:
-        """Compare run sets or profiles pair by pair."""
-        return read(Comparison, self.transport.get("comparisons", side=list(references), alpha=alpha))
-
-    def compare_tasks(
-        self,
-        base: str,
-        other: str,
-        *,
-        kind: TaskKind | None = "flips",
-        after: tuple[float, str, str] | None = None,
-        limit: int = 200,
-    ) -> list[TaskOfPair]:
-        """Tasks of the first pair that two references make, some at a time: the largest flips first, then by name.
-
-        ``kind`` ``None``: all of them. ``after``: the place of the last one before.
-        """
-        asked = {"base": base, "with": other, "show": kind or "all"}
-        cursor = None if after is None else Listing(f"{API}/comparisons/tasks", tuple(asked.items())).cursor(after)
-        found = self.transport.get("comparisons/tasks", **asked, cursor=cursor, limit=limit)
-        return read(list[TaskOfPair], found["items"])
 
     def gate(self, reference: str | None) -> Gate:
         """The gate of a run set's file, as it was planned."""

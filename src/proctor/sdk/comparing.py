@@ -1,0 +1,42 @@
+"""Comparisons as the client answers them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from proctor.app import Platform
+    from proctor.engine.pairing import TaskKind
+    from proctor.engine.pairs import Comparison, TaskOfPair
+
+__all__ = ["ComparisonCalls"]
+
+
+class ComparisonCalls:
+    """What the client answers of two run sets or profiles."""
+
+    _platform: Platform
+
+    def compare(self, references: Sequence[str], *, alpha: float = 0.05) -> Comparison:
+        """Compare run sets or profiles pair by pair: ``RUN_SET[:PROFILE]`` or ``label:NAME[:PROFILE]``."""
+        from proctor.sdk.comparisons import compare_references
+
+        return compare_references(self._platform, references, alpha=alpha)
+
+    def compare_tasks(
+        self,
+        base: str,
+        other: str,
+        *,
+        kind: TaskKind | None = "flips",
+        after: tuple[float, str, str] | None = None,
+        limit: int = 200,
+    ) -> list[TaskOfPair]:
+        """Tasks of the first pair that two references make, some at a time: the largest flips first, then by name.
+
+        ``kind`` ``None``: all of them. ``after``: the place of the last one before.
+        """
+        from proctor.sdk.comparisons import tasks_of_comparison
+
+        return tasks_of_comparison(self._platform, base, other, kind=kind, after=after, limit=limit)
