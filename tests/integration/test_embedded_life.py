@@ -26,7 +26,6 @@ from proctor.database.embedded.errors import (
     StartFailed,
     VersionMismatch,
 )
-from proctor.database.embedded.folder import Folder
 from proctor.database.embedded.keeper import entry_name, live_clients, place, started
 
 pytestmark = [
@@ -54,21 +53,6 @@ def eventually(condition: Callable[[], object], within: float = 15.0) -> None:
     while not condition():
         assert time.monotonic() < deadline, "it never came true"
         time.sleep(0.02)
-
-
-SLOW_TO_NAME = """
-import os, sys
-from proctor.database.embedded import keeper
-fork = os.fork
-def forked():
-    pid = fork()
-    if pid:
-        os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)  # over before it is named, and not taken away
-    return pid
-os.fork = forked
-os._exit(keeper.main(sys.argv[1]))
-"""
-"""A keeper that a busy machine lets end before the process that began it goes on."""
 
 
 @contextmanager
@@ -297,18 +281,6 @@ def test_a_server_that_somebody_started_by_hand_is_left_alone(made: Path) -> Non
         assert file.exists()
         other.kill()
     assert processes(made) == []
-
-
-def test_a_keeper_that_ended_at_once_is_named_too(made: Path) -> None:
-    with subprocess.Popen([sys.executable, "-c", "input()"], cwd=made / "data", stdin=subprocess.PIPE) as other:
-        (made / "data" / "postmaster.pid").write_text(f"{other.pid}\n", encoding="ascii")
-        plan = {"folder": str(made), "command": ["false"], "sockets": str(made / "s"), "uid": None, "gid": None}
-        subprocess.run([sys.executable, "-c", SLOW_TO_NAME, json.dumps(plan)], check=True, timeout=30)
-        named = Folder(made).keeper_named()
-        assert named is not None
-        assert named.start > 0
-        assert not named.alive()
-        other.kill()
 
 
 def test_another_major_version_is_refused_before_anything_starts(folder: Path) -> None:
