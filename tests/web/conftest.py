@@ -13,6 +13,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -63,11 +64,31 @@ class Site:
 
     def command(self, *words: str) -> str:
         """What the command line says, against this server."""
-        own = {"PROCTOR_SERVER": self.url, "PROCTOR_API_KEY": self.key, "PROCTOR_HOME": str(self.folder / "cli")}
         command = [sys.executable, "-m", "proctor", *words]
-        done = subprocess.run(command, env={**os.environ, **own}, capture_output=True, text=True, timeout=RUNS_SEC)
+        done = subprocess.run(command, env=self._environment(), capture_output=True, text=True, timeout=RUNS_SEC)
         assert done.returncode in (0, 3), done.stderr  # 3: gaps remain
         return done.stdout
+
+    def _environment(self) -> dict[str, str]:
+        own = {"PROCTOR_SERVER": self.url, "PROCTOR_API_KEY": self.key, "PROCTOR_HOME": str(self.folder / "cli")}
+        return {**os.environ, **own}
+
+    @contextmanager
+    def sleeping(self, name: str, seconds: int, *words: str, trials: int = 1) -> Iterator[None]:
+        """A fresh run set whose agent only sleeps at each basic task: begun, and not waited for."""
+        basics = ROOT / "examples" / "basics"
+        said = f'commands = ["sleep {seconds}"]\n'
+        tasks = sorted(task.parent.name for task in basics.glob("*/task.toml"))
+        (self.folder / f"{name}.script").write_text("".join(f'[tasks."proctor/{task}"]\n{said}' for task in tasks))
+        file = self.folder / f"{name}.toml"
+        file.write_text(
+            f'name = "{name}"\nsuite = "{basics}"\ntrials = {trials}\n'
+            f'[[profiles]]\nname = "sleeper"\nagent = "scripted"\nscript = "{name}.script"\n'
+        )
+        command = [sys.executable, "-m", "proctor", "run", str(file), "--fresh", *words]
+        with subprocess.Popen(command, env=self._environment(), stdout=subprocess.DEVNULL) as runs:
+            yield
+            runs.terminate()
 
     def run(self, name: str, profiles: str) -> str:
         """Run the eight basic tasks to their end; the run set's id."""
@@ -204,6 +225,14 @@ class Visitor:
         self.page.wait_for_selector("h1")
         expect(self.page.locator("[aria-label^=Loading]")).to_have_count(0, timeout=30_000)
         return self.page
+
+    def serious(self, of: str = "document") -> list[str]:
+        """What axe finds on the page, or a part of it, that is serious or critical: which rule, and where first."""
+        self.page.evaluate((ROOT / "web" / "node_modules" / "axe-core" / "axe.min.js").read_text())
+        found = self.page.evaluate(f"axe.run({of}, {{ resultTypes: ['violations'] }})")["violations"]
+        return [
+            f"{one['id']}: {one['nodes'][0]['html'][:200]}" for one in found if one["impact"] in ("serious", "critical")
+        ]
 
     def measure(self, script: str) -> Any:
         """What a script says on the page."""

@@ -4,38 +4,21 @@ from __future__ import annotations
 
 import csv
 import json
-import os
 import re
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.web.conftest import ROOT, Site, Visitor
-
-SLOW = "".join(
-    f'[tasks."proctor/{task.parent.name}"]\ncommands = ["sleep 2"]\n'
-    for task in sorted((ROOT / "examples" / "basics").glob("*/task.toml"))
-)
+from tests.web.conftest import Site, Visitor
 
 
 @pytest.fixture
 def slow(site: Site) -> Iterator[str]:
     """A run set of 40 cells of two seconds each: its name."""
-    (site.folder / "slow.toml.script").write_text(SLOW)
-    file = site.folder / "slow.toml"
-    file.write_text(
-        f'name = "slow"\nsuite = "{ROOT / "examples" / "basics"}"\ntrials = 5\n'
-        '[[profiles]]\nname = "sleeper"\nagent = "scripted"\nscript = "slow.toml.script"\n'
-    )
-    own = {"PROCTOR_SERVER": site.url, "PROCTOR_API_KEY": site.key, "PROCTOR_HOME": str(site.folder / "cli")}
-    command = [sys.executable, "-m", "proctor", "run", str(file), "--fresh"]
-    with subprocess.Popen(command, env={**os.environ, **own}, stdout=subprocess.DEVNULL) as runs:
+    with site.sleeping("slow", 2, trials=5):
         yield "slow"
-        runs.terminate()
 
 
 def test_a_run_set_is_paused_resumed_and_cancelled(ada: Visitor, slow: str) -> None:

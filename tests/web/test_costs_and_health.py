@@ -16,7 +16,6 @@ from proctor.database.embedded import EmbeddedServer
 from proctor.models.calls import Purpose
 from tests.web.conftest import SCREENSHOTS, Site, Visitor
 from tests.web.spending import Spent, spend
-from tests.web.test_pages import AXE
 
 DOLLAR = 1_000_000_000
 Theme = Literal["light", "dark"]
@@ -239,9 +238,7 @@ def test_pages_with_something_on_are_whole_at_every_width(
         visitor.page.screenshot(path=str(SCREENSHOTS / f"{name}-{width}-{theme}.png"), full_page=True)
         beyond = visitor.measure("document.documentElement.scrollWidth - document.documentElement.clientWidth")
         assert beyond <= 0, f"{name} scrolls to the side at {width} px"
-    visitor.page.evaluate(AXE())
-    found = visitor.page.evaluate("axe.run(document, { resultTypes: ['violations'] })")["violations"]
-    assert not [one["id"] for one in found if one["impact"] in ("serious", "critical")]
+    assert visitor.serious() == []
 
 
 def test_charts_wear_the_theme_that_is_chosen(ada: Visitor, sampled: None) -> None:

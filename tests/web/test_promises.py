@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
-import sys
+import time
 from collections.abc import Callable, Iterator
 
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.web.conftest import ROOT, Site, Visitor
-from tests.web.test_pages import AXE
+from tests.web.conftest import Site, Visitor
 
 FIVE = "".join(f'\n[[profiles]]\nname = "p{number}"\nagent = "oracle"\nseries = "s{number}"\n' for number in range(5))
 EVICTED = """
@@ -74,19 +71,10 @@ def test_a_cell_of_three_attempts_shows_three_and_the_oldest_has_its_evidence(ad
 @pytest.fixture
 def still(site: Site) -> Iterator[str]:
     """A run set of one cell that takes longer than anybody looks; its id."""
-    (site.folder / "still.script").write_text('[tasks."proctor/access-report"]\ncommands = ["sleep 200"]\n')
-    file = site.folder / "still.toml"
-    file.write_text(
-        f'name = "still"\nsuite = "{ROOT / "examples" / "basics"}"\n'
-        '[[profiles]]\nname = "sleeper"\nagent = "scripted"\nscript = "still.script"\n'
-    )
-    own = {"PROCTOR_SERVER": site.url, "PROCTOR_API_KEY": site.key, "PROCTOR_HOME": str(site.folder / "cli")}
-    command = [sys.executable, "-m", "proctor", "run", str(file), "--fresh", "--task", "access-report"]
-    with subprocess.Popen(command, env={**os.environ, **own}, stdout=subprocess.DEVNULL) as runs:
+    with site.sleeping("still", 200, "--task", "access-report"):
         eventually(lambda: running(site))
         yield site.run_set("still")
-        runs.terminate()
-        site.command("cancel", "still")
+    site.command("cancel", "still")
 
 
 def running(site: Site) -> bool:
@@ -99,7 +87,7 @@ def eventually(holds: Callable[[], bool]) -> None:
     for _ in range(240):
         if holds():
             return
-        subprocess.run(["sleep", "0.25"], check=True)
+        time.sleep(0.25)
     raise AssertionError("it never came true")
 
 
@@ -175,8 +163,6 @@ def test_a_dialog_has_nothing_serious_for_axe(ada: Visitor, paused: str, name: s
     open_it(page)
     expect(page.get_by_role("dialog")).to_be_visible()
     page.wait_for_timeout(200)
-    page.evaluate(AXE())
-    found = page.evaluate("axe.run(document, { resultTypes: ['violations'] })")["violations"]
-    assert [one["id"] for one in found if one["impact"] in ("serious", "critical")] == []
+    assert ada.serious() == []
     page.keyboard.press("Escape")
     expect(page.get_by_role("dialog")).to_have_count(0)
