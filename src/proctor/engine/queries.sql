@@ -974,6 +974,9 @@ FROM proctor.expected_cell e
 WHERE e.tenant_id = :tenant AND e.run_set_id = :run_set AND e.withdrawn_at IS NULL
 GROUP BY e.profile;
 
+-- name: refresh_statistics
+SELECT proctor.refresh_statistics();
+
 -- name: insert_imported_attempts
 INSERT INTO proctor.attempt
     (tenant_id, id, cell_id, number, run_set_id, content_digest, token, worker_id, backend, trace_id, started_at,

@@ -50,6 +50,7 @@ __all__ = [
     "record_progress",
     "record_regrade",
     "recorded_before",
+    "refresh_statistics",
     "stored_evidence",
 ]
 
@@ -279,8 +280,19 @@ def record_imported(connection: Connection, tenant: UUID, imported: Sequence[Imp
 
 
 def link_results(connection: Connection, tenant: UUID, run_set: UUID, policy_version: str) -> int:
-    """Write the verdicts that cells' outcomes hold and no result says yet; returns how many. Safe to repeat."""
-    return _run(connection, "link_results", tenant=tenant, run_set=run_set, policy=policy_version).rowcount
+    """Write the verdicts that cells' outcomes hold and no result says yet; returns how many. Safe to repeat.
+
+    Thousands of rows may just have come in, and come by this: the planner is told before and after.
+    """
+    refresh_statistics(connection)
+    linked = _run(connection, "link_results", tenant=tenant, run_set=run_set, policy=policy_version).rowcount
+    refresh_statistics(connection)
+    return linked
+
+
+def refresh_statistics(connection: Connection) -> None:
+    """Tell the planner how large the tables are by now, where autovacuum would come too late: see the migration."""
+    _run(connection, "refresh_statistics")
 
 
 def record_outcomes(

@@ -10,12 +10,12 @@ from collections.abc import Callable, Sequence
 from uuid import UUID
 
 import structlog
-from sqlalchemy import Connection, text
+from sqlalchemy import Connection
 
 from proctor.database.engine import Database
 from proctor.engine.assignments import Finished
 from proctor.engine.pausing import pause_spent, pause_troubled
-from proctor.engine.recording import Decided, decide, record_batch, recorded_before
+from proctor.engine.recording import Decided, decide, record_batch, recorded_before, refresh_statistics
 from proctor.engine.tracing import seconds_of, settled_span, telling_of_run_set
 
 __all__ = ["Settler"]
@@ -25,8 +25,6 @@ BATCH: int = 50
 
 STATISTICS_AFTER: tuple[int, ...] = (100, 1_000, 10_000)
 """Attempts recorded by this process after which the planner's statistics are refreshed: see the first migration."""
-
-_REFRESH = text("SELECT proctor.refresh_statistics()")
 
 _log = structlog.get_logger(__name__)
 
@@ -124,7 +122,7 @@ class Settler:
     def _count(self, tenant: UUID, recorded: int) -> None:
         before, self._recorded = self._recorded, self._recorded + recorded
         if any(before < mark <= self._recorded for mark in STATISTICS_AFTER):
-            self._database.as_tenant(tenant, lambda connection: connection.execute(_REFRESH))
+            self._database.as_tenant(tenant, refresh_statistics)
 
 
 def _tell(decided: Decided) -> None:

@@ -87,10 +87,17 @@ def restore(programs: Path, superuser: URL, path: Path) -> None:
                 path,
                 stdin=descriptor,
             )
+            _refresh_statistics(superuser)
             _swap(superuser)
             connection.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(REPLACED)))
     finally:
         os.close(descriptor)
+
+
+def _refresh_statistics(superuser: URL) -> None:
+    """A dump holds none, and until the planner has them the first pages of a large database take many times as long."""
+    with connect(superuser.set(database=RESTORED)) as connection:
+        connection.execute("ANALYZE")
 
 
 def _swap(superuser: URL) -> None:
