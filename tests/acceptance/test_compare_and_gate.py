@@ -14,6 +14,8 @@ TASK = """\
 schema_version = "1.4"
 [task]
 name = "own/{name}"
+[metadata]
+difficulty = "easy"
 [metadata.proctor]
 verification = "snapshot"
 [metadata.proctor.local]
@@ -123,6 +125,11 @@ def test_profiles_of_one_run_set_and_several_pairs(cli: Cli) -> None:
     )
     cli.write("two.toml", text)
     cli("run", "two.toml")
+    told = cli("compare", "two:writer", "two:noop", "--segments").stdout
+    assert ("difficulty" in told, "easy" in told) == (True, True)
+    parts = cli.json("compare", "two:writer", "two:noop", "--segments")["segments"]
+    assert [(one["field"], one["label"], one["difference"]) for one in parts] == [("difficulty", "easy", 1.0)]
+    assert cli.json("compare", "two", "two", "two", "--segments", code=2)["error"]["code"] == "usage"
     told = cli("compare", "two:writer", "two:noop").stdout
     assert "not distinguishable" in told
     assert "no interval from under two tasks" in told

@@ -197,6 +197,7 @@ PROBES: dict[str, Probe] = {
     "POST /api/v1/operations/{operation}/download-link": Probe(_OPERATION, {}),
     "GET /api/v1/series/{series}/history": Probe({"series": "series"}),
     "GET /api/v1/comparisons": Probe(query="side={run_set}:planted-profile&side={run_set}:planted-other"),
+    "GET /api/v1/comparisons/segments": Probe(query="base={run_set}:planted-profile&with={run_set}:planted-other"),
     "GET /api/v1/comparisons/tasks": Probe(query="base={run_set}:planted-profile&with={run_set}:planted-other"),
     "GET /api/v1/labels/run-sets": Probe(),
     "PUT /api/v1/labels/run-sets/{label}": Probe({"label": "run_set_label"}, {"run_set": "{run_set}"}),

@@ -10,12 +10,13 @@ from sqlalchemy import text
 
 from proctor.engine.comparing import compare_groups, put_together
 from proctor.engine.errors import LabelUnknown, ReferenceInvalid, RunSetUnknown
-from proctor.engine.pairing import paired_tasks, tasks_of_pair
-from proctor.engine.pairs import Pair, Side
+from proctor.engine.pair_segments import segments_of_pair
+from proctor.engine.pairing import TasksAsked, paired_tasks, tasks_of_pair
+from proctor.engine.pairs import Pair, SegmentField, Side, TaskOfPair
 from proctor.engine.sides import find_reference, read_sides
 from proctor.identity.service import ensure_tenant
 from proctor.suites import labels
-from tests.bench import Bench, write_tasks
+from tests.bench import TASK, Bench, write_tasks
 from tests.integration.test_engine_recording import FILE, claimed, finished, record
 
 pytestmark = pytest.mark.database
@@ -27,20 +28,18 @@ def compared(bench: Bench, *references: str) -> Pair:
     """The pair of two references: put together by the database as from sides that were read, to the last bit."""
     a, b = (side(bench, one) for one in references)
     (read,) = compare_groups([[a], [b]], alpha=0.05).pairs
-    (put,) = bench.engine.read(
-        lambda c: compare_groups([[a], [b]], alpha=0.05, together=partial(paired_tasks, c, bench.tenant))
-    ).pairs
+    together = partial(paired_tasks, bench.engine.read, bench.tenant)
+    (put,) = compare_groups([[a], [b]], alpha=0.05, together=together).pairs
     assert put == read
-    ordered = bench.engine.read(lambda c: list(paired_tasks(c, bench.tenant, a, b).groups.items()))
+    ordered = list(paired_tasks(bench.engine.read, bench.tenant, a, b).groups.items())
     assert dict(ordered) == dict(put_together(a, b).groups)
-    tasks = bench.engine.read(lambda c: tasks_of_pair(c, bench.tenant, (a, b), kind=None, after=None, limit=1000))
+    tasks = bench.engine.read(lambda c: tasks_of_pair(c, bench.tenant, (a, b), TasksAsked(limit=1000)))
     assert len(tasks) == sum(n for _, n in ordered)
-    paged = []
+    paged: list[TaskOfPair] = []
     while not paged or len(paged) < len(tasks):
         after = paged[-1].place if paged else None
-        page = bench.engine.read(
-            partial(tasks_of_pair, tenant=bench.tenant, sides=(a, b), kind=None, after=after, limit=1)
-        )
+        which = TasksAsked(after=after, limit=1)
+        page = bench.engine.read(partial(tasks_of_pair, tenant=bench.tenant, sides=(a, b), which=which))
         paged.extend(page)
     assert paged == tasks
     return read
@@ -105,6 +104,43 @@ def test_a_cost_is_known_only_where_every_attempt_told_it(bench: Bench) -> None:
     price(other.id, 2)
     pair = compared(bench, "n", "m")
     assert (pair.cost.b_nano, pair.cost.difference_nano) == (14, 0)
+
+
+def test_tasks_are_put_together_by_what_their_authors_say(bench: Bench) -> None:
+    said = (
+        'difficulty = "easy"\ncategory = "shell"',
+        'difficulty = "easy"\ncategory = 7',
+        'difficulty = "hard"\ncategory = "shell"',
+        f'difficulty = "{"x" * 101}"',
+        "",
+    )
+    write_tasks(bench.folder / "suite", len(said))
+    for number, metadata in enumerate(said):
+        (bench.folder / "suite" / f"task-{number:02d}" / "task.toml").write_text(f"{TASK}\n[metadata]\n{metadata}\n")
+    mine, theirs = bench.open(FILE).run_set, bench.open(OTHER).run_set
+    for run_set, passes in ((mine, 0), (theirs, 3)):
+        names = {one.content_digest: one.name for one in bench.suites.tasks(bench.tenant, run_set.suite_id)}
+        cells = sorted(claimed(bench, run_set.id), key=lambda one: names[one.content_digest])
+        record(bench, [finished(cell, passed=place < passes) for place, cell in enumerate(cells[:4])])
+    a, b = side(bench, "n"), side(bench, "m")
+
+    found = bench.engine.read(lambda c: segments_of_pair(c, bench.tenant, (a, b), alpha=0.05))
+    told = {(one.field, one.label): (one.tasks, one.difference, one.kinds.better) for one in found.segments}
+    assert told == {
+        ("difficulty", "easy"): (2, -1.0, 2),
+        ("difficulty", "hard"): (1, -1.0, 1),
+        ("category", "shell"): (2, -1.0, 2),
+    }
+    assert found.unlabelled == {"difficulty": 2, "category": 3}
+    assert found.left_out == {"difficulty": 0, "category": 0}
+
+    def tasks(field: SegmentField, label: str) -> list[str]:
+        which = TasksAsked(segment=(field, label))
+        return [one.task for one in bench.engine.read(lambda c: tasks_of_pair(c, bench.tenant, (a, b), which))]
+
+    assert tasks("category", "shell") == ["task-00", "task-02"]
+    assert tasks("difficulty", "easy") == ["task-00", "task-01"]
+    assert tasks("category", "7") == []
 
 
 def test_a_label_moves_by_a_new_row_and_is_its_tenants_own(bench: Bench) -> None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from proctor.cli.output import AsJson, client, print_json, show
+
+if TYPE_CHECKING:
+    from proctor.sdk.client import Client
 
 __all__ = ["register"]
 
@@ -22,6 +25,7 @@ def register(app: typer.Typer) -> None:
 def compare(
     references: Annotated[list[str], typer.Argument(metavar="A B [C ...]", help=_REFERENCE)],
     alpha: Annotated[float, typer.Option(help="The level at which a difference is one.")] = 0.05,
+    segments: Annotated[bool, typer.Option("--segments", help="By difficulty and category of the tasks.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Compare profiles task by task: the difference with its interval and test, flips, cost, what was left out.
@@ -33,6 +37,9 @@ def compare(
             raise typer.BadParameter("name two or more to compare", param_hint="A B")
         if not 0 < alpha < 1:
             raise typer.BadParameter("a number between 0 and 1", param_hint="--alpha")
+        if segments:
+            _segments(opened, references, alpha, as_json=as_json)
+            return
         comparison = opened.compare(references, alpha=alpha)
         if as_json:
             print_json(comparison)
@@ -40,6 +47,19 @@ def compare(
         from proctor.reports.comparison import comparison_parts
 
         show(*comparison_parts(comparison))
+
+
+def _segments(opened: Client, references: list[str], alpha: float, *, as_json: bool) -> None:
+    if len(references) > 2:
+        raise typer.BadParameter("two are compared by segment", param_hint="A B")
+    base, other = references
+    found = opened.compare_segments(base, other, alpha=alpha)
+    if as_json:
+        print_json(found)
+        return
+    from proctor.reports.comparison import segment_parts
+
+    show(*segment_parts(found))
 
 
 def label(

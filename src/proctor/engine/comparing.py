@@ -39,6 +39,7 @@ __all__ = [
     "compare_pair",
     "couples_of",
     "fields_that_differ",
+    "finding_of",
     "put_together",
     "solved",
     "title_of",
@@ -257,12 +258,13 @@ def _judged(pairs: Sequence[Pair], alpha: float) -> tuple[Pair, ...]:
     tested = [pair for pair in pairs if pair.test is not None]
     adjusted = dict(zip(map(id, tested), holm([pair.test.p for pair in tested if pair.test]), strict=True))
     return tuple(
-        replace(pair, p_adjusted=adjusted.get(id(pair)), finding=_finding(pair, adjusted.get(id(pair)), alpha))
+        replace(pair, p_adjusted=adjusted.get(id(pair)), finding=finding_of(pair, adjusted.get(id(pair)), alpha))
         for pair in pairs
     )
 
 
-def _finding(pair: Pair, p: float | None, alpha: float) -> str:
+def finding_of(pair: Pair, p: float | None, alpha: float) -> str:
+    """What follows of a pair in words. ``p``: after all adjustment."""
     if pair.same_cells:
         return NOT_DISTINGUISHABLE
     if p is None or pair.difference is None:

@@ -6,66 +6,106 @@ groups them. ``put_together`` of the comparing module says the same of sides tha
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal
+from typing import Any, Literal, Protocol, TypeVar
 from uuid import UUID
 
 from sqlalchemy import Connection
 
 from proctor.database.queries import run_query
 from proctor.engine.comparing import solved, title_of, why_absent, why_missing
-from proctor.engine.pairs import CellCounts, PairedTasks, Side, Tally, TaskOfPair, Unpaired
+from proctor.engine.pairs import CellCounts, PairedTasks, SegmentField, Side, Tally, TaskOfPair, Unpaired
+from proctor.suites.service import LONGEST_WORD
 
-__all__ = ["TaskKind", "paired_tasks", "tasks_of_pair"]
+__all__ = ["FieldGroup", "Read", "TaskKind", "TasksAsked", "groups_by_field", "paired_tasks", "tasks_of_pair"]
 
 _run = partial(run_query, "proctor.engine")
 
+T = TypeVar("T")
+
 TaskKind = Literal["flips", "both_pass", "both_fail", "owed", "mixed"]
+
+
+class Read(Protocol):
+    """Does work in a transaction of its own, and answers with what came of it."""
+
+    def __call__(self, work: Callable[[Connection], T], /) -> T: ...
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Pairing:
     """Two sides as the statements name them."""
 
-    connection: Connection
     tenant: UUID
     a: Side
     b: Side
 
-    def sides(self) -> Mapping[str, object]:
-        """Both."""
-        a, b = (self.of(side) for side in (self.a, self.b))
+    def both(self, name: str, connection: Connection, /, **more: object) -> Sequence[Any]:
+        """What is asked of both sides."""
+        a, b = (_named(side) for side in (self.a, self.b))
         named = {f"{name}_{letter}": value for letter, each in (("a", a), ("b", b)) for name, value in each.items()}
-        return {"tenant": self.tenant, **named}
+        return _run(connection, name, tenant=self.tenant, **named, **more).all()
 
-    def of(self, side: Side) -> Mapping[str, object]:
-        """One of them."""
-        return {"run_set": side.run_set, "profile": side.position, "policy": side.policy_version}
-
-    def ask(self, name: str, side: Side, **more: object) -> Sequence[Any]:
-        """What is asked of one side."""
-        return _run(self.connection, name, tenant=self.tenant, **self.of(side), **more).all()
+    def one(self, name: str, connection: Connection, side: Side, /, **more: object) -> Sequence[Any]:
+        """What is asked of one of them."""
+        return _run(connection, name, tenant=self.tenant, **_named(side), **more).all()
 
 
-def paired_tasks(connection: Connection, tenant: UUID, a: Side, b: Side) -> PairedTasks:
-    """What the statistics need of two sides whose tasks were not read. The connection is used until they are done."""
-    asked = _Pairing(connection=connection, tenant=tenant, a=a, b=b)
-    _run(connection, "read_in_one")
-    rows = _run(connection, "paired_groups", **asked.sides()).all()
+def _named(side: Side) -> Mapping[str, object]:
+    return {"run_set": side.run_set, "profile": side.position, "policy": side.policy_version}
+
+
+@dataclass(frozen=True, kw_only=True)
+class _SideAlone:
+    """What is found of a side without looking at the other."""
+
+    spent: Any
+    """Attempts, how many told their cost, and the sum."""
+    gaps: Sequence[Any]
+    """Cells without a verdict, and withdrawn ones."""
+
+
+def paired_tasks(read: Read, tenant: UUID, a: Side, b: Side) -> PairedTasks:
+    """What the statistics need of two sides whose tasks were not read.
+
+    What each side is alone is asked on a connection beside the one that puts them together: of many tasks both take
+    about as long, on a processor each.
+    """
+    asked = _Pairing(tenant=tenant, a=a, b=b)
+    with ThreadPoolExecutor(max_workers=1) as beside:
+        asking = beside.submit(read, partial(_alone, asked))
+        rows = read(partial(_groups, asked))
+        alone = asking.result()
     told = [(*_counts(row), row) for row in rows]
     paired = [(one, other, row) for one, other, row in told if one and other and one.decided and other.decided]
-    tasks = sum(row.tasks for _, _, row in paired)
     apart = [digest for row in _without(rows, [row for _, _, row in paired]) for digest in row.contents]
+    costs = read(partial(_costs, asked, alone, apart)) if paired else (None, None)
     return PairedTasks(
         groups={(one, other): row.tasks for one, other, row in told},
-        ordered=partial(_ordered, asked),
+        ordered=lambda: read(partial(_ordered, asked)),
         only_a=_names(row for one, other, row in paired if solved(one) and not solved(other)),
         only_b=_names(row for one, other, row in paired if solved(other) and not solved(one)),
-        cost=(_cost(asked, a, tasks, apart), _cost(asked, b, tasks, apart)),
-        unpaired=tuple(_unpaired(asked, told)),
+        cost=costs,
+        unpaired=tuple(read(lambda connection: list(_unpaired(asked, connection, told, alone)))),
     )
+
+
+def _groups(asked: _Pairing, connection: Connection) -> Sequence[Any]:
+    _run(connection, "read_in_one")
+    return asked.both("paired_groups", connection)
+
+
+def _alone(asked: _Pairing, connection: Connection) -> tuple[_SideAlone, _SideAlone]:
+    _run(connection, "read_in_one")
+    return _side_alone(asked, connection, asked.a), _side_alone(asked, connection, asked.b)
+
+
+def _side_alone(asked: _Pairing, connection: Connection, side: Side) -> _SideAlone:
+    (spent,) = asked.one("cost_of_side", connection, side)
+    return _SideAlone(spent=spent, gaps=asked.one("gaps_by_task", connection, side))
 
 
 def _counts(row: Any) -> tuple[CellCounts | None, CellCounts | None]:
@@ -83,25 +123,41 @@ def _names(rows: Iterable[Any]) -> tuple[str, ...]:
     return tuple(sorted(name for row in rows for name in row.names))
 
 
-def _ordered(asked: _Pairing) -> list[tuple[CellCounts, CellCounts]]:
-    found = [_counts(row) for row in _run(asked.connection, "tasks_by_key", **asked.sides())]
+def _ordered(asked: _Pairing, connection: Connection) -> list[tuple[CellCounts, CellCounts]]:
+    _run(connection, "read_in_one")
+    found = [_counts(row) for row in asked.both("tasks_by_key", connection)]
     return [(one, other) for one, other in found if one and other and one.expected and other.expected]
 
 
-def _cost(asked: _Pairing, side: Side, tasks: int, apart: Sequence[str]) -> int | None:
-    """Of all tasks but those apart; ``None`` unless each of them has attempts, and all of those told their cost."""
-    (found,) = asked.ask("cost_of_tasks", side, apart=list(apart))
-    return int(found.cost) if tasks and found.priced == tasks else None
+def _costs(
+    asked: _Pairing, alone: tuple[_SideAlone, _SideAlone], apart: Sequence[str], connection: Connection
+) -> tuple[int | None, int | None]:
+    a, b = alone
+    return _cost(asked, connection, asked.a, a, apart), _cost(asked, connection, asked.b, b, apart)
 
 
-def _unpaired(asked: _Pairing, told: Sequence[tuple[CellCounts | None, CellCounts | None, Any]]) -> Iterator[Unpaired]:
+def _cost(asked: _Pairing, connection: Connection, side: Side, alone: _SideAlone, apart: Sequence[str]) -> int | None:
+    """Of all tasks but those apart; ``None`` unless all their attempts told their cost. A verdict rests on one."""
+    without = asked.one("usage_of_tasks", connection, side, contents=list(apart)) if apart else []
+    attempts = alone.spent.attempts - sum(row.attempts for row in without)
+    priced = alone.spent.priced - sum(row.priced for row in without)
+    if attempts != priced:
+        return None
+    return int(alone.spent.cost or 0) - int(sum(row.cost or 0 for row in without))
+
+
+def _unpaired(
+    asked: _Pairing,
+    connection: Connection,
+    told: Sequence[tuple[CellCounts | None, CellCounts | None, Any]],
+    gaps: tuple[_SideAlone, _SideAlone],
+) -> Iterator[Unpaired]:
     """As the comparing module has them: by side, then by name."""
     a, b = asked.a, asked.b
-    gaps = sorted({digest for one, other, row in told if one or other for digest in row.gaps or ()})
     alone_a = [digest for one, other, row in told if one and not other for digest in row.contents]
     alone_b = [digest for one, other, row in told if other and not one for digest in row.contents]
-    for side, other, alone in ((a, b, alone_a), (b, a, alone_b)):
-        found = [*_absent(asked, side, other, alone), *_gaps(asked, side, gaps, set(alone))]
+    for side, other, alone, of in ((a, b, alone_a, gaps[0]), (b, a, alone_b, gaps[1])):
+        found = [*_absent(asked, connection, (side, other), alone), *_gaps(side, of, set(alone))]
         yield from (one for _, one in sorted(found, key=lambda each: each[0]))
 
 
@@ -109,11 +165,14 @@ _Placed = tuple[tuple[str, str], Unpaired]
 """With its task's name and content, by which they stand in order."""
 
 
-def _absent(asked: _Pairing, side: Side, other: Side, alone: Sequence[str]) -> Iterator[_Placed]:
+def _absent(
+    asked: _Pairing, connection: Connection, sides: tuple[Side, Side], alone: Sequence[str]
+) -> Iterator[_Placed]:
     if not alone:
         return
-    rows = asked.ask("keys_of_tasks", side, contents=list(alone), names=[])
-    namesakes = asked.ask("keys_of_tasks", other, contents=[], names=[row.name for row in rows])
+    side, other = sides
+    rows = asked.one("keys_of_tasks", connection, side, contents=list(alone), names=[])
+    namesakes = asked.one("keys_of_tasks", connection, other, contents=[], names=[row.name for row in rows])
     by_name = {row.name: (row.agent_digest, row.verifier_digest) for row in namesakes}
     for row in rows:
         reason = why_absent((row.agent_digest, row.verifier_digest), by_name.get(row.name))
@@ -121,10 +180,8 @@ def _absent(asked: _Pairing, side: Side, other: Side, alone: Sequence[str]) -> I
         yield (row.name, row.content_digest), absent
 
 
-def _gaps(asked: _Pairing, side: Side, contents: Sequence[str], alone: set[str]) -> Iterator[_Placed]:
-    if not contents:
-        return
-    for row in asked.ask("gaps_by_task", side, contents=list(contents)):
+def _gaps(side: Side, of: _SideAlone, alone: set[str]) -> Iterator[_Placed]:
+    for row in of.gaps:
         if row.content_digest not in alone:
             outcome: str = row._mapping["class"]
             gap = Tally(outcome=outcome, owner=row.owner, verdict=row.verdict, cells=row.cells, withdrawn=row.withdrawn)
@@ -132,30 +189,55 @@ def _gaps(asked: _Pairing, side: Side, contents: Sequence[str], alone: set[str])
             yield (row.name, row.content_digest), missing
 
 
-def tasks_of_pair(
-    connection: Connection,
-    tenant: UUID,
-    sides: tuple[Side, Side],
-    *,
-    kind: TaskKind | None,
-    after: tuple[float, str, str] | None,
-    limit: int,
-) -> list[TaskOfPair]:
-    """Tasks of two sides, those that flipped first, the largest first, then by name. ``kind`` ``None``: all."""
-    asked = _Pairing(connection=connection, tenant=tenant, a=sides[0], b=sides[1])
-    size, name, content = after or (None, "", "")
-    place = {"size": size, "name": name, "content": content}
+@dataclass(frozen=True, kw_only=True)
+class FieldGroup:
+    """How many tasks, of which their authors say the same in a field, have the same counts. ``label`` ``None``: no word
+    of a usual length."""
+
+    field: SegmentField
+    label: str | None
+    counts: tuple[CellCounts | None, CellCounts | None]
+    tasks: int
+
+
+def groups_by_field(connection: Connection, tenant: UUID, sides: tuple[Side, Side]) -> list[FieldGroup]:
+    """All tasks of two sides, once for each field."""
+    asked = _Pairing(tenant=tenant, a=sides[0], b=sides[1])
     _run(connection, "read_in_one")
     _run(connection, "join_by_loops", allowed="off")
-    rows = _run(connection, "paired_tasks", **asked.sides(), kind=kind, limit=limit, **place).all()
+    rows = asked.both("paired_by_field", connection, longest=LONGEST_WORD)
+    return [FieldGroup(field=row.field, label=row.label, counts=_counts(row), tasks=row.tasks) for row in rows]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TasksAsked:
+    """Which tasks of two sides are asked for: of a kind, of a segment, from a place on. ``None``: all."""
+
+    kind: TaskKind | None = None
+    segment: tuple[SegmentField, str] | None = None
+    after: tuple[float, str, str] | None = None
+    limit: int = 200
+
+
+def tasks_of_pair(
+    connection: Connection, tenant: UUID, sides: tuple[Side, Side], which: TasksAsked
+) -> list[TaskOfPair]:
+    """Tasks of two sides, those that flipped first, the largest first, then by name."""
+    asked = _Pairing(tenant=tenant, a=sides[0], b=sides[1])
+    size, name, content = which.after or (None, "", "")
+    field, label = which.segment or (None, None)
+    wanted = {"kind": which.kind, "field": field, "label": label, "limit": which.limit}
+    _run(connection, "read_in_one")
+    _run(connection, "join_by_loops", allowed="off")
+    rows = asked.both("paired_tasks", connection, **wanted, size=size, title=name, content=content)
     _run(connection, "join_by_loops", allowed="on")
-    a = _usage(asked, sides[0], [row.content_a for row in rows])
-    b = _usage(asked, sides[1], [row.content_b for row in rows])
+    a = _usage(asked, connection, sides[0], [row.content_a for row in rows])
+    b = _usage(asked, connection, sides[1], [row.content_b for row in rows])
     return [_task(row, a.get(row.content_a), b.get(row.content_b)) for row in rows]
 
 
-def _usage(asked: _Pairing, side: Side, contents: Sequence[str | None]) -> Mapping[str, Any]:
-    rows = asked.ask("usage_of_tasks", side, contents=[one for one in contents if one is not None])
+def _usage(asked: _Pairing, connection: Connection, side: Side, contents: Sequence[str | None]) -> Mapping[str, Any]:
+    rows = asked.one("usage_of_tasks", connection, side, contents=[one for one in contents if one is not None])
     return {row.task: row for row in rows}
 
 

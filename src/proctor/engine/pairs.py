@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 from uuid import UUID
 
 from proctor.analysis.intervals import Interval
@@ -17,7 +18,10 @@ __all__ = [
     "Extreme",
     "FieldDifference",
     "Pair",
+    "PairSegments",
     "PairedTasks",
+    "Segment",
+    "SegmentField",
     "Side",
     "SideSummary",
     "Tally",
@@ -239,6 +243,43 @@ class Pair:
     kinds: TaskCounts
     same_cells: bool = False
     """One side shows again what the other has: no test, and no part in the adjustment of the others' p."""
+
+
+SegmentField = Literal["difficulty", "category"]
+"""What a task's author says of it in its metadata, and tasks are put together by."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Segment:
+    """The tasks of a pair of which ``field`` says ``label``, compared. ``difference`` is a minus b, as a pair's."""
+
+    field: SegmentField
+    label: str
+    tasks: int
+    """With a verdict on both sides: what the means, the difference and the test are over."""
+    a: float | None
+    b: float | None
+    difference: float | None
+    interval: Interval | None
+    test: PairedTest | None
+    p_adjusted: float | None
+    """After Holm over all segments of the answer."""
+    finding: str
+    kinds: TaskCounts
+
+
+@dataclass(frozen=True, kw_only=True)
+class PairSegments:
+    """A pair by what its tasks' authors say of them, the largest segments of each field first."""
+
+    a: str
+    b: str
+    alpha: float
+    segments: tuple[Segment, ...]
+    unlabelled: Mapping[SegmentField, int]
+    """Tasks of which the field says nothing."""
+    left_out: Mapping[SegmentField, int]
+    """Segments beyond the most that are compared."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -796,8 +796,8 @@ SELECT profile, task, count(*) AS attempts, count(usage->>'cost_nano') AS priced
        sum((usage->>'cost_nano')::bigint) AS cost, sum(extract(epoch FROM ended_at - started_at)) AS seconds
 FROM behind GROUP BY profile, task;
 
--- name: cells_of_sides
--- The cells of two sides: a part of the statements below.
+-- name: tasks_of_sides
+-- The counts of the tasks of two sides, as paired_groups has them: the beginning of the statements below.
 WITH said AS (
     SELECT 0 AS n, e.content_digest, e.withdrawn_at IS NULL AS counts, r.verdict
     FROM proctor.expected_cell e
@@ -808,12 +808,7 @@ WITH said AS (
     FROM proctor.expected_cell e
     LEFT JOIN proctor.result r ON r.tenant_id = e.tenant_id AND r.cell_id = e.cell_id AND r.policy_version = :policy_b
     WHERE e.tenant_id = :tenant AND e.run_set_id = :run_set_b AND e.profile = :profile_b
-)
-
--- name: tasks_of_sides
--- The counts of the tasks of two sides, as paired_groups has them: a part of the statements below.
--- include: cells_of_sides
-, content AS MATERIALIZED (
+), content AS MATERIALIZED (
     SELECT content_digest,
            CASE WHEN bool_or(n = 0) THEN count(*) FILTER (WHERE n = 0 AND counts) END AS expected_a,
            count(verdict) FILTER (WHERE n = 0 AND counts) AS decided_a,
@@ -837,47 +832,41 @@ WITH said AS (
 -- name: paired_groups
 -- Two sides' tasks, those together whose counts are the same on both: a task is one on both sides where its content is,
 -- else where the agent sees the same and the same verifier judges. `names`: of those that one side solves, and not the
--- other; `contents`: of those that have no verdict on a side; `gaps`: of those of which cells have none, or are withdrawn.
--- include: cells_of_sides
-, content AS MATERIALIZED (
-    SELECT content_digest,
-           CASE WHEN bool_or(n = 0) THEN count(*) FILTER (WHERE n = 0 AND counts) END AS expected_a,
-           count(verdict) FILTER (WHERE n = 0 AND counts) AS decided_a,
-           count(*) FILTER (WHERE n = 0 AND counts AND verdict) AS passed_a,
-           CASE WHEN bool_or(n = 1) THEN count(*) FILTER (WHERE n = 1 AND counts) END AS expected_b,
-           count(verdict) FILTER (WHERE n = 1 AND counts) AS decided_b,
-           count(*) FILTER (WHERE n = 1 AND counts AND verdict) AS passed_b,
-           bool_or(NOT counts OR verdict IS NULL) AS gaps
-    FROM said GROUP BY content_digest
-), task AS (
-    SELECT content_digest AS content_b, content.* FROM content WHERE expected_a IS NOT NULL AND expected_b IS NOT NULL
-    UNION ALL
-    SELECT coalesce(max(c.content_digest) FILTER (WHERE c.expected_b IS NOT NULL), max(c.content_digest)),
-           coalesce(max(c.content_digest) FILTER (WHERE c.expected_a IS NOT NULL), max(c.content_digest)),
-           max(c.expected_a), max(c.decided_a), max(c.passed_a), max(c.expected_b), max(c.decided_b), max(c.passed_b),
-           bool_or(c.gaps)
-    FROM content c JOIN proctor.task t ON t.tenant_id = :tenant AND t.content_digest = c.content_digest
-    WHERE c.expected_a IS NULL OR c.expected_b IS NULL GROUP BY t.agent_digest, t.verifier_digest
-)
+-- other; `contents`: of those that have no verdict on a side.
+-- include: tasks_of_sides
+
 SELECT k.expected_a, k.decided_a, k.passed_a, k.expected_b, k.decided_b, k.passed_b, count(*) AS tasks,
        array_agg(t.name) FILTER (WHERE t.name IS NOT NULL) AS names,
-       array_agg(k.content_digest) FILTER (WHERE k.decided_a = 0 OR k.decided_b = 0)
-       || array_agg(k.content_b) FILTER (WHERE k.decided_a = 0 OR k.decided_b = 0) AS contents,
-       array_agg(k.content_digest) FILTER (WHERE k.gaps) || array_agg(k.content_b) FILTER (WHERE k.gaps) AS gaps
+       array_remove(array_agg(k.content_a) FILTER (WHERE k.decided_a = 0 OR k.decided_b = 0)
+                    || array_agg(k.content_b) FILTER (WHERE k.decided_a = 0 OR k.decided_b = 0), NULL) AS contents
 FROM task k
 LEFT JOIN proctor.task t ON t.tenant_id = :tenant AND t.content_digest =
      CASE WHEN k.decided_a > 0 AND k.decided_b > 0 AND (2 * k.passed_a > k.decided_a) <> (2 * k.passed_b > k.decided_b)
-          THEN CASE WHEN 2 * k.passed_a > k.decided_a THEN k.content_digest ELSE k.content_b END END
+          THEN CASE WHEN 2 * k.passed_a > k.decided_a THEN k.content_a ELSE k.content_b END END
 GROUP BY 1, 2, 3, 4, 5, 6;
 
--- name: cost_of_tasks
--- What a profile's tasks cost that are not among `apart`: how many have attempts, and of how many all say their cost.
+-- name: paired_by_field
+-- Two sides' tasks by what their authors say of them in each field of the metadata, those together whose counts are the
+-- same on both. What is no word of a usual length says nothing.
+-- include: tasks_of_sides
+, said_of AS (
+    SELECT k.*, s.field, CASE WHEN jsonb_typeof(t.config->'metadata'->s.field) = 'string'
+                              THEN t.config->'metadata'->>s.field END AS label
+    FROM task k JOIN proctor.task t ON t.tenant_id = :tenant AND t.content_digest = coalesce(k.content_a, k.content_b)
+    CROSS JOIN (VALUES ('difficulty'), ('category')) AS s (field)
+)
+SELECT field, CASE WHEN length(label) BETWEEN 1 AND :longest THEN label END AS label, expected_a, decided_a, passed_a,
+       expected_b, decided_b, passed_b, count(*) AS tasks
+FROM said_of GROUP BY 1, 2, 3, 4, 5, 6, 7, 8;
+
+-- name: cost_of_side
+-- What a profile's cells cost: attempts, and how many of them say it.
 WITH behind AS (
-    SELECT e.content_digest AS task, (a.usage->>'cost_nano')::bigint AS cost FROM proctor.expected_cell e
+    SELECT (a.usage->>'cost_nano')::bigint AS cost FROM proctor.expected_cell e
     JOIN proctor.attempt a ON a.tenant_id = e.tenant_id AND a.cell_id = e.cell_id AND a.ended_at IS NOT NULL
     WHERE e.tenant_id = :tenant AND e.run_set_id = :run_set AND e.withdrawn_at IS NULL AND e.profile = :profile
     UNION ALL
-    SELECT e.content_digest, (a.usage->>'cost_nano')::bigint FROM proctor.expected_cell e
+    SELECT (a.usage->>'cost_nano')::bigint FROM proctor.expected_cell e
     JOIN proctor.result r ON r.tenant_id = e.tenant_id AND r.cell_id = e.cell_id AND r.policy_version = :policy
     JOIN proctor.attempt graded ON graded.tenant_id = r.tenant_id AND graded.id = r.attempt_id
          AND graded.cell_id <> e.cell_id
@@ -885,11 +874,7 @@ WITH behind AS (
     WHERE e.tenant_id = :tenant AND e.run_set_id = :run_set AND e.withdrawn_at IS NULL AND e.reused
       AND e.profile = :profile
 )
-SELECT count(*) FILTER (WHERE attempts = priced) AS priced, sum(cost) FILTER (WHERE attempts = priced) AS cost
-FROM (
-    SELECT task, count(*) AS attempts, count(cost) AS priced, sum(cost) AS cost
-    FROM behind WHERE task <> ALL(CAST(:apart AS text[])) GROUP BY task
-) each;
+SELECT count(*) AS attempts, count(cost) AS priced, sum(cost) AS cost FROM behind;
 
 -- name: tasks_by_key
 -- The counts of the tasks of two sides, as paired_groups has them, in the order of what the agent sees and what judges.
@@ -917,8 +902,10 @@ ORDER BY t.agent_digest COLLATE "C", t.verifier_digest COLLATE "C";
 SELECT k.*, t.name
 FROM kinds k JOIN proctor.task t ON t.tenant_id = :tenant AND t.content_digest = k.content
 WHERE (CAST(:kind AS text) IS NULL OR k.kind = :kind)
+  AND (CAST(:field AS text) IS NULL OR jsonb_typeof(t.config->'metadata'->CAST(:field AS text)) = 'string'
+       AND t.config->'metadata'->>CAST(:field AS text) = :label)
   AND (CAST(:size AS float) IS NULL OR k.size < :size
-       OR k.size = :size AND (t.name COLLATE "C", k.content) > (:name, :content))
+       OR k.size = :size AND (t.name COLLATE "C", k.content) > (:title, :content))
 ORDER BY k.size DESC, t.name COLLATE "C", k.content LIMIT :limit;
 
 -- name: usage_of_tasks
@@ -942,7 +929,7 @@ SELECT task, count(*) AS attempts, count(usage->>'cost_nano') AS priced,
 FROM behind GROUP BY task;
 
 -- name: gaps_by_task
--- Of these tasks of one profile: cells without a verdict, and withdrawn ones, by how they ended, as task_classes.
+-- Of one profile: cells without a verdict, and withdrawn ones, by task and how they ended, as task_classes.
 SELECT e.content_digest, t.name, CASE WHEN e.withdrawn_at IS NOT NULL THEN e.reason END AS withdrawn,
        r.verdict, coalesce(r.class, last.class, 'not_started') AS class,
        coalesce(last.owner, CASE WHEN r.cell_id IS NULL THEN 'nobody' ELSE 'model' END) AS owner, count(*) AS cells
@@ -955,7 +942,7 @@ LEFT JOIN LATERAL (
     ORDER BY o.number DESC, o.grading DESC LIMIT 1
 ) last ON true
 WHERE e.tenant_id = :tenant AND e.run_set_id = :run_set AND e.profile = :profile
-  AND e.content_digest = ANY(CAST(:contents AS text[])) AND (r.cell_id IS NULL OR e.withdrawn_at IS NOT NULL)
+  AND (r.cell_id IS NULL OR e.withdrawn_at IS NOT NULL)
 GROUP BY 1, 2, 3, 4, 5, 6 ORDER BY t.name COLLATE "C", e.content_digest, 7 DESC, 5;
 
 -- name: keys_of_tasks

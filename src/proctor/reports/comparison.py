@@ -14,9 +14,17 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.table import Table
 
-    from proctor.engine.pairs import Comparison, FieldDifference, Pair
+    from proctor.engine.pairs import Comparison, FieldDifference, Pair, PairSegments, Segment
 
-__all__ = ["comparison_parts", "cost_line", "difference_line", "flip_lines", "policy_lines", "test_line"]
+__all__ = [
+    "comparison_parts",
+    "cost_line",
+    "difference_line",
+    "flip_lines",
+    "policy_lines",
+    "segment_parts",
+    "test_line",
+]
 
 SHOWN: int = 20
 """Tasks and cells listed of each kind; the rest is counted, and --json has all."""
@@ -112,3 +120,38 @@ def _unpaired(pair: Pair) -> Table:
         rest = pair.unpaired[SHOWN:]
         made.add_row(f"{len(rest)} more", "", str(sum(one.cells for one in rest)), "--json lists all")
     return made
+
+
+def segment_parts(found: PairSegments) -> list[RenderableType]:
+    """Two sides by what the authors of their tasks say of them: a row for each segment."""
+    made = table(
+        "", "segment", "tasks", found.a, found.b, "difference", "95 %", "p", "", right=("tasks", "difference", "p")
+    )
+    for one in found.segments:
+        made.add_row(*_segment(one))
+    parts: list[RenderableType] = [made]
+    for field, tasks in found.unlabelled.items():
+        if tasks:
+            parts.append(Text(f"{tasks} tasks name no {field}", style="yellow"))
+    for field, segments in found.left_out.items():
+        if segments:
+            parts.append(Text(f"{segments} more segments of {field} are not compared", style="yellow"))
+    tests = sum(one.test is not None for one in found.segments)
+    if tests > 1:
+        parts.append(Text(f"p after Holm over {tests} segments, alpha {found.alpha:g}"))
+    return parts
+
+
+def _segment(one: Segment) -> tuple[str, ...]:
+    known = one.interval
+    return (
+        one.field,
+        one_line(one.label),
+        str(one.tasks),
+        percent(one.a),
+        percent(one.b),
+        points(one.difference),
+        f"{points(known.low)} to {points(known.high)}" if known else UNKNOWN,
+        UNKNOWN if one.p_adjusted is None else p_value(one.p_adjusted),
+        one.finding,
+    )

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from proctor.app import Platform
-    from proctor.engine.pairing import TaskKind
-    from proctor.engine.pairs import Comparison, TaskOfPair
+    from proctor.engine.pairing import TasksAsked
+    from proctor.engine.pairs import Comparison, PairSegments, TaskOfPair
 
 __all__ = ["ComparisonCalls"]
 
@@ -24,19 +24,14 @@ class ComparisonCalls:
 
         return compare_references(self._platform, references, alpha=alpha)
 
-    def compare_tasks(
-        self,
-        base: str,
-        other: str,
-        *,
-        kind: TaskKind | None = "flips",
-        after: tuple[float, str, str] | None = None,
-        limit: int = 200,
-    ) -> list[TaskOfPair]:
-        """Tasks of the first pair that two references make, some at a time: the largest flips first, then by name.
+    def compare_segments(self, base: str, other: str, *, alpha: float = 0.05) -> PairSegments:
+        """The first pair that two references make, by what the authors of its tasks say of them."""
+        from proctor.sdk.comparisons import segments_of_comparison
 
-        ``kind`` ``None``: all of them. ``after``: the place of the last one before.
-        """
+        return segments_of_comparison(self._platform, base, other, alpha=alpha)
+
+    def compare_tasks(self, base: str, other: str, which: TasksAsked) -> list[TaskOfPair]:
+        """Tasks of the first pair that two references make, some at a time: the largest flips first, then by name."""
         from proctor.sdk.comparisons import tasks_of_comparison
 
-        return tasks_of_comparison(self._platform, base, other, kind=kind, after=after, limit=limit)
+        return tasks_of_comparison(self._platform, base, other, which)

@@ -12,8 +12,9 @@ from sqlalchemy import Connection
 from proctor.engine.comparing import compare_groups, couples_of
 from proctor.engine.errors import NothingToCompare
 from proctor.engine.gates import Against
-from proctor.engine.pairing import TaskKind, paired_tasks, tasks_of_pair
-from proctor.engine.pairs import Comparison, Side, TaskOfPair
+from proctor.engine.pair_segments import segments_of_pair
+from proctor.engine.pairing import TasksAsked, paired_tasks, tasks_of_pair
+from proctor.engine.pairs import Comparison, PairSegments, Side, TaskOfPair
 from proctor.engine.sides import Reference, find_reference, read_heads, read_sides
 from proctor.kernel.errors import UsageError
 from proctor.suites import labels
@@ -30,6 +31,7 @@ __all__ = [
     "find",
     "label_run_set",
     "run_set_labels",
+    "segments_of_comparison",
     "sides_of",
     "tasks_of_comparison",
 ]
@@ -38,36 +40,40 @@ __all__ = [
 def compare_references(platform: Platform, references: Sequence[str], *, alpha: float) -> Comparison:
     """Every reference compared with every later one. Raises ``NothingToCompare`` and what a reference can raise."""
 
-    def work(connection: Connection) -> Comparison:
-        groups = [_heads(connection, platform.tenant, text) for text in references]
-        together = partial(paired_tasks, connection, platform.tenant)
-        return compare_groups(groups, alpha=alpha, together=together)
-
-    return platform.engine.read(work)
+    groups = platform.engine.read(lambda c: [_heads(c, platform.tenant, text) for text in references])
+    together = partial(paired_tasks, platform.engine.read, platform.tenant)
+    return compare_groups(groups, alpha=alpha, together=together)
 
 
 def _heads(connection: Connection, tenant: UUID, text: str) -> list[Side]:
     return read_heads(connection, tenant, find_reference(connection, tenant, text))
 
 
-def tasks_of_comparison(
-    platform: Platform,
-    base: str,
-    other: str,
-    *,
-    kind: TaskKind | None = None,
-    after: tuple[float, str, str] | None = None,
-    limit: int,
-) -> list[TaskOfPair]:
-    """The tasks of the first pair that two references make, some at a time. Raises as ``compare_references`` does."""
+def tasks_of_comparison(platform: Platform, base: str, other: str, which: TasksAsked) -> list[TaskOfPair]:
+    """Tasks of the first pair that two references make. Raises as ``compare_references`` does."""
 
     def work(connection: Connection) -> list[TaskOfPair]:
-        couples, alone = couples_of(*(_heads(connection, platform.tenant, text) for text in (base, other)))
-        if not couples:
-            raise NothingToCompare("; ".join(alone))
-        return tasks_of_pair(connection, platform.tenant, couples[0], kind=kind, after=after, limit=limit)
+        sides = _first_pair(connection, platform.tenant, base, other)
+        return tasks_of_pair(connection, platform.tenant, sides, which)
 
     return platform.engine.read(work)
+
+
+def segments_of_comparison(platform: Platform, base: str, other: str, *, alpha: float) -> PairSegments:
+    """The segments of the first pair that two references make. Raises as ``compare_references`` does."""
+
+    def work(connection: Connection) -> PairSegments:
+        sides = _first_pair(connection, platform.tenant, base, other)
+        return segments_of_pair(connection, platform.tenant, sides, alpha=alpha)
+
+    return platform.engine.read(work)
+
+
+def _first_pair(connection: Connection, tenant: UUID, base: str, other: str) -> tuple[Side, Side]:
+    couples, alone = couples_of(*(_heads(connection, tenant, text) for text in (base, other)))
+    if not couples:
+        raise NothingToCompare("; ".join(alone))
+    return couples[0]
 
 
 def find(platform: Platform, text: str) -> Reference:

@@ -2009,49 +2009,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/v1/comparisons": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Compare
-         * @description Profiles or run sets, task by task: the differences with their intervals.
-         */
-        get: operations["compare_api_v1_comparisons_get"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/comparisons/tasks": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * List Compared Tasks
-         * @description The tasks of the first pair of two references: those that flipped first, the largest first, then by name.
-         *
-         *     `difference`, `cost_nano` and `seconds` are the other's minus the base's. How many there are of each kind a
-         *     comparison says, in the `kinds` of its pairs.
-         */
-        get: operations["list_compared_tasks_api_v1_comparisons_tasks_get"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/api/v1/labels/run-sets": {
         parameters: {
             query?: never;
@@ -2085,6 +2042,71 @@ export interface paths {
          * @description Let a label stand for a run set from now on.
          */
         put: operations["move_run_set_label_api_v1_labels_run_sets__label__put"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/comparisons": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Compare
+         * @description Profiles or run sets, task by task: the differences with their intervals.
+         */
+        get: operations["compare_api_v1_comparisons_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/comparisons/segments": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Compare Segments
+         * @description The first pair of two references, its tasks by the difficulty and the category that their authors name.
+         *
+         *     Of each field the 50 segments with most tasks; p values are adjusted (Holm) over all of the answer.
+         */
+        get: operations["compare_segments_api_v1_comparisons_segments_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/comparisons/tasks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Compared Tasks
+         * @description The tasks of the first pair of two references: those that flipped first, the largest first, then by name.
+         *
+         *     `difference`, `cost_nano` and `seconds` are the other's minus the base's. How many there are of each kind a
+         *     comparison says, in the `kinds` of its pairs.
+         */
+        get: operations["list_compared_tasks_api_v1_comparisons_tasks_get"];
+        put?: never;
         post?: never;
         delete?: never;
         options?: never;
@@ -6218,6 +6240,28 @@ export interface components {
             same_cells: boolean;
         };
         /**
+         * PairSegments
+         * @description A pair by what its tasks' authors say of them, the largest segments of each field first.
+         */
+        PairSegments: {
+            /** A */
+            a: string;
+            /** B */
+            b: string;
+            /** Alpha */
+            alpha: number;
+            /** Segments */
+            segments: components["schemas"]["Segment"][];
+            /** Unlabelled */
+            unlabelled: {
+                [key: string]: number;
+            };
+            /** Left Out */
+            left_out: {
+                [key: string]: number;
+            };
+        };
+        /**
          * PairedTest
          * @description A two-sided test of no difference: its name, its p, and how many tasks (or items) stand on each side.
          */
@@ -7452,6 +7496,34 @@ export interface components {
          * @enum {string}
          */
         SectionKind: "numbers" | "distribution" | "segments" | "failures" | "comparison";
+        /**
+         * Segment
+         * @description The tasks of a pair of which ``field`` says ``label``, compared. ``difference`` is a minus b, as a pair's.
+         */
+        Segment: {
+            /**
+             * Field
+             * @enum {string}
+             */
+            field: "difficulty" | "category";
+            /** Label */
+            label: string;
+            /** Tasks */
+            tasks: number;
+            /** A */
+            a: number | null;
+            /** B */
+            b: number | null;
+            /** Difference */
+            difference: number | null;
+            interval: components["schemas"]["Interval"] | null;
+            test: components["schemas"]["PairedTest"] | null;
+            /** P Adjusted */
+            p_adjusted: number | null;
+            /** Finding */
+            finding: string;
+            kinds: components["schemas"]["TaskCounts"];
+        };
         /**
          * Segments
          * @description One evaluator's scores by label. ``unlabelled``: scored results whose example has none, part of every rest.
@@ -9304,6 +9376,7 @@ export type PageTenantSecret = components['schemas']['Page_TenantSecret_'];
 export type PageUserBudget = components['schemas']['Page_UserBudget_'];
 export type PageUser = components['schemas']['Page_User_'];
 export type Pair = components['schemas']['Pair'];
+export type PairSegments = components['schemas']['PairSegments'];
 export type PairedTest = components['schemas']['PairedTest'];
 export type Parent = components['schemas']['Parent'];
 export type PassedOver = components['schemas']['PassedOver'];
@@ -9359,6 +9432,7 @@ export type SampleSet = components['schemas']['SampleSet'];
 export type SecretValue = components['schemas']['SecretValue'];
 export type Section = components['schemas']['Section'];
 export type SectionKind = components['schemas']['SectionKind'];
+export type Segment = components['schemas']['Segment'];
 export type Segments = components['schemas']['Segments'];
 export type Series = components['schemas']['Series'];
 export type Service = components['schemas']['Service'];
@@ -29636,421 +29710,6 @@ export interface operations {
             };
         };
     };
-    compare_api_v1_comparisons_get: {
-        parameters: {
-            query: {
-                /**
-                 * @description RUN_SET[:PROFILE] or label:NAME.
-                 * @example [
-                 *       "nightly:opus",
-                 *       "label:release:opus"
-                 *     ]
-                 */
-                side: string[];
-                /** @example 0.05 */
-                alpha?: number;
-            };
-            header?: {
-                /**
-                 * @description The ETag of the answer that one has: 304 where it still is that.
-                 * @example "9b2cf535f27731c974343645a3985328"
-                 */
-                "If-None-Match"?: string;
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Successful Response */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
-                    ETag: components["headers"]["ETag"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "alpha": 0.05,
-                     *       "pairs": [
-                     *         {
-                     *           "a": {
-                     *             "title": "nightly:opus",
-                     *             "run_set": "0198c2f0-97e9-741d-aca2-a2f45f82a552",
-                     *             "profile": "opus",
-                     *             "configuration": "b5d4045c3f466fa91fe2cc6abe79232a1a57cdf104f7a26e716e0a1e2789df78",
-                     *             "policy_version": "outcomes-1",
-                     *             "mean": null,
-                     *             "decided": 198
-                     *           },
-                     *           "b": {
-                     *             "title": "nightly:opus",
-                     *             "run_set": "0198c2f0-97e9-741d-aca2-a2f45f82a552",
-                     *             "profile": "opus",
-                     *             "configuration": "b5d4045c3f466fa91fe2cc6abe79232a1a57cdf104f7a26e716e0a1e2789df78",
-                     *             "policy_version": "outcomes-1",
-                     *             "mean": null,
-                     *             "decided": 198
-                     *           },
-                     *           "tasks": 40,
-                     *           "difference": 0.04,
-                     *           "interval": {
-                     *             "low": 0.53,
-                     *             "high": 0.67
-                     *           },
-                     *           "test": {
-                     *             "name": "nightly",
-                     *             "p": 0.03,
-                     *             "better": 1,
-                     *             "worse": 1,
-                     *             "statistic": null,
-                     *             "seed": null
-                     *           },
-                     *           "p_adjusted": 1,
-                     *           "worst": {
-                     *             "difference": 0.04,
-                     *             "p": 0.03
-                     *           },
-                     *           "best": {
-                     *             "difference": 0.04,
-                     *             "p": 0.03
-                     *           },
-                     *           "finding": "no difference was found",
-                     *           "claim": "opus and sonnet pass as often",
-                     *           "fields": [
-                     *             {
-                     *               "field": "field",
-                     *               "a": null,
-                     *               "b": null
-                     *             }
-                     *           ],
-                     *           "only_a": [
-                     *             "only_a"
-                     *           ],
-                     *           "only_b": [
-                     *             "only_b"
-                     *           ],
-                     *           "cost": {
-                     *             "a_nano": null,
-                     *             "b_nano": null,
-                     *             "difference_nano": null,
-                     *             "a_cells": 1,
-                     *             "b_cells": 1
-                     *           },
-                     *           "unpaired": [
-                     *             {
-                     *               "task": "sort-lines",
-                     *               "side": "side",
-                     *               "cells": 200,
-                     *               "reason": ""
-                     *             }
-                     *           ],
-                     *           "unpaired_cells": 1,
-                     *           "kinds": {
-                     *             "better": 0,
-                     *             "worse": 0,
-                     *             "both_pass": 0,
-                     *             "both_fail": 0,
-                     *             "mixed": 0,
-                     *             "owed": 0
-                     *           },
-                     *           "same_cells": false
-                     *         }
-                     *       ],
-                     *       "without_partner": []
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Comparison"];
-                };
-            };
-            /** @description It still is what the caller has. */
-            304: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
-                    ETag: components["headers"]["ETag"];
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
-                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Not Found */
-            404: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Unprocessable Entity */
-            422: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Gateway Timeout */
-            504: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
-    list_compared_tasks_api_v1_comparisons_tasks_get: {
-        parameters: {
-            query: {
-                /**
-                 * @description RUN_SET[:PROFILE] or label:NAME.
-                 * @example base
-                 */
-                base: string;
-                /**
-                 * @description What it is compared with.
-                 * @example with
-                 */
-                with: string;
-                /** @example flips */
-                show?: "flips" | "both_pass" | "both_fail" | "owed" | "mixed" | "all";
-                /**
-                 * @description Items of a page.
-                 * @example 100
-                 */
-                limit?: number;
-                /**
-                 * @description `next` of the page before.
-                 * @example WyJjZGViMDQ1NyIsIjAxOThjMmYwLTVlMWEtN2IzYy1hNGQ1LTZlN2Y4MDkxYTJiMyJd
-                 */
-                cursor?: string | null;
-                /**
-                 * @description Fields of each item, commas between; all without.
-                 * @example id,name
-                 */
-                fields?: string | null;
-            };
-            header?: {
-                /**
-                 * @description The ETag of the answer that one has: 304 where it still is that.
-                 * @example "9b2cf535f27731c974343645a3985328"
-                 */
-                "If-None-Match"?: string;
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Successful Response */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
-                    ETag: components["headers"]["ETag"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "items": [
-                     *         {
-                     *           "task": "sort-lines",
-                     *           "content": "content",
-                     *           "kind": "kind",
-                     *           "a": {
-                     *             "expected": 200,
-                     *             "decided": 198,
-                     *             "passed": 121
-                     *           },
-                     *           "b": {
-                     *             "expected": 200,
-                     *             "decided": 198,
-                     *             "passed": 121
-                     *           },
-                     *           "difference": 0.04,
-                     *           "cost_nano": 18400000000,
-                     *           "seconds": 600
-                     *         }
-                     *       ],
-                     *       "next": "WyJjZGViMDQ1NyIsIjAxOThjMmYwLTVlMWEtN2IzYy1hNGQ1LTZlN2Y4MDkxYTJiMyJd"
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Page_TaskOfPair_"];
-                };
-            };
-            /** @description It still is what the caller has. */
-            304: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
-                    ETag: components["headers"]["ETag"];
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
-                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Not Found */
-            404: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Unprocessable Entity */
-            422: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Gateway Timeout */
-            504: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
     list_run_set_labels_api_v1_labels_run_sets_get: {
         parameters: {
             query?: {
@@ -30301,6 +29960,614 @@ export interface operations {
             };
             /** @description Request Entity Too Large */
             413: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Gateway Timeout */
+            504: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    compare_api_v1_comparisons_get: {
+        parameters: {
+            query: {
+                /**
+                 * @description RUN_SET[:PROFILE] or label:NAME.
+                 * @example [
+                 *       "nightly:opus",
+                 *       "label:release:opus"
+                 *     ]
+                 */
+                side: string[];
+                /** @example 0.05 */
+                alpha?: number;
+            };
+            header?: {
+                /**
+                 * @description The ETag of the answer that one has: 304 where it still is that.
+                 * @example "9b2cf535f27731c974343645a3985328"
+                 */
+                "If-None-Match"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "alpha": 0.05,
+                     *       "pairs": [
+                     *         {
+                     *           "a": {
+                     *             "title": "nightly:opus",
+                     *             "run_set": "0198c2f0-97e9-741d-aca2-a2f45f82a552",
+                     *             "profile": "opus",
+                     *             "configuration": "b5d4045c3f466fa91fe2cc6abe79232a1a57cdf104f7a26e716e0a1e2789df78",
+                     *             "policy_version": "outcomes-1",
+                     *             "mean": null,
+                     *             "decided": 198
+                     *           },
+                     *           "b": {
+                     *             "title": "nightly:opus",
+                     *             "run_set": "0198c2f0-97e9-741d-aca2-a2f45f82a552",
+                     *             "profile": "opus",
+                     *             "configuration": "b5d4045c3f466fa91fe2cc6abe79232a1a57cdf104f7a26e716e0a1e2789df78",
+                     *             "policy_version": "outcomes-1",
+                     *             "mean": null,
+                     *             "decided": 198
+                     *           },
+                     *           "tasks": 40,
+                     *           "difference": 0.04,
+                     *           "interval": {
+                     *             "low": 0.53,
+                     *             "high": 0.67
+                     *           },
+                     *           "test": {
+                     *             "name": "nightly",
+                     *             "p": 0.03,
+                     *             "better": 1,
+                     *             "worse": 1,
+                     *             "statistic": null,
+                     *             "seed": null
+                     *           },
+                     *           "p_adjusted": 1,
+                     *           "worst": {
+                     *             "difference": 0.04,
+                     *             "p": 0.03
+                     *           },
+                     *           "best": {
+                     *             "difference": 0.04,
+                     *             "p": 0.03
+                     *           },
+                     *           "finding": "no difference was found",
+                     *           "claim": "opus and sonnet pass as often",
+                     *           "fields": [
+                     *             {
+                     *               "field": "field",
+                     *               "a": null,
+                     *               "b": null
+                     *             }
+                     *           ],
+                     *           "only_a": [
+                     *             "only_a"
+                     *           ],
+                     *           "only_b": [
+                     *             "only_b"
+                     *           ],
+                     *           "cost": {
+                     *             "a_nano": null,
+                     *             "b_nano": null,
+                     *             "difference_nano": null,
+                     *             "a_cells": 1,
+                     *             "b_cells": 1
+                     *           },
+                     *           "unpaired": [
+                     *             {
+                     *               "task": "sort-lines",
+                     *               "side": "side",
+                     *               "cells": 200,
+                     *               "reason": ""
+                     *             }
+                     *           ],
+                     *           "unpaired_cells": 1,
+                     *           "kinds": {
+                     *             "better": 0,
+                     *             "worse": 0,
+                     *             "both_pass": 0,
+                     *             "both_fail": 0,
+                     *             "mixed": 0,
+                     *             "owed": 0
+                     *           },
+                     *           "same_cells": false
+                     *         }
+                     *       ],
+                     *       "without_partner": []
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Comparison"];
+                };
+            };
+            /** @description It still is what the caller has. */
+            304: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Gateway Timeout */
+            504: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    compare_segments_api_v1_comparisons_segments_get: {
+        parameters: {
+            query: {
+                /**
+                 * @description RUN_SET[:PROFILE] or label:NAME.
+                 * @example base
+                 */
+                base: string;
+                /**
+                 * @description What it is compared with.
+                 * @example with
+                 */
+                with: string;
+                /** @example 0.05 */
+                alpha?: number;
+            };
+            header?: {
+                /**
+                 * @description The ETag of the answer that one has: 304 where it still is that.
+                 * @example "9b2cf535f27731c974343645a3985328"
+                 */
+                "If-None-Match"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "a": "a",
+                     *       "b": "b",
+                     *       "alpha": 0.05,
+                     *       "segments": [
+                     *         {
+                     *           "field": "difficulty",
+                     *           "label": "label",
+                     *           "tasks": 40,
+                     *           "a": 1,
+                     *           "b": 1,
+                     *           "difference": 0.04,
+                     *           "interval": {
+                     *             "low": 0.53,
+                     *             "high": 0.67
+                     *           },
+                     *           "test": {
+                     *             "name": "nightly",
+                     *             "p": 0.03,
+                     *             "better": 1,
+                     *             "worse": 1,
+                     *             "statistic": null,
+                     *             "seed": null
+                     *           },
+                     *           "p_adjusted": 1,
+                     *           "finding": "no difference was found",
+                     *           "kinds": {
+                     *             "better": 0,
+                     *             "worse": 0,
+                     *             "both_pass": 0,
+                     *             "both_fail": 0,
+                     *             "mixed": 0,
+                     *             "owed": 0
+                     *           }
+                     *         }
+                     *       ],
+                     *       "unlabelled": {
+                     *         "name": 1
+                     *       },
+                     *       "left_out": {
+                     *         "name": 1
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["PairSegments"];
+                };
+            };
+            /** @description It still is what the caller has. */
+            304: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Gateway Timeout */
+            504: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_compared_tasks_api_v1_comparisons_tasks_get: {
+        parameters: {
+            query: {
+                /**
+                 * @description RUN_SET[:PROFILE] or label:NAME.
+                 * @example base
+                 */
+                base: string;
+                /**
+                 * @description What it is compared with.
+                 * @example with
+                 */
+                with: string;
+                /** @example flips */
+                show?: "flips" | "both_pass" | "both_fail" | "owed" | "mixed" | "all";
+                /**
+                 * @description FIELD:LABEL: of which their authors say so.
+                 * @example segment
+                 */
+                segment?: string | null;
+                /**
+                 * @description Items of a page.
+                 * @example 100
+                 */
+                limit?: number;
+                /**
+                 * @description `next` of the page before.
+                 * @example WyJjZGViMDQ1NyIsIjAxOThjMmYwLTVlMWEtN2IzYy1hNGQ1LTZlN2Y4MDkxYTJiMyJd
+                 */
+                cursor?: string | null;
+                /**
+                 * @description Fields of each item, commas between; all without.
+                 * @example id,name
+                 */
+                fields?: string | null;
+            };
+            header?: {
+                /**
+                 * @description The ETag of the answer that one has: 304 where it still is that.
+                 * @example "9b2cf535f27731c974343645a3985328"
+                 */
+                "If-None-Match"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "items": [
+                     *         {
+                     *           "task": "sort-lines",
+                     *           "content": "content",
+                     *           "kind": "kind",
+                     *           "a": {
+                     *             "expected": 200,
+                     *             "decided": 198,
+                     *             "passed": 121
+                     *           },
+                     *           "b": {
+                     *             "expected": 200,
+                     *             "decided": 198,
+                     *             "passed": 121
+                     *           },
+                     *           "difference": 0.04,
+                     *           "cost_nano": 18400000000,
+                     *           "seconds": 600
+                     *         }
+                     *       ],
+                     *       "next": "WyJjZGViMDQ1NyIsIjAxOThjMmYwLTVlMWEtN2IzYy1hNGQ1LTZlN2Y4MDkxYTJiMyJd"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Page_TaskOfPair_"];
+                };
+            };
+            /** @description It still is what the caller has. */
+            304: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     "X-Trace-Id": components["headers"]["X-Trace-Id"];

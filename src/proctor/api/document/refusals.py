@@ -136,6 +136,7 @@ _OWN: Mapping[str, tuple[str, ...]] = {
     "POST /run-sets/{run_set}/cancel": _CONTROLS,
     "GET /references": _REFERENCES,
     "GET /comparisons": (*_REFERENCES, "nothing-to-compare"),
+    "GET /comparisons/segments": (*_REFERENCES, "nothing-to-compare"),
     "GET /comparisons/tasks": (*_REFERENCES, "nothing-to-compare"),
     "DELETE /blocks/{scope}/{name}": ("not-blocked",),
     "GET /attempts/{attempt}/artifacts/{name}": ("artifact-unknown",),

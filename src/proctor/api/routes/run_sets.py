@@ -27,7 +27,7 @@ from proctor.engine import reading
 from proctor.engine.choosing import CellChoice, position_of
 from proctor.engine.matrices import Matrix, MatrixIds
 from proctor.engine.outcomes import OutcomeClass
-from proctor.engine.pairs import Comparison, Side, TaskOfPair
+from proctor.engine.pairs import Side
 from proctor.engine.planning import RunSetRow
 from proctor.engine.quotas import refuse_over_budget
 from proctor.engine.reading import CellRow, RunSetStatus, Stall
@@ -386,37 +386,6 @@ def show_history(
 
 def _revision(row: Mapping[str, Any]) -> str:
     return f"{row['suite_id']} {row['configuration']} {row['revision']}"
-
-
-@router.get("/comparisons", response_model=Comparison)
-@slowly
-def compare(
-    asked: _Reads,
-    side: Annotated[list[str], Query(min_length=1, max_length=20, description="RUN_SET[:PROFILE] or label:NAME.")],
-    alpha: Annotated[float, Query(gt=0, lt=1)] = 0.05,
-) -> Response:
-    """Profiles or run sets, task by task: the differences with their intervals."""
-    return answered(asked.client.compare(side, alpha=alpha))
-
-
-@router.get("/comparisons/tasks", response_model=Page[TaskOfPair])
-@slowly
-def list_compared_tasks(
-    asked: _Reads,
-    paging: Paging,
-    base: Annotated[str, Query(min_length=1, max_length=300, description="RUN_SET[:PROFILE] or label:NAME.")],
-    other: Annotated[str, Query(alias="with", min_length=1, max_length=300, description="What it is compared with.")],
-    show: Annotated[Literal["flips", "both_pass", "both_fail", "owed", "mixed", "all"], Query()] = "flips",
-) -> Response:
-    """The tasks of the first pair of two references: those that flipped first, the largest first, then by name.
-
-    `difference`, `cost_nano` and `seconds` are the other's minus the base's. How many there are of each kind a
-    comparison says, in the `kinds` of its pairs.
-    """
-    kind = None if show == "all" else show
-    after = paging.place(float, str, str)
-    found = asked.client.compare_tasks(base, other, kind=kind, after=after, limit=paging.limit)
-    return answered(paging.page(found, lambda one: one.place))
 
 
 @router.get("/labels/run-sets", response_model=Page[Alias])

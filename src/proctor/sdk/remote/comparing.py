@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from proctor.engine.pairing import TaskKind
-from proctor.engine.pairs import Comparison, TaskOfPair
+from proctor.engine.pairing import TasksAsked
+from proctor.engine.pairs import Comparison, PairSegments, TaskOfPair
 from proctor.sdk.cursors import Listing
 from proctor.sdk.remote.answers import read
 from proctor.sdk.remote.transport import API, Transport
@@ -22,20 +22,17 @@ class RemoteComparisons:
         """Compare run sets or profiles pair by pair."""
         return read(Comparison, self.transport.get("comparisons", side=list(references), alpha=alpha))
 
-    def compare_tasks(
-        self,
-        base: str,
-        other: str,
-        *,
-        kind: TaskKind | None = "flips",
-        after: tuple[float, str, str] | None = None,
-        limit: int = 200,
-    ) -> list[TaskOfPair]:
-        """Tasks of the first pair that two references make, some at a time: the largest flips first, then by name.
+    def compare_segments(self, base: str, other: str, *, alpha: float = 0.05) -> PairSegments:
+        """The first pair that two references make, by what the authors of its tasks say of them."""
+        return read(
+            PairSegments, self.transport.get("comparisons/segments", **{"base": base, "with": other, "alpha": alpha})
+        )
 
-        ``kind`` ``None``: all of them. ``after``: the place of the last one before.
-        """
-        asked = {"base": base, "with": other, "show": kind or "all"}
-        cursor = None if after is None else Listing(f"{API}/comparisons/tasks", tuple(asked.items())).cursor(after)
-        found = self.transport.get("comparisons/tasks", **asked, cursor=cursor, limit=limit)
+    def compare_tasks(self, base: str, other: str, which: TasksAsked) -> list[TaskOfPair]:
+        """Tasks of the first pair that two references make, some at a time: the largest flips first, then by name."""
+        segment = None if which.segment is None else ":".join(which.segment)
+        asked = {"base": base, "with": other, "show": which.kind or "all", "segment": segment}
+        said = tuple((name, value) for name, value in asked.items() if value is not None)
+        cursor = None if which.after is None else Listing(f"{API}/comparisons/tasks", said).cursor(which.after)
+        found = self.transport.get("comparisons/tasks", **dict(said), cursor=cursor, limit=which.limit)
         return read(list[TaskOfPair], found["items"])
