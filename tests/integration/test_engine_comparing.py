@@ -8,11 +8,12 @@ from uuid import UUID, uuid4
 import pytest
 from sqlalchemy import text
 
+from proctor.analysis.intervals import Interval
 from proctor.engine.comparing import compare_groups, put_together
 from proctor.engine.errors import LabelUnknown, ReferenceInvalid, RunSetUnknown
 from proctor.engine.pair_segments import segments_of_pair
 from proctor.engine.pairing import TasksAsked, paired_tasks, tasks_of_pair
-from proctor.engine.pairs import Pair, SegmentField, Side, TaskOfPair
+from proctor.engine.pairs import Pair, SegmentField, Side, TaskCost, TaskOfPair
 from proctor.engine.sides import find_reference, read_sides
 from proctor.identity.service import ensure_tenant
 from proctor.suites import labels
@@ -101,6 +102,8 @@ def test_a_cost_is_known_only_where_every_attempt_told_it(bench: Bench) -> None:
     price(other.id, 1)
     pair = compared(bench, "n", "m")
     assert (pair.cost.a_nano, pair.cost.b_nano, pair.cost.difference_nano) == (14, None, None)
+    assert pair.a.cost == TaskCost(tasks=2, unknown=0, mean_nano=7.0, interval=Interval(7.0, 7.0))
+    assert pair.b.cost == TaskCost(tasks=1, unknown=1, mean_nano=7.0, interval=None)
     price(other.id, 2)
     pair = compared(bench, "n", "m")
     assert (pair.cost.b_nano, pair.cost.difference_nano) == (14, 0)

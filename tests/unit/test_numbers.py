@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import math
+import statistics
+from collections import Counter
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from proctor.analysis.intervals import Interval
 from proctor.analysis.proportions import wilson
-from proctor.engine.numbers import TaskTally, compare, rank_intervals, rates
+from proctor.engine.numbers import TaskTally, compare, mean_of_amounts, rank_intervals, rates, share_interval
 
 TAU_BENCH_AIRLINE = [
     *(0, 1, 1, 0, 0, 1, 1, 1, 0, 0, 0, 1, 4, 2, 0, 2, 1, 1, 4, 0, 4, 3, 0, 0, 4),
@@ -111,3 +115,25 @@ def test_only_tasks_in_both_are_compared() -> None:
     assert seen is not None
     assert (seen.tasks, seen.mean) == (2, 0.5)
     assert compare({"a": 1.0}, {"a": 0.0}) is None
+
+
+@given(st.lists(st.integers(0, 10**12), min_size=2, max_size=30))
+def test_amounts_that_were_added_up_say_what_they_say_one_by_one(amounts: list[int]) -> None:
+    mean, interval = mean_of_amounts(len(amounts), sum(amounts), sum(amount**2 for amount in amounts))
+    half = 1.959963984540054 * statistics.stdev(amounts) / math.sqrt(len(amounts))
+    assert mean == pytest.approx(statistics.fmean(amounts))
+    assert interval is not None
+    assert interval.high == pytest.approx(statistics.fmean(amounts) + half)
+    assert interval.low == pytest.approx(max(0.0, statistics.fmean(amounts) - half), abs=1e-3)
+
+
+def test_few_amounts_have_no_interval() -> None:
+    assert mean_of_amounts(0, 0, 0) == (None, None)
+    assert mean_of_amounts(1, 7, 49) == (7.0, None)
+
+
+@given(st.lists(st.tuples(st.integers(1, 5), st.integers(0, 5)).filter(lambda one: one[1] <= one[0]), min_size=1))
+def test_a_share_has_the_interval_of_the_rate_that_it_is(tasks: list[tuple[int, int]]) -> None:
+    whole = rates([TaskTally(expected=trials, decided=trials, passed=passed) for trials, passed in tasks])
+    assert share_interval(Counter(tasks)) == whole.interval
+    assert share_interval({}) is None

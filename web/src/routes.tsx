@@ -10,7 +10,7 @@ import {
 import type { RunSetState } from "./api/queries";
 import { askAhead } from "./pages/attempt/queries";
 import { attemptSearch } from "./pages/attempt/search";
-import { SHOWN, type Shown } from "./pages/compare/tasks";
+import { type CompareSearch, SHOWN, segmentOf } from "./pages/compare/tasks";
 import { costsSearch } from "./pages/costs/choices";
 import { datasetSearch } from "./pages/datasets/search";
 import { healthSearch } from "./pages/health/choices";
@@ -76,10 +76,11 @@ const leaderboard = createRoute({
 const compare = createRoute({
   getParentRoute: () => root,
   path: "/compare",
-  validateSearch: (search: Record<string, unknown>): { base?: string; with?: string[]; show?: Shown } => ({
+  validateSearch: (search: Record<string, unknown>): CompareSearch => ({
     base: text(search.base),
     with: several(search.with),
     show: chosen(search.show, SHOWN),
+    segment: segmentOf(search.segment),
   }),
   component: lazyRouteComponent(() => import("./pages/compare/compare"), "ComparePage"),
 });

@@ -16,7 +16,7 @@ from uuid import UUID
 from proctor.analysis.multiple import holm
 from proctor.analysis.significance import PairedTest, mcnemar, paired_test
 from proctor.engine.errors import NothingToCompare
-from proctor.engine.numbers import paired_interval
+from proctor.engine.numbers import mean_of_amounts, paired_interval, share_interval
 from proctor.engine.pairs import (
     CellCounts,
     Comparison,
@@ -28,6 +28,7 @@ from proctor.engine.pairs import (
     Side,
     SideSummary,
     Tally,
+    TaskCost,
     TaskCounts,
     TaskKey,
     Unpaired,
@@ -37,6 +38,7 @@ from proctor.kernel.canonical import Json
 __all__ = [
     "compare_groups",
     "compare_pair",
+    "cost_by_task",
     "couples_of",
     "fields_that_differ",
     "finding_of",
@@ -118,8 +120,8 @@ def compare_pair(a: Side, b: Side, tasks: PairedTasks | None = None) -> Pair:
     settled = same or all(one.decided == one.expected for pair in both for one in pair)
     fields = tuple(fields_that_differ(a, b))
     return Pair(
-        a=_summary(a, [(one, n) for (one, _), n in paired.items()]),
-        b=_summary(b, [(other, n) for (_, other), n in paired.items()]),
+        a=_summary(a, [(one, n) for (one, _), n in paired.items()], put.by_task[0]),
+        b=_summary(b, [(other, n) for (_, other), n in paired.items()], put.by_task[1]),
         tasks=count,
         difference=difference,
         interval=paired_interval([d for pair, n in paired.items() for d in [_float_difference(pair)] * n]),
@@ -156,8 +158,21 @@ def put_together(a: Side, b: Side) -> PairedTasks:
             _sum([a.tasks[key].cost_nano for key, _, _ in paired]),
             _sum([b.tasks[key].cost_nano for key, _, _ in paired]),
         ),
+        by_task=(_by_task(a), _by_task(b)),
         unpaired=tuple(_unpaired(a, b)),
     )
+
+
+def _by_task(side: Side) -> TaskCost:
+    attempted = [task.cost_nano for task in side.tasks.values() if task.seconds is not None]
+    known = [cost for cost in attempted if cost is not None]
+    return cost_by_task(len(known), len(attempted) - len(known), sum(known), sum(cost * cost for cost in known))
+
+
+def cost_by_task(tasks: int, unknown: int, total: int, squares: int) -> TaskCost:
+    """Of tasks whose costs, and the squares of them, were added up."""
+    mean, interval = mean_of_amounts(tasks, total, squares)
+    return TaskCost(tasks=tasks, unknown=unknown, mean_nano=mean, interval=interval)
 
 
 def solved(task: CellCounts) -> bool:
@@ -216,7 +231,10 @@ def _difference(groups: Mapping[_Couple, int], means: _Means) -> float | None:
     return float(sum(((a - b) * n for (a, b), n in made), Fraction()) / total) if total else None
 
 
-def _summary(side: Side, tasks: Sequence[tuple[CellCounts, int]]) -> SideSummary:
+def _summary(side: Side, tasks: Sequence[tuple[CellCounts, int]], cost: TaskCost | None) -> SideSummary:
+    tallies: Counter[tuple[int, int]] = Counter()
+    for one, n in tasks:
+        tallies[one.decided, one.passed] += n
     total = sum(n for _, n in tasks)
     passed = sum((Fraction(one.passed, one.decided) * n for one, n in tasks), Fraction())
     return SideSummary(
@@ -227,6 +245,8 @@ def _summary(side: Side, tasks: Sequence[tuple[CellCounts, int]]) -> SideSummary
         policy_version=side.policy_version,
         mean=float(passed / total) if total else None,
         decided=sum(one.decided * n for one, n in tasks),
+        interval=share_interval(tallies),
+        cost=cost,
     )
 
 

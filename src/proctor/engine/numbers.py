@@ -6,8 +6,10 @@ expected = rows of ``expected_cell`` not withdrawn, and nothing else may define 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import combinations
 
 from proctor.analysis.intervals import LEVEL, Interval, normal
@@ -20,9 +22,11 @@ __all__ = [
     "Rates",
     "TaskTally",
     "compare",
+    "mean_of_amounts",
     "paired_interval",
     "rank_intervals",
     "rates",
+    "share_interval",
 ]
 
 
@@ -82,17 +86,43 @@ def rates(tasks: Sequence[TaskTally], *, withdrawn: int = 0) -> Rates:
         graded=passed / decided if decided else None,
         coverage=decided / expected,
         bounds=Interval(passed / expected, (passed + missing) / expected),
-        interval=wilson(passed / expected, _effective_size(tasks, expected, passed)),
+        interval=share_interval(Counter((task.expected, task.passed) for task in tasks)),
     )
 
 
-def _effective_size(tasks: Sequence[TaskTally], expected: int, passed: int) -> float:
+def share_interval(tallies: Mapping[tuple[int, int], int]) -> Interval | None:
+    """The 95 % interval of passed trials among all, clustered by task; ``None`` where there are none.
+
+    ``tallies``: how many tasks have so many trials of which so many passed.
+    """
+    expected = sum(trials * tasks for (trials, _), tasks in tallies.items())
+    passed = sum(some * tasks for (_, some), tasks in tallies.items())
+    return wilson(passed / expected, _effective_size(tallies, expected, passed)) if expected else None
+
+
+def _effective_size(tallies: Mapping[tuple[int, int], int], expected: int, passed: int) -> float:
     """Trials of one task are not independent: the size at which the plain error equals the one clustered by task."""
-    if all(task.expected <= 1 for task in tasks):
+    if all(trials <= 1 for trials, _ in tallies):
         return float(expected)
     rate = passed / expected
-    spread = sum((task.passed - task.expected * rate) ** 2 for task in tasks)
-    return effective_size(rate, expected, clusters=sum(1 for task in tasks if task.expected), spread=spread)
+    spread = sum(tasks * (some - trials * rate) ** 2 for (trials, some), tasks in tallies.items())
+    clusters = sum(tasks for (trials, _), tasks in tallies.items() if trials)
+    return effective_size(rate, expected, clusters=clusters, spread=spread)
+
+
+def mean_of_amounts(count: int, total: int, squares: int) -> tuple[float | None, Interval | None]:
+    """The mean of amounts that were added up, none below 0, with its 95 % interval by the normal approximation.
+
+    ``squares``: the sum of their squares. The interval is ``None`` for under two amounts.
+    """
+    if not count:
+        return None, None
+    mean = Fraction(total, count)
+    if count < 2:
+        return float(mean), None
+    variance = (squares - mean * total) / (count - 1)
+    seen = normal(float(mean), math.sqrt(variance / count))
+    return float(mean), Interval(max(0.0, seen.low), seen.high)
 
 
 @dataclass(frozen=True, kw_only=True)

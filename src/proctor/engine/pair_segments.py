@@ -73,7 +73,8 @@ def _together(groups: _Groups) -> PairedTasks:
         both = [(one, other, n) for (one, other), n in groups.items() if one and other and one.expected]
         return [(one, other) for one, other, n in sorted(both, key=_counted) if other.expected for _ in range(n)]
 
-    return PairedTasks(groups=groups, ordered=ordered, only_a=(), only_b=(), cost=(None, None), unpaired=())
+    unknown = (None, None)
+    return PairedTasks(groups=groups, ordered=ordered, only_a=(), only_b=(), cost=unknown, by_task=unknown, unpaired=())
 
 
 def _counted(group: tuple[CellCounts, CellCounts, int]) -> tuple[int, ...]:

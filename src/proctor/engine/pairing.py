@@ -16,8 +16,8 @@ from uuid import UUID
 from sqlalchemy import Connection
 
 from proctor.database.queries import run_query
-from proctor.engine.comparing import solved, title_of, why_absent, why_missing
-from proctor.engine.pairs import CellCounts, PairedTasks, SegmentField, Side, Tally, TaskOfPair, Unpaired
+from proctor.engine.comparing import cost_by_task, solved, title_of, why_absent, why_missing
+from proctor.engine.pairs import CellCounts, PairedTasks, SegmentField, Side, Tally, TaskCost, TaskOfPair, Unpaired
 from proctor.suites.service import LONGEST_WORD
 
 __all__ = ["FieldGroup", "Read", "TaskKind", "TasksAsked", "groups_by_field", "paired_tasks", "tasks_of_pair"]
@@ -63,7 +63,7 @@ class _SideAlone:
     """What is found of a side without looking at the other."""
 
     spent: Any
-    """Attempts, how many told their cost, and the sum."""
+    """Attempts, how many told their cost, and the sum; and the same of tasks, of which all attempts told it or not."""
     gaps: Sequence[Any]
     """Cells without a verdict, and withdrawn ones."""
 
@@ -89,6 +89,7 @@ def paired_tasks(read: Read, tenant: UUID, a: Side, b: Side) -> PairedTasks:
         only_a=_names(row for one, other, row in paired if solved(one) and not solved(other)),
         only_b=_names(row for one, other, row in paired if solved(other) and not solved(one)),
         cost=costs,
+        by_task=(_by_task(alone[0].spent), _by_task(alone[1].spent)),
         unpaired=tuple(read(lambda connection: list(_unpaired(asked, connection, told, alone)))),
     )
 
@@ -144,6 +145,10 @@ def _cost(asked: _Pairing, connection: Connection, side: Side, alone: _SideAlone
     if attempts != priced:
         return None
     return int(alone.spent.cost or 0) - int(sum(row.cost or 0 for row in without))
+
+
+def _by_task(spent: Any) -> TaskCost:
+    return cost_by_task(spent.known, spent.unknown, int(spent.known_cost or 0), int(spent.squares or 0))
 
 
 def _unpaired(

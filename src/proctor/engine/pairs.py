@@ -26,6 +26,7 @@ __all__ = [
     "SideSummary",
     "Tally",
     "TaskCells",
+    "TaskCost",
     "TaskCounts",
     "TaskKey",
     "TaskOfPair",
@@ -115,6 +116,20 @@ class Side:
 
 
 @dataclass(frozen=True, kw_only=True)
+class TaskCost:
+    """What a task costs a profile with all attempts behind its cells, in nano-dollars: the mean over tasks that are
+    known, with its 95 % interval."""
+
+    tasks: int
+    """Of which every attempt told its cost."""
+    unknown: int
+    """Of which some attempt did not: they are no part of the mean."""
+    mean_nano: float | None
+    interval: Interval | None
+    """``None`` from under two tasks."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class PairedTasks:
     """Two sides' tasks put together, as the statistics need them. What is paired has a verdict on both sides."""
 
@@ -126,6 +141,8 @@ class PairedTasks:
     only_b: tuple[str, ...]
     cost: tuple[int | None, int | None]
     """Of the paired tasks; ``None`` unless all told it."""
+    by_task: tuple[TaskCost | None, TaskCost | None]
+    """Of all tasks of each side."""
     unpaired: tuple[Unpaired, ...]
 
 
@@ -141,6 +158,10 @@ class SideSummary:
     mean: float | None
     decided: int
     """Cells with a verdict on the paired tasks."""
+    interval: Interval | None = None
+    """95 % interval of the rate over those cells, clustered by task."""
+    cost: TaskCost | None = None
+    """Of all tasks of this side, paired or not; ``None`` where nobody asked."""
 
 
 @dataclass(frozen=True, kw_only=True)

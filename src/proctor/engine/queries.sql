@@ -860,13 +860,13 @@ SELECT field, CASE WHEN length(label) BETWEEN 1 AND :longest THEN label END AS l
 FROM said_of GROUP BY 1, 2, 3, 4, 5, 6, 7, 8;
 
 -- name: cost_of_side
--- What a profile's cells cost: attempts, and how many of them say it.
+-- What a profile's cells cost: attempts, how many of them say it, and the same of tasks, known where all attempts do.
 WITH behind AS (
-    SELECT (a.usage->>'cost_nano')::bigint AS cost FROM proctor.expected_cell e
+    SELECT e.content_digest AS task, (a.usage->>'cost_nano')::bigint AS cost FROM proctor.expected_cell e
     JOIN proctor.attempt a ON a.tenant_id = e.tenant_id AND a.cell_id = e.cell_id AND a.ended_at IS NOT NULL
     WHERE e.tenant_id = :tenant AND e.run_set_id = :run_set AND e.withdrawn_at IS NULL AND e.profile = :profile
     UNION ALL
-    SELECT (a.usage->>'cost_nano')::bigint FROM proctor.expected_cell e
+    SELECT e.content_digest, (a.usage->>'cost_nano')::bigint FROM proctor.expected_cell e
     JOIN proctor.result r ON r.tenant_id = e.tenant_id AND r.cell_id = e.cell_id AND r.policy_version = :policy
     JOIN proctor.attempt graded ON graded.tenant_id = r.tenant_id AND graded.id = r.attempt_id
          AND graded.cell_id <> e.cell_id
@@ -874,7 +874,11 @@ WITH behind AS (
     WHERE e.tenant_id = :tenant AND e.run_set_id = :run_set AND e.withdrawn_at IS NULL AND e.reused
       AND e.profile = :profile
 )
-SELECT count(*) AS attempts, count(cost) AS priced, sum(cost) AS cost FROM behind;
+SELECT coalesce(sum(attempts), 0) AS attempts, coalesce(sum(priced), 0) AS priced, sum(cost) AS cost,
+       count(*) FILTER (WHERE attempts = priced) AS known, count(*) FILTER (WHERE attempts > priced) AS unknown,
+       sum(cost) FILTER (WHERE attempts = priced) AS known_cost,
+       sum(cost * cost) FILTER (WHERE attempts = priced) AS squares
+FROM (SELECT task, count(*) AS attempts, count(cost) AS priced, sum(cost) AS cost FROM behind GROUP BY task) each;
 
 -- name: tasks_by_key
 -- The counts of the tasks of two sides, as paired_groups has them, in the order of what the agent sees and what judges.

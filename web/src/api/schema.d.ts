@@ -7688,6 +7688,8 @@ export interface components {
             mean: number | null;
             /** Decided */
             decided: number;
+            interval?: components["schemas"]["Interval"] | null;
+            cost?: components["schemas"]["TaskCost"] | null;
         };
         /**
          * SignIn
@@ -8349,6 +8351,20 @@ export interface components {
             cost_nano?: number | null;
             /** Seconds */
             seconds?: number | null;
+        };
+        /**
+         * TaskCost
+         * @description What a task costs a profile with all attempts behind its cells, in nano-dollars: the mean over tasks that are
+         *     known, with its 95 % interval.
+         */
+        TaskCost: {
+            /** Tasks */
+            tasks: number;
+            /** Unknown */
+            unknown: number;
+            /** Mean Nano */
+            mean_nano: number | null;
+            interval: components["schemas"]["Interval"] | null;
         };
         /**
          * TaskCounts
@@ -9473,6 +9489,7 @@ export type Tally = components['schemas']['Tally'];
 export type Target = components['schemas']['Target'];
 export type Task = components['schemas']['Task'];
 export type TaskCells = components['schemas']['TaskCells'];
+export type TaskCost = components['schemas']['TaskCost'];
 export type TaskCounts = components['schemas']['TaskCounts'];
 export type TaskHead = components['schemas']['TaskHead'];
 export type TaskOfPair = components['schemas']['TaskOfPair'];
@@ -26557,7 +26574,9 @@ export interface operations {
                      *                 "configuration": "b5d4045c3f466fa91fe2cc6abe79232a1a57cdf104f7a26e716e0a1e2789df78",
                      *                 "policy_version": "outcomes-1",
                      *                 "mean": null,
-                     *                 "decided": 198
+                     *                 "decided": 198,
+                     *                 "interval": null,
+                     *                 "cost": null
                      *               },
                      *               "b": {
                      *                 "title": "nightly:opus",
@@ -26566,7 +26585,9 @@ export interface operations {
                      *                 "configuration": "b5d4045c3f466fa91fe2cc6abe79232a1a57cdf104f7a26e716e0a1e2789df78",
                      *                 "policy_version": "outcomes-1",
                      *                 "mean": null,
-                     *                 "decided": 198
+                     *                 "decided": 198,
+                     *                 "interval": null,
+                     *                 "cost": null
                      *               },
                      *               "tasks": 40,
                      *               "difference": null,
@@ -26911,7 +26932,9 @@ export interface operations {
                      *                 "configuration": "b5d4045c3f466fa91fe2cc6abe79232a1a57cdf104f7a26e716e0a1e2789df78",
                      *                 "policy_version": "outcomes-1",
                      *                 "mean": null,
-                     *                 "decided": 198
+                     *                 "decided": 198,
+                     *                 "interval": null,
+                     *                 "cost": null
                      *               },
                      *               "b": {
                      *                 "title": "nightly:opus",
@@ -26920,7 +26943,9 @@ export interface operations {
                      *                 "configuration": "b5d4045c3f466fa91fe2cc6abe79232a1a57cdf104f7a26e716e0a1e2789df78",
                      *                 "policy_version": "outcomes-1",
                      *                 "mean": null,
-                     *                 "decided": 198
+                     *                 "decided": 198,
+                     *                 "interval": null,
+                     *                 "cost": null
                      *               },
                      *               "tasks": 40,
                      *               "difference": null,
@@ -30075,7 +30100,9 @@ export interface operations {
                      *             "configuration": "b5d4045c3f466fa91fe2cc6abe79232a1a57cdf104f7a26e716e0a1e2789df78",
                      *             "policy_version": "outcomes-1",
                      *             "mean": null,
-                     *             "decided": 198
+                     *             "decided": 198,
+                     *             "interval": null,
+                     *             "cost": null
                      *           },
                      *           "b": {
                      *             "title": "nightly:opus",
@@ -30084,7 +30111,9 @@ export interface operations {
                      *             "configuration": "b5d4045c3f466fa91fe2cc6abe79232a1a57cdf104f7a26e716e0a1e2789df78",
                      *             "policy_version": "outcomes-1",
                      *             "mean": null,
-                     *             "decided": 198
+                     *             "decided": 198,
+                     *             "interval": null,
+                     *             "cost": null
                      *           },
                      *           "tasks": 40,
                      *           "difference": 0.04,

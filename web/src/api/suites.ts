@@ -1,7 +1,7 @@
 /** Questions about suites and about several run sets at once. */
 import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
 import { answered, api, paged } from "./client";
-import type { Comparison, SuiteBoard, SuiteRow, TaskOfPair } from "./schema";
+import type { Comparison, PairSegments, SuiteBoard, SuiteRow, TaskOfPair } from "./schema";
 
 export const suites = queryOptions({
   queryKey: ["suites"],
@@ -27,12 +27,22 @@ export const comparison = (sides: readonly string[]) =>
     enabled: sides.length > 1,
   });
 
+/** The first pair of two references by what the authors of its tasks say of them. */
+export const comparedSegments = (base: string, other: string) =>
+  queryOptions({
+    queryKey: ["comparison", "segments", base, other],
+    queryFn: ({ signal }) =>
+      answered(
+        api.GET("/api/v1/comparisons/segments", { params: { query: { base, with: other } }, signal }),
+      ) as Promise<PairSegments>,
+  });
+
 /** The tasks of the first pair of two references, 200 at a time. */
-export const comparedTasks = (base: string, other: string, show: Show) =>
+export const comparedTasks = (base: string, other: string, show: Show, segment?: string) =>
   infiniteQueryOptions({
-    queryKey: ["comparison", "tasks", base, other, show],
+    queryKey: ["comparison", "tasks", base, other, show, segment],
     queryFn: ({ signal, pageParam }) => {
-      const query = { base, with: other, show, limit: 200, cursor: pageParam };
+      const query = { base, with: other, show, segment, limit: 200, cursor: pageParam };
       return paged<TaskOfPair>(api.GET("/api/v1/comparisons/tasks", { params: { query }, signal }));
     },
     initialPageParam: null as string | null,

@@ -3,12 +3,12 @@ import { getRouteApi, useNavigate } from "@tanstack/react-router";
 import { useMemo } from "react";
 import { runSets } from "../../api/queries";
 import type { Pair } from "../../api/schema";
-import { comparedTasks, comparison } from "../../api/suites";
-import { count, counted } from "../../design/numbers";
+import { comparedSegments, comparedTasks, comparison } from "../../api/suites";
+import { count, counted, UNKNOWN } from "../../design/numbers";
 import { Asked } from "../../parts/asked";
 import { Button } from "../../parts/button";
 import { Field } from "../../parts/field";
-import { PageHead } from "../../parts/section";
+import { Filtered, PageHead } from "../../parts/section";
 import { Empty, Failed, Loading } from "../../parts/states";
 import { useTitle } from "../../parts/title";
 import { VirtualTable } from "../../parts/virtual-table";
@@ -16,7 +16,9 @@ import { useKeys } from "../../shell/keys";
 import { Claim } from "./claim";
 import { columnsOf } from "./columns";
 import styles from "./compare.module.css";
-import { countOf, KINDS, referencesOf, SHOWN, type Shown } from "./tasks";
+import { Scatter } from "./scatter";
+import { Segments } from "./segments";
+import { countOf, KINDS, nameOf, referencesOf, SHOWN, type Shown, sidesOf } from "./tasks";
 
 const route = getRouteApi("/compare");
 const WORDS: Record<Shown, string> = {
@@ -29,12 +31,12 @@ const WORDS: Record<Shown, string> = {
 
 /** Two profiles over the tasks that both have: what the difference is, whether it is one, and which tasks make it. */
 export function ComparePage() {
-  const { base, with: others = [], show = "flips" } = route.useSearch();
+  const { base, with: others = [], show = "flips", segment } = route.useSearch();
   const navigate = useNavigate({ from: "/compare" });
   const sides = base ? [base, ...others] : [];
   const asked = useQuery(comparison(sides));
   // Asked at the same time as the comparison, which tells what their columns are called.
-  useInfiniteQuery({ ...comparedTasks(base ?? "", others[0] ?? "", KINDS[show]), enabled: sides.length > 1 });
+  useInfiniteQuery({ ...comparedTasks(base ?? "", others[0] ?? "", KINDS[show], segment), enabled: sides.length > 1 });
   useTitle("Compare", sides.map(short).join(" and "));
   const swap = () => {
     const [first, ...rest] = others;
@@ -58,7 +60,7 @@ export function ComparePage() {
                 {[first, ...rest].map((pair) => (
                   <Claim key={`${pair.a.title} ${pair.b.title}`} pair={pair} />
                 ))}
-                <Tasks pair={first} />
+                <Parts pair={first} sides={sidesOf([first, ...rest])} />
               </>
             )
           }
@@ -105,10 +107,38 @@ function Choice() {
   );
 }
 
-function Tasks({ pair }: { pair: Pair }) {
-  const { base = "", with: [other = ""] = [], show = "flips" } = route.useSearch();
+/** A pair's tasks, beside them the segments that they fall into and what its sides cost. */
+function Parts({ pair, sides }: { pair: Pair; sides: readonly Pair["a"][] }) {
+  const { base = "", with: [other = ""] = [], segment } = route.useSearch();
   const navigate = useNavigate({ from: "/compare" });
-  const asked = useInfiniteQuery(comparedTasks(...referencesOf(pair, base, other), KINDS[show]));
+  const references = referencesOf(pair, base, other);
+  const choose = (chosen: string | undefined) =>
+    void navigate({ search: (before) => ({ ...before, segment: chosen }), replace: true });
+  useKeys(segment ? [{ keys: "Escape", what: "Show the tasks of all segments", run: () => choose(undefined) }] : []);
+  return (
+    <div className={styles.parts}>
+      <Tasks pair={pair} references={references} clear={() => choose(undefined)} />
+      <div>
+        <Scatter sides={sides} />
+        <Segments references={references} chosen={segment} choose={choose} />
+      </div>
+    </div>
+  );
+}
+
+interface TasksProps {
+  pair: Pair;
+  references: readonly [string, string];
+  clear: () => void;
+}
+
+function Tasks({ pair, references, clear }: TasksProps) {
+  const { show = "flips", segment } = route.useSearch();
+  const navigate = useNavigate({ from: "/compare" });
+  const asked = useInfiniteQuery(comparedTasks(...references, KINDS[show], segment));
+  const segments = useQuery({ ...comparedSegments(...references), enabled: segment !== undefined });
+  const kinds =
+    segment === undefined ? pair.kinds : segments.data?.segments.find((one) => nameOf(one) === segment)?.kinds;
   const rows = useMemo(() => asked.data?.pages.flatMap((page) => page.items), [asked.data]);
   const more = () => {
     if (asked.hasNextPage && !asked.isFetching) void asked.fetchNextPage();
@@ -116,33 +146,42 @@ function Tasks({ pair }: { pair: Pair }) {
   const choose = (shown: Shown) =>
     navigate({ search: (before) => ({ ...before, show: shown === "flips" ? undefined : shown }), replace: true });
   useKeys(SHOWN.map((shown, at) => ({ keys: String(at + 1), what: WORDS[shown], run: () => void choose(shown) })));
-  const [shown, all] = [countOf(pair, show), countOf(pair, "all")];
-  const { better = 0, worse = 0 } = pair.kinds;
+  const all = countOf(pair.kinds, "all");
+  const shown = kinds && countOf(kinds, show);
+  const found = shown ?? rows?.length ?? 0;
   return (
     <section aria-label="Tasks" className={styles.tasks}>
       <div className={styles.pills} role="group" aria-label="Show">
         {SHOWN.map((each) => (
           <Button key={each} aria-pressed={show === each} onClick={() => choose(each)}>
-            {WORDS[each]}{" "}
-            <b>{each === "flips" ? `+${count(better)} / −${count(worse)}` : count(countOf(pair, each))}</b>
+            {WORDS[each]} <b>{kinds ? said(kinds, each) : UNKNOWN}</b>
           </Button>
         ))}
       </div>
-      {show !== "all" && (
-        <p className="muted data" role="status">
-          filtered, {count(shown)} of {counted(all, "task")}
-        </p>
+      {segment ? (
+        <Filtered
+          words={`filtered, ${shown === undefined ? UNKNOWN : count(shown)} of ${counted(all, "task")}`}
+          clear={clear}
+        >
+          <span>{segment.replace(":", " ")}</span>
+        </Filtered>
+      ) : (
+        show !== "all" && (
+          <p className="muted data" role="status">
+            filtered, {count(found)} of {counted(all, "task")}
+          </p>
+        )
       )}
       {asked.error ? (
         <Failed error={asked.error} />
       ) : rows === undefined ? (
         <Loading what="tasks" />
       ) : rows.length === 0 ? (
-        <Empty>{`No task is among ${WORDS[show].toLowerCase()}.`}</Empty>
+        <Empty>{`No task${segment ? " of this segment" : ""} is among ${WORDS[show].toLowerCase()}.`}</Empty>
       ) : (
         <VirtualTable
-          caption={counted(shown, "task")}
-          total={shown}
+          caption={counted(found, "task")}
+          total={found}
           onEnd={more}
           columns={columnsOf(pair)}
           rows={rows}
@@ -151,4 +190,9 @@ function Tasks({ pair }: { pair: Pair }) {
       )}
     </section>
   );
+}
+
+function said(kinds: Pair["kinds"], shown: Shown): string {
+  const { better = 0, worse = 0 } = kinds;
+  return shown === "flips" ? `+${count(better)} / −${count(worse)}` : count(countOf(kinds, shown));
 }

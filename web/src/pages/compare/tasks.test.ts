@@ -1,13 +1,13 @@
 import { expect, test } from "vitest";
 import type { Pair } from "../../api/schema";
-import { againstBase } from "./claim";
-import { countOf, referencesOf, SHOWN } from "./tasks";
+import { againstBase } from "./difference";
+import { countOf, referencesOf, SHOWN, segmentOf, sidesOf } from "./tasks";
 
 const side = (title: string) => ({ title, run_set: "id", profile: "p" }) as Pair["a"];
 
 test("what is shown is counted by what the comparison says of its kinds", () => {
   const kinds = { better: 3, worse: 2, both_pass: 7, both_fail: 5, mixed: 1, owed: 4 };
-  expect(SHOWN.map((shown) => countOf({ kinds }, shown))).toEqual([5, 7, 5, 4, 22]);
+  expect(SHOWN.map((shown) => countOf(kinds, shown))).toEqual([5, 7, 5, 4, 22]);
 });
 
 test("tasks are asked for as the page calls its sides, where the first pair is of those", () => {
@@ -22,4 +22,18 @@ test("a difference is told from the base: better is above 0", () => {
     interval: { low: -1, high: -0.4 },
   });
   expect(againstBase({ difference: null, interval: null })).toEqual({ difference: null, interval: null });
+});
+
+test("a segment of an address names a field that tasks have", () => {
+  expect(segmentOf("difficulty:very hard: really")).toBe("difficulty:very hard: really");
+  expect([segmentOf("owner:me"), segmentOf("category:"), segmentOf(undefined)]).toEqual([
+    undefined,
+    undefined,
+    undefined,
+  ]);
+});
+
+test("a profile that is compared with several is drawn once", () => {
+  const [a, b, c] = ["a", "b", "c"].map(side) as [Pair["a"], Pair["a"], Pair["a"]];
+  expect(sidesOf([{ a, b } as Pair, { a, b: c } as Pair]).map((one) => one.title)).toEqual(["a", "b", "c"]);
 });

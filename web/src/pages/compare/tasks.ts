@@ -1,5 +1,6 @@
 /** Two sides task by task: what is shown of them, and how many that are. */
-import type { Pair } from "../../api/schema";
+import type { Pair, Segment } from "../../api/schema";
+import { text } from "../../search";
 
 export const SHOWN = ["flips", "both-pass", "both-fail", "owed", "all"] as const;
 export type Shown = (typeof SHOWN)[number];
@@ -13,8 +14,8 @@ export const KINDS = {
   all: "all",
 } as const satisfies Record<Shown, string>;
 
-/** How many tasks of a pair are shown. */
-export function countOf({ kinds }: Pick<Pair, "kinds">, shown: Shown): number {
+/** How many tasks are shown, of a pair or a segment of it. */
+export function countOf(kinds: Pair["kinds"], shown: Shown): number {
   const { better = 0, worse = 0, both_pass = 0, both_fail = 0, mixed = 0, owed = 0 } = kinds;
   const flips = better + worse;
   const all = flips + both_pass + both_fail + mixed + owed;
@@ -26,4 +27,28 @@ export function referencesOf(pair: Pick<Pair, "a" | "b">, base: string, other: s
   const is = ({ title }: Pair["a"], said: string) => title === said || title.startsWith(`${said}:`);
   if (is(pair.a, base) && is(pair.b, other)) return [base, other];
   return [`${pair.a.run_set}:${pair.a.profile}`, `${pair.b.run_set}:${pair.b.profile}`];
+}
+
+export interface CompareSearch {
+  base?: string;
+  with?: string[];
+  show?: Shown;
+  segment?: string;
+}
+
+/** A segment of an address, `difficulty:easy`; nothing where it names no field that tasks are put together by. */
+export function segmentOf(value: unknown): string | undefined {
+  const said = text(value);
+  return said && /^(difficulty|category):./.test(said) ? said : undefined;
+}
+
+/** How an address names a segment. */
+export function nameOf({ field, label }: Pick<Segment, "field" | "label">): string {
+  return `${field}:${label}`;
+}
+
+/** The profiles of several pairs, each once, as a chart of them needs them. */
+export function sidesOf(pairs: readonly Pair[]): Pair["a"][] {
+  const found = new Map(pairs.flatMap(({ a, b }) => [a, b]).map((side) => [side.title, side]));
+  return [...found.values()];
 }

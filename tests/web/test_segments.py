@@ -1,0 +1,60 @@
+"""Compare by what authors say of their tasks: where a difference lies, over which tasks, and at what cost."""
+
+from __future__ import annotations
+
+import re
+
+from playwright.sync_api import expect
+
+from tests.web.conftest import Visitor
+
+
+def test_a_segment_leads_to_its_tasks_and_is_an_address(ada: Visitor, nightly: str) -> None:
+    page = ada.go(f"/compare?base={nightly}:poor&with={nightly}:good")
+    tasks, segments = page.get_by_role("region", name="Tasks"), page.get_by_role("region", name="Segments")
+    everything = tasks.get_by_role("button", name=re.compile("^All"))
+    expect(everything).to_have_text("All 8")
+    expect(segments).to_contain_text("p is adjusted over all")
+    easy = segments.get_by_role("button", name="difficulty easy")
+
+    easy.click()
+    expect(page).to_have_url(re.compile("segment=difficulty"))
+    expect(everything).to_have_text("All 3")
+    page.keyboard.press("5")
+    expect(tasks.get_by_role("status").first).to_contain_text("filtered, 3 of 8 tasks")
+    expect(tasks.get_by_role("row")).to_have_count(4)
+    page.reload()
+    expect(tasks.get_by_role("row")).to_have_count(4)
+    expect(easy).to_have_attribute("aria-pressed", "true")
+
+    page.keyboard.press("Escape")
+    expect(everything).to_have_text("All 8")
+    expect(tasks.get_by_role("row")).to_have_count(9)
+    assert "segment" not in page.url
+
+
+def test_nothing_is_coloured_that_its_test_does_not_bear_out(ada: Visitor, nightly: str) -> None:
+    page = ada.go(f"/compare?base={nightly}:poor&with={nightly}:good")
+    claim = page.get_by_label(re.compile("against"))
+    told = claim.locator("p").filter(has_text="pp [")
+    assert "not distinguishable" in told.inner_text() or told.get_attribute("data-side") is not None
+    segments = page.get_by_role("region", name="Segments").get_by_role("listitem")
+    assert segments.count() > 3
+    for one in segments.all():
+        coloured = one.locator("[data-side]").count() > 0
+        assert coloured != ("not distinguishable" in one.inner_text()), one.inner_text()
+
+
+def test_what_it_costs_stands_beside_what_it_solves(ada: Visitor, nightly: str) -> None:
+    page = ada.go(f"/compare?base={nightly}:poor&with={nightly}:good")
+    chart = page.get_by_role("region", name="Cost and quality")
+    first, second = chart.get_by_role("listitem").all()
+    expect(first).to_contain_text(re.compile(r"A .*poor: .*% of 8 cells \[.*a task over 8 tasks"))
+    expect(second).to_contain_text("100.0% of 8 cells")
+    expect(chart.get_by_role("img")).to_have_attribute("aria-label", re.compile("poor.*good"))
+
+
+def test_tasks_of_a_segment_that_no_author_named_are_none(ada: Visitor, nightly: str) -> None:
+    page = ada.go(f"/compare?base={nightly}:poor&with={nightly}:good&segment=category:%3Cb%3Enone&show=all")
+    expect(page.get_by_role("region", name="Tasks")).to_contain_text("No task of this segment is among all.")
+    expect(page.get_by_role("region", name="Tasks")).to_contain_text("<b>none")
