@@ -260,7 +260,7 @@ def test_doctor_and_down(cli: Cli) -> None:
 
 
 def test_logs_can_be_followed_while_the_attempt_runs(cli: Cli) -> None:
-    small_task(cli, "t")
+    small_task(cli, "t", timeout=120)
     text = SLOW.format(trials=1, sleep=2).replace("sleep 2; echo hello", "echo first; sleep 20; echo last")
     cli.write("f.toml", text)
     command = [sys.executable, "-m", "proctor"]

@@ -62,7 +62,7 @@ def test_cells_of_a_profile_and_a_task_are_tried_and_no_others(acme: Tenant, ben
     assert gappy.state == "complete_with_gaps"
     (done,) = (one for one in bench.cells(gappy) if one.verdict is not None)
     other = ("second", "first")[done.profile]
-    assert resume(acme, gappy, profile=other, task="*-01", outcomes=["not_started"]) == 2
+    assert resume(acme, gappy, profiles=[other], tasks=["*-01"], outcomes=["not_started"]) == 2
     assert queued(bench) == 2
     assert acme.owner.get(f"run-sets/{gappy.id}")["run_set"]["state"] == "running"
     assert bench.work(gappy.id).state == "complete_with_gaps"
@@ -88,8 +88,8 @@ def test_a_cell_with_a_verdict_is_never_tried_again(acme: Tenant, bench: Bench, 
 def test_what_is_not_there_is_named(acme: Tenant, gappy: RunSetRow) -> None:
     path = f"run-sets/{gappy.id}/resume"
     for said, code, problem in (
-        ({"profile": "third"}, 422, "run-set-file"),
-        ({"task": "nothing*"}, 422, "no-task-fits"),
+        ({"profiles": ["third"]}, 422, "run-set-file"),
+        ({"tasks": ["nothing*"]}, 422, "no-task-fits"),
         ({"cell": "00000000"}, 404, "cell-unknown"),
         ({"outcomes": ["sunk"]}, 422, "request-invalid"),
         ({"cells": []}, 422, "request-invalid"),
@@ -100,7 +100,7 @@ def test_what_is_not_there_is_named(acme: Tenant, gappy: RunSetRow) -> None:
 
 def test_some_cells_of_what_was_stopped_as_a_whole_are_refused(acme: Tenant, bench: Bench, gappy: RunSetRow) -> None:
     bench.engine.pause(bench.open(RUN_SET).run_set.id)
-    answer = acme.owner.post(f"run-sets/{gappy.id}/resume", {"profile": "first"}, code=409)
+    answer = acme.owner.post(f"run-sets/{gappy.id}/resume", {"profiles": ["first"]}, code=409)
     assert answer["code"] == "run-set-stopped"
     assert resume(acme, gappy) == 7
 
@@ -108,5 +108,5 @@ def test_some_cells_of_what_was_stopped_as_a_whole_are_refused(acme: Tenant, ben
 def test_the_sdk_chooses_alike(bench: Bench, remote: RemoteClient, gappy: RunSetRow) -> None:
     (done,) = (one for one in bench.cells(gappy) if one.verdict is not None)
     for position, profile in enumerate(("first", "second")):
-        _, again = remote.resume(str(gappy.id), CellChoice(outcomes=("not_started",), profile=profile))
+        _, again = remote.resume(str(gappy.id), CellChoice(outcomes=("not_started",), profiles=(profile,)))
         assert again == 4 - (position == done.profile)

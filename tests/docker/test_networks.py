@@ -168,7 +168,7 @@ good=$?; mkdir -p /logs/verifier; echo $((1 - good)) > /logs/verifier/reward.txt
 """
 
 
-@pytest.mark.timeout(120)
+@pytest.mark.timeout(300)
 def test_an_agent_has_a_network_that_its_verifier_has_not(containers: Cli, server: int) -> None:  # noqa: F811
     own = 'network_mode = "allowlist"\nallowed_hosts = ["localhost"]'
     containers.write("tasks/phases/task.toml", TASK.format(agent=own))
@@ -187,7 +187,7 @@ def test_an_agent_has_a_network_that_its_verifier_has_not(containers: Cli, serve
     assert outcomes(containers)[(0, "failed")] == 1  # the operator did not open this machine to it
 
 
-@pytest.mark.timeout(120)
+@pytest.mark.timeout(300)
 def test_a_live_verifier_has_a_network_that_the_agent_had_not(containers: Cli, server: int) -> None:  # noqa: F811
     own = '[verifier]\nnetwork_mode = "allowlist"\nallowed_hosts = ["localhost"]'
     text = TASK.format(agent="").replace("[verifier]", own)

@@ -205,7 +205,7 @@ def test_a_terminal_bench_task_runs_in_the_image_of_its_dockerfile(containers: C
     assert outcomes(containers) == {(0, "passed"): 1, (1, "failed"): 1}
 
 
-@pytest.mark.timeout(180)
+@pytest.mark.timeout(300)
 def test_another_runtime_is_another_environment(containers: Cli) -> None:
     known = subprocess.run(["docker", "info", "--format", "{{json .Runtimes}}"], capture_output=True, text=True).stdout
     if "runsc" not in known or shutil.which("runsc") is None:

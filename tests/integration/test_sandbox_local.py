@@ -179,7 +179,7 @@ _ORDINARY_UID = 54_321
 
 @pytest.mark.root
 @pytest.mark.slow
-@pytest.mark.timeout(120)
+@pytest.mark.timeout(400)
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
 def test_the_same_holds_for_an_ordinary_user():
     python = Path("/usr/bin/python3")

@@ -18,6 +18,12 @@ export function number(value: unknown): number | undefined {
   return value !== "" && value != null && Number.isFinite(found) ? found : undefined;
 }
 
+/** Names of any kind, commas among them. */
+export function listed(value: unknown): string[] | undefined {
+  const found = (Array.isArray(value) ? value : [value]).map(text).filter((one) => one !== undefined);
+  return found.length ? found : undefined;
+}
+
 export function several(value: unknown): string[] | undefined {
   const parts = Array.isArray(value) ? value.map(text) : text(value)?.split(",");
   const found = parts?.filter((one): one is string => Boolean(one));

@@ -82,8 +82,10 @@ def resume(
     outcome: Annotated[
         list[str] | None, typer.Option(help="Only cells whose last attempt ended in this class; repeatable.")
     ] = None,
-    profile: Annotated[str | None, typer.Option(help="Only those of this profile.")] = None,
-    task: Annotated[str | None, typer.Option(metavar="GLOB", help="Only those whose task's name fits.")] = None,
+    profile: Annotated[list[str] | None, typer.Option(help="Only those of this profile; repeatable.")] = None,
+    task: Annotated[
+        list[str] | None, typer.Option(metavar="GLOB", help="Only those whose task's name fits; repeatable.")
+    ] = None,
     cell: Annotated[str | None, typer.Option(metavar="ID", help="Only this one.")] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -93,7 +95,7 @@ def resume(
 
     for one in outcome or []:
         check_outcome(one)
-    said = CellChoice(outcomes=tuple(outcome or []), profile=profile, task=task, cell=cell)
+    said = CellChoice(outcomes=tuple(outcome or []), profiles=tuple(profile or []), tasks=tuple(task or []), cell=cell)
     with client(as_json=as_json) as opened:
         with options_named():
             session, queued = opened.resume(run_set, None if said == CellChoice() else said)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from uuid import UUID
 
 from sqlalchemy import Connection
@@ -13,7 +14,7 @@ from proctor.engine.errors import SpecInvalid
 from proctor.engine.planning import RunSetRow
 from proctor.engine.task_names import task_digests
 from proctor.engine.tries import standing_of
-from proctor.suites.service import names_of
+from proctor.suites.service import TaskName, names_of
 
 __all__ = ["CellChoice", "owed_cells", "position_of"]
 
@@ -26,9 +27,10 @@ class CellChoice:
 
     outcomes: tuple[str, ...] = ()
     """The classes of their last attempts, ``not_started`` among them."""
-    profile: str | None = None
-    task: str | None = None
-    """A shell pattern of the task's name."""
+    profiles: tuple[str, ...] = ()
+    """Those of any of these."""
+    tasks: tuple[str, ...] = ()
+    """Shell patterns of tasks' names: those that one of them fits."""
     cell: str | None = None
     """An id, or the beginning of one."""
 
@@ -42,9 +44,9 @@ def owed_cells(connection: Connection, tenant: UUID, row: RunSetRow, choice: Cel
 
 def _owed(connection: Connection, tenant: UUID, row: RunSetRow, choice: CellChoice) -> Iterator[reading.CellRow]:
     profiles = reading.profile_names(connection, tenant, row.id)
-    profile = position_of(profiles, choice.profile)
-    tasks = None if choice.task is None else task_digests(names_of(connection, tenant, row.suite_id), choice.task)
-    for outcome in choice.outcomes or (None,):
+    positions = [position_of(profiles, name) for name in dict.fromkeys(choice.profiles)]
+    tasks = _digests(names_of(connection, tenant, row.suite_id), choice.tasks) if choice.tasks else None
+    for outcome, profile in product(choice.outcomes or (None,), positions or (None,)):
         after = None
         while True:
             page = reading.cells(
@@ -53,6 +55,10 @@ def _owed(connection: Connection, tenant: UUID, row: RunSetRow, choice: CellChoi
             yield from (one for one in page.cells if one.verdict is None and one.withdrawn is None)
             if (after := page.cursor) is None:
                 break
+
+
+def _digests(names: Sequence[TaskName], patterns: Sequence[str]) -> list[str]:
+    return list(dict.fromkeys(digest for pattern in patterns for digest in task_digests(names, pattern)))
 
 
 def position_of(profiles: Mapping[int, str], name: str | None) -> int | None:

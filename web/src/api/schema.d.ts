@@ -7039,15 +7039,15 @@ export interface components {
              */
             outcomes?: (components["schemas"]["OutcomeClass"] | "not_started")[];
             /**
-             * Profile
-             * @description Only those of this profile.
+             * Profiles
+             * @description Only those of these profiles.
              */
-            profile?: string | null;
+            profiles?: string[];
             /**
-             * Task
-             * @description A pattern of the task's name.
+             * Tasks
+             * @description Only those whose task's name fits one of these patterns.
              */
-            task?: string | null;
+            tasks?: string[];
             /**
              * Cell
              * @description A cell's id, or its beginning.

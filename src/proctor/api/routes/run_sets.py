@@ -107,14 +107,20 @@ class Resuming(BaseModel):
     outcomes: list[OutcomeClass | Literal["not_started"]] = Field(
         default_factory=list, max_length=30, description="The classes of their last attempts."
     )
-    profile: str | None = Field(default=None, min_length=1, max_length=100, description="Only those of this profile.")
-    task: str | None = Field(default=None, min_length=1, max_length=200, description="A pattern of the task's name.")
+    profiles: list[Annotated[str, Field(min_length=1, max_length=100)]] = Field(
+        default_factory=list, max_length=200, description="Only those of these profiles."
+    )
+    tasks: list[Annotated[str, Field(min_length=1, max_length=200)]] = Field(
+        default_factory=list, max_length=200, description="Only those whose task's name fits one of these patterns."
+    )
     cell: str | None = Field(default=None, min_length=1, max_length=64, description="A cell's id, or its beginning.")
 
     @property
     def choice(self) -> CellChoice | None:
         """What is said; `None`: nothing."""
-        said = CellChoice(outcomes=tuple(self.outcomes), profile=self.profile, task=self.task, cell=self.cell)
+        said = CellChoice(
+            outcomes=tuple(self.outcomes), profiles=tuple(self.profiles), tasks=tuple(self.tasks), cell=self.cell
+        )
         return None if said == CellChoice() else said
 
 

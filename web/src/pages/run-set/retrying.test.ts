@@ -9,10 +9,24 @@ test("a text is looked for in any case, and its signs mean themselves", () => {
 test("a filter is asked for as the server takes it", () => {
   expect(choiceOf({ state: ["image_error", "queued"], profile: "p" })).toEqual({
     outcomes: ["image_error"],
-    profile: "p",
-    task: undefined,
+    profiles: ["p"],
+    tasks: [],
   });
-  expect(choiceOf({ owed: true, task: "x" })).toEqual({ outcomes: [], profile: undefined, task: "*[xX]*" });
+  expect(choiceOf({ owed: true, task: "x" })).toEqual({ outcomes: [], profiles: [], tasks: ["*[xX]*"] });
+});
+
+test("names that were drawn over are asked for one by one", () => {
+  expect(choiceOf({ profiles: ["p", "q"], tasks: ["a/[x]", "b/y"] })).toEqual({
+    outcomes: [],
+    profiles: ["p", "q"],
+    tasks: ["a/[[]x[]]", "b/y"],
+  });
+  expect(choiceOf({ profile: "q", profiles: ["p", "q"], task: "Y", tasks: ["a/x", "b/y"] })).toEqual({
+    outcomes: [],
+    profiles: ["q"],
+    tasks: ["b/y"],
+  });
+  expect(choiceOf({ profile: "r", profiles: ["p", "q"] })).toBeNull();
 });
 
 test("a filter of what can't be tried asks for nothing", () => {

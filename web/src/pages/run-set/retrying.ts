@@ -49,11 +49,23 @@ export function wordsOf(queued: number, owed: number): string {
 export function choiceOf(filter: CellFilter): Resuming | null {
   const outcomes = filter.state?.filter((one) => TRIABLE.has(one)) ?? [];
   if (filter.decided || (filter.state !== undefined && outcomes.length === 0)) return null;
-  return {
-    outcomes: outcomes as Resuming["outcomes"],
-    profile: filter.profile,
-    task: filter.task === undefined ? undefined : patternOf(filter.task),
-  };
+  const profiles = both(filter.profile === undefined ? undefined : [filter.profile], filter.profiles);
+  if (profiles?.length === 0) return null;
+  const named = filter.tasks?.filter((one) => one.toLowerCase().includes(filter.task?.toLowerCase() ?? ""));
+  const tasks = named?.map(exactly) ?? (filter.task === undefined ? [] : [patternOf(filter.task)]);
+  if (named?.length === 0) return null;
+  return { outcomes: outcomes as Resuming["outcomes"], profiles: profiles ?? [], tasks };
+}
+
+/** What is in both lists; one that is not there holds everything. */
+function both(one: readonly string[] | undefined, other: readonly string[] | undefined): string[] | undefined {
+  if (one === undefined || other === undefined) return (one ?? other)?.slice();
+  return one.filter((name) => other.includes(name));
+}
+
+/** A shell pattern for one name alone. */
+function exactly(name: string): string {
+  return name.replace(/[*?[\]]/g, "[$&]");
 }
 
 /** A shell pattern for names that hold a text, whether in small letters or capitals. */

@@ -19,7 +19,7 @@ import { CellTable } from "./cell-table";
 import { Inspector } from "./inspector";
 import { useLiveCells } from "./live-cells";
 import { type Cells, isFilter, matching } from "./matrix/cells";
-import { Matrix, type MatrixHandle } from "./matrix/matrix";
+import { Matrix, type MatrixHandle, type Named } from "./matrix/matrix";
 import { sorted } from "./matrix/sorting";
 import { choiceOf, type Retry, useRetry } from "./retrying";
 import styles from "./run-set.module.css";
@@ -69,6 +69,18 @@ export function RunSetPage() {
       )}
     </div>
   );
+}
+
+const ALL = { class: undefined, owed: undefined, decided: undefined };
+
+/** One name is said by the lists and fields of the page, several by what was drawn over. */
+function oneOrSome(names: Named): Partial<RunSetSearch> {
+  if ("profiles" in names) {
+    const [only, ...more] = names.profiles;
+    return more.length > 0 ? { profiles: names.profiles, profile: undefined } : { profile: only, profiles: undefined };
+  }
+  const [only, ...more] = names.tasks;
+  return more.length > 0 ? { tasks: names.tasks, task: undefined } : { task: only, tasks: undefined };
 }
 
 function addresses(id: string) {
@@ -155,7 +167,7 @@ function CellsOfRunSet({ id, cells, version, handle, retry, need }: CellsProps) 
     say({ class: next.length ? next : undefined, owed: undefined, decided: undefined }, false);
   };
   const clear = () =>
-    say({ class: undefined, owed: undefined, decided: undefined, profile: undefined, task: undefined }, false);
+    say({ ...ALL, profile: undefined, task: undefined, profiles: undefined, tasks: undefined }, false);
   const pin = async (index: number) => say({ cell: (await client.fetchQuery(matrixIds(id))).cell[index] });
   const open = async (index: number) => {
     if (index < 0) return;
@@ -265,7 +277,7 @@ function CellsOfRunSet({ id, cells, version, handle, retry, need }: CellsProps) 
             cursor={cursor}
             moved={(index) => (pinned >= 0 ? undefined : setUnder(index))}
             pinned={pin}
-            named={(name) => say(name, false)}
+            named={(names) => say(oneOrSome(names), false)}
             handle={handle}
           />
         ) : view === "table" ? (

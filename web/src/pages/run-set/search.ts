@@ -1,4 +1,4 @@
-import { chosen, several, text, whole } from "../../search";
+import { chosen, listed, several, text, whole } from "../../search";
 
 export const VIEWS = ["grid", "table", "tasks"] as const;
 export type View = (typeof VIEWS)[number];
@@ -14,7 +14,11 @@ export interface RunSetSearch {
   owed?: true;
   decided?: true;
   profile?: string;
+  /** A text in the task's name. */
   task?: string;
+  /** Names that were drawn over. */
+  profiles?: string[];
+  tasks?: string[];
   sort?: Sort;
   pitch?: number;
   /** The cell that is pinned, by its id. */
@@ -29,6 +33,8 @@ export function runSetSearch(search: Record<string, unknown>): RunSetSearch {
     decided: search.decided === true || search.decided === "true" ? true : undefined,
     profile: text(search.profile),
     task: text(search.task),
+    profiles: listed(search.profiles),
+    tasks: listed(search.tasks),
     sort: chosen(search.sort, SORTS),
     pitch: PITCHES.find((one) => one === whole(search.pitch)),
     cell: text(search.cell),
@@ -37,6 +43,6 @@ export function runSetSearch(search: Record<string, unknown>): RunSetSearch {
 
 /** The part of it that is a filter. */
 export function filterOf(search: RunSetSearch) {
-  const { owed, decided, profile, task } = search;
-  return { state: search.class, owed, decided, profile, task };
+  const { owed, decided, profile, task, profiles, tasks } = search;
+  return { state: search.class, owed, decided, profile, task, profiles, tasks };
 }

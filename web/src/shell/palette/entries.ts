@@ -1,6 +1,7 @@
 /** What the palette offers for what is typed: groups of entries, what fits best first. */
 import type { KeyBinding } from "../keys";
 import type { Place } from "../places";
+import { cellsMeant, type Here, namedHere } from "./cells";
 import { idOf, pathOf } from "./pasted";
 import type { RecentPlace } from "./recent";
 
@@ -31,6 +32,8 @@ export interface Known {
   bindings: readonly KeyBinding[];
   /** Named things of the server, as far as they have come. */
   named: readonly Group[];
+  /** The run set of the page, if it is one's. */
+  here?: Here | null;
   origin: string;
 }
 
@@ -44,7 +47,16 @@ export function offered(typed: string, known: Known): Group[] {
   const recent = { name: "Recent", entries: known.recent.map(recentEntry) };
   if (words.length === 0) return [recent, actions, pages].filter((group) => group.entries.length > 0);
   const pasted = pastedEntries(typed, known);
-  const groups = [pages, actions, recent, ...known.named].map((group) => ({ ...group, entries: best(group, words) }));
+  const here = known.here ?? null;
+  const others = known.named
+    .find((group) => group.name === "Run sets")
+    ?.entries.flatMap(({ id, name }) => (id ? { id, name } : []));
+  const cells = { name: "Cells", entries: cellsMeant(typed, here, others ?? []) };
+  if (cells.entries.length > 0) return [cells];
+  const groups = [pages, actions, recent, ...(here ? namedHere(here) : []), ...known.named].map((group) => ({
+    ...group,
+    entries: best(group, words),
+  }));
   return [{ name: "Pasted", entries: pasted }, ...groups].filter((group) => group.entries.length > 0);
 }
 

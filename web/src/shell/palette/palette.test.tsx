@@ -3,7 +3,7 @@ import { beforeEach, expect, test, vi } from "vitest";
 import type { Me } from "../../api/schema";
 import { shown } from "../../testing/render";
 import { useKeys } from "../keys";
-import { offered } from "./entries";
+import { type Known, offered } from "./entries";
 import { Palette } from "./palette";
 import { idOf, pathOf } from "./pasted";
 import { forgetPlaces, recentPlaces, remember } from "./recent";
@@ -94,7 +94,7 @@ test("what fits nothing says so, and another server's address by name", async ()
   expect(await within(screen.getByRole("menu")).findByText(/another server/)).toBeTruthy();
 });
 
-const NOTHING = { recent: [], places: [], bindings: [], named: [], origin: "http://here" };
+const NOTHING: Known = { recent: [], places: [], bindings: [], named: [], origin: "http://here" };
 const found = (typed: string, known = NOTHING) => offered(typed, known).flatMap((one) => one.entries.map((e) => e.to));
 
 test("an address of this server leads to where it says, with all that it says", () => {
@@ -122,4 +122,32 @@ test("recent places are few, each once, the newest first, and forgotten by who s
   expect(recentPlaces("t1")).toEqual([]);
   forgetPlaces();
   expect(localStorage).toHaveLength(0);
+});
+
+const HERE = { id: ID, name: "nightly", profiles: ["droid-sonnet-4-5", "codex"], tasks: ["june/init", "june/tests"] };
+const OTHERS = { name: "Run sets", entries: [{ key: "r", name: "weekly", id: "w1", to: "/run-sets/w1" }] };
+
+test("cells are found by their class, whose fault they are, their profile and their task", () => {
+  const known = { ...NOTHING, here: HERE, named: [OTHERS] };
+  expect(found("class:image_error model:sonnet", known)).toEqual([
+    `/run-sets/${ID}?class=image_error&profile=droid-sonnet-4-5`,
+    "/run-sets/w1?class=image_error&profile=sonnet",
+  ]);
+  expect(found("owner:provider task:init", known)[0]).toBe(
+    `/run-sets/${ID}?class=provider_auth%2Cprovider_rate_limit%2Cprovider_error&task=init`,
+  );
+  expect(found("owner:operator", known)[0]).toContain("cancelled");
+  expect(found("class:image", { ...NOTHING, named: [OTHERS] })).toEqual(["/run-sets/w1?class=image_error"]);
+});
+
+test("what means no cells leads to none", () => {
+  const known = { ...NOTHING, here: HERE };
+  for (const typed of ["class:nothing", "owner:me", "class:", "profile:absent", "class:passed more"])
+    expect(found(typed, known).filter((to) => to?.includes("class="))).toEqual([]);
+});
+
+test("profiles and tasks of the page's run set lead to their cells", () => {
+  const known = { ...NOTHING, here: HERE };
+  expect(found("codex", known)).toEqual([`/run-sets/${ID}?profile=codex`]);
+  expect(found("june init", known)).toEqual([`/run-sets/${ID}?task=june%2Finit`]);
 });

@@ -1,3 +1,4 @@
+import { useQueryClient } from "@tanstack/react-query";
 import { useRouter } from "@tanstack/react-router";
 import { useDeferredValue, useMemo, useState } from "react";
 import { Autocomplete } from "react-aria-components/Autocomplete";
@@ -7,9 +8,11 @@ import { Input } from "react-aria-components/Input";
 import { Menu, MenuItem, MenuSection } from "react-aria-components/Menu";
 import { TextField } from "react-aria-components/TextField";
 import { flushSync } from "react-dom";
+import { matrix } from "../../api/queries";
 import type { Me } from "../../api/schema";
 import { keyWords, useBindings } from "../keys";
 import { PLACES } from "../places";
+import { hereOf } from "./cells";
 import { type Entry, type Group, offered } from "./entries";
 import styles from "./palette.module.css";
 import { pathOf } from "./pasted";
@@ -32,7 +35,10 @@ export function Palette({ me, close }: { me: Me; close: () => void }) {
   const [recent] = useState(() => recentPlaces(me.tenant).filter((one) => one.path !== globalThis.location.pathname));
   const { origin } = globalThis.location;
   const places = useMemo(() => PLACES.filter((one) => me.permissions.includes(one.needs)), [me]);
-  const groups = offered(meant, { recent, places, bindings, named, origin });
+  const client = useQueryClient();
+  const runSet = /^\/run-sets\/([^/]+)$/.exec(globalThis.location.pathname)?.[1];
+  const here = runSet ? hereOf(client.getQueryData(matrix(runSet).queryKey)) : null;
+  const groups = offered(meant, { recent, places, bindings, named, here, origin });
   const chosen = (entry: Entry) => {
     flushSync(close); // the focus is where it was before the entry does anything
     if (entry.to !== undefined) router.history.push(entry.to);
@@ -42,7 +48,10 @@ export function Palette({ me, close }: { me: Me; close: () => void }) {
     <Autocomplete inputValue={typed} onInputChange={setTyped}>
       <span id={NO_STYLE_SHEET} hidden />
       <TextField aria-label="Go to, or do" autoFocus className={styles.field}>
-        <Input className={styles.input} placeholder="A name, an id, an address, or what to do" />
+        <Input
+          className={styles.input}
+          placeholder="A name, an id, an address, what to do, or class:image_error profile:…"
+        />
       </TextField>
       <Menu
         aria-label="Places and actions"

@@ -179,7 +179,10 @@ export interface CellFilter {
   owed?: boolean;
   decided?: boolean;
   profile?: string;
+  /** A text in the task's name. */
   task?: string;
+  profiles?: readonly string[];
+  tasks?: readonly string[];
 }
 
 /** 1 for each cell that a filter means. */
@@ -189,8 +192,13 @@ export function matching(cells: Cells, filter: CellFilter): Uint8Array {
   const states = filter.state && new Set(filter.state);
   const codes = cells.states.map((name) => states === undefined || states.has(name));
   const wanted = filter.task?.toLowerCase();
-  const tasks = cells.tasks.map((one) => wanted === undefined || one.name.toLowerCase().includes(wanted));
-  const profiles = cells.profiles.map((name) => filter.profile === undefined || name === filter.profile);
+  const [inTasks, inProfiles] = [within(filter.tasks), within(filter.profiles)];
+  const tasks = cells.tasks.map(
+    ({ name }) => (wanted === undefined || name.toLowerCase().includes(wanted)) && inTasks(name),
+  );
+  const profiles = cells.profiles.map(
+    (name) => (filter.profile === undefined || name === filter.profile) && inProfiles(name),
+  );
   for (let at = 0; at < found.length; at++) {
     const isDecided = decided[at] === 1;
     if (filter.owed && isDecided) continue;
@@ -198,6 +206,12 @@ export function matching(cells: Cells, filter: CellFilter): Uint8Array {
     if (codes[state[at] ?? 0] && tasks[task[at] ?? 0] && profiles[profile[at] ?? 0]) found[at] = 1;
   }
   return found;
+}
+
+/** Whether a name is one of some; of no list every one is. */
+function within(names: readonly string[] | undefined): (name: string) => boolean {
+  const known = names && new Set(names);
+  return (name) => known === undefined || known.has(name);
 }
 
 export function isFilter(filter: CellFilter): boolean {

@@ -20,11 +20,22 @@ interface MatrixProps {
   cursor: number;
   moved: (index: number) => void;
   pinned: (index: number) => void;
-  /** The name of a profile, or of a task, was chosen. */
-  named: (name: { profile: string } | { task: string }) => void;
+  /** Names of profiles, or of tasks, were chosen: one, or those that the pointer was drawn over. */
+  named: (names: Named) => void;
   handle: React.Ref<MatrixHandle>;
 }
 
+export type Named = { profiles: string[] } | { tasks: string[] };
+
+/** Where names are drawn over: from which to which, of one kind. */
+interface Stroke {
+  kind: "profiles" | "tasks";
+  from: number;
+  to: number;
+}
+
+/** Names that are drawn over at once, at most: an address holds them. */
+const DRAWN = 200;
 const RINGED = 50;
 const RING_MS = 600;
 
@@ -147,13 +158,30 @@ export function Matrix({ cells, rows, tasks, pitch, matched, cursor, moved, pinn
     return cells.at(rows[row] ?? -1, tasks[column] ?? -1, Math.min(trial, cells.trials - 1));
   };
 
-  const chooseName = (event: React.MouseEvent) => {
+  /** The name under the pointer, by its place; nothing among the cells and in the corner. */
+  const nameUnder = (event: React.MouseEvent, kind?: Stroke["kind"]): Omit<Stroke, "from"> | null => {
     const at = place(event);
-    if (at === null || at.x < 0 === at.y < 0) return;
-    const profile = cells.profiles[rows[Math.floor(at.y / pitch)] ?? -1];
-    const task = cells.tasks[tasks[Math.floor(at.x / pitch)] ?? -1]?.name;
-    if (at.x < 0 && profile !== undefined) named({ profile });
-    if (at.y < 0 && task !== undefined) named({ task });
+    if (at === null || (kind === undefined && at.x < 0 === at.y < 0)) return null;
+    const along = kind ?? (at.x < 0 ? "profiles" : "tasks");
+    const [way, most] = along === "profiles" ? [at.y, rows.length] : [at.x, tasks.length];
+    const to = Math.floor(way / pitch);
+    if (kind === undefined && to >= most) return null;
+    return { kind: along, to: Math.max(0, Math.min(most - 1, to)) };
+  };
+  const [stroke, setStroke] = useState<Stroke | null>(null);
+  const draw = (event: React.MouseEvent) => {
+    if (stroke === null) return;
+    const { to } = nameUnder(event, stroke.kind) ?? stroke;
+    const reach = Math.max(stroke.from - DRAWN + 1, Math.min(stroke.from + DRAWN - 1, to));
+    if (reach !== stroke.to) setStroke({ ...stroke, to: reach });
+  };
+  const drawn = () => {
+    if (stroke === null) return;
+    const [first, last] = [Math.min(stroke.from, stroke.to), Math.max(stroke.from, stroke.to)];
+    const profiles = rows.slice(first, last + 1).map((one) => cells.profiles[one] ?? "");
+    const names = tasks.slice(first, last + 1).map((one) => cells.tasks[one]?.name ?? "");
+    setStroke(null);
+    named(stroke.kind === "profiles" ? { profiles } : { tasks: names });
   };
 
   const step = (down: number, right: number) => {
@@ -183,13 +211,21 @@ export function Matrix({ cells, rows, tasks, pitch, matched, cursor, moved, pinn
       aria-colcount={tasks.length * cells.trials}
       tabIndex={-1}
       onMouseMove={(event) => {
-        const index = under(event);
+        draw(event);
+        const index = stroke ? -1 : under(event);
         if (index >= 0 && index !== cursor) moved(index);
       }}
+      onMouseDown={(event) => {
+        const name = event.button === 0 ? nameUnder(event) : null;
+        if (name === null) return;
+        event.preventDefault(); // no text is selected while names are
+        setStroke({ ...name, from: name.to });
+      }}
+      onMouseUp={drawn}
+      onMouseLeave={() => setStroke(null)}
       onClick={(event) => {
         const index = under(event);
         if (index >= 0) pinned(index);
-        else chooseName(event);
       }}
       onKeyDown={(event) => {
         const run = keys[event.key];
@@ -202,6 +238,7 @@ export function Matrix({ cells, rows, tasks, pitch, matched, cursor, moved, pinn
     >
       <div className={styles.sizer} style={{ width, height }}>
         <canvas ref={canvas} className={styles.canvas} />
+        {stroke && <span className={styles.stroke} style={strokeBox(stroke, layout, { width, height })} />}
         {rings.map((index) => {
           const box = boxOf(index);
           return box && <span key={index} className={styles.ring} style={box} />;
@@ -260,6 +297,14 @@ class Places {
     const next = right < 0 ? cells.trials - 1 : right > 0 ? 0 : (cells.columns.place[index] ?? 0);
     return cells.at(this.rows[row] ?? -1, this.tasks[column] ?? -1, next);
   }
+}
+
+/** What is drawn over, with all of its cells. */
+function strokeBox({ kind, from, to }: Stroke, { pitch, left, top }: Layout, size: { width: number; height: number }) {
+  const [first, length] = [Math.min(from, to) * pitch, (Math.abs(to - from) + 1) * pitch];
+  return kind === "profiles"
+    ? { left: 0, top: top + first, width: size.width, height: length }
+    : { left: left + first, top: 0, width: length, height: size.height };
 }
 
 function reveal(
