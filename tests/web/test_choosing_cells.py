@@ -1,4 +1,4 @@
-"""Cells chosen by drawing over names, and by what is typed of them: the choice is an address, and can be tried again."""
+"""Cells chosen by drawing over names, and by what is typed of them: a choice is an address, and can be tried again."""
 
 from __future__ import annotations
 

@@ -20,6 +20,7 @@ PAGES = {
     "leaderboard": "/leaderboard",
     "attempt": "/attempts/{attempt}",
     "compare": "/compare?base=nightly:good&with=nightly:poor",
+    "side-by-side": "/compare/attempts?a=nightly:poor&b=nightly:good&task=proctor/broken-commit",
     "datasets": "/datasets",
     "dataset": "/datasets/refunds",
     "dataset-diff": "/datasets/refunds?tab=diff",

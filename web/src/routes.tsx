@@ -20,7 +20,7 @@ import { RunSetPage } from "./pages/run-set/run-set";
 import { runSetSearch } from "./pages/run-set/search";
 import { RunSetsPage, STATES } from "./pages/run-sets/run-sets";
 import { SECTIONS, type SectionName } from "./pages/settings/sections";
-import { chosen, several, text } from "./search";
+import { chosen, several, text, whole } from "./search";
 import { Shell } from "./shell/shell";
 
 const root = createRootRouteWithContext<{ client: QueryClient }>()({ component: Shell, notFoundComponent: NotFound });
@@ -83,6 +83,18 @@ const compare = createRoute({
     segment: segmentOf(search.segment),
   }),
   component: lazyRouteComponent(() => import("./pages/compare/compare"), "ComparePage"),
+});
+
+const sideBySide = createRoute({
+  getParentRoute: () => root,
+  path: "/compare/attempts",
+  validateSearch: (search: Record<string, unknown>): { a?: string; b?: string; task?: string; trial?: number } => ({
+    a: text(search.a),
+    b: text(search.b),
+    task: text(search.task),
+    trial: whole(search.trial),
+  }),
+  component: lazyRouteComponent(() => import("./pages/side-by-side/side-by-side"), "SideBySidePage"),
 });
 
 const costs = createRoute({
@@ -176,6 +188,7 @@ export const router = createRouter({
     attempt,
     leaderboard,
     compare,
+    sideBySide,
     datasets,
     dataset,
     evaluators,

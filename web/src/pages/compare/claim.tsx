@@ -1,7 +1,8 @@
 import type { Pair } from "../../api/schema";
-import { count, counted, difference, percent, pValue } from "../../design/numbers";
+import { count, counted, difference } from "../../design/numbers";
 import styles from "./compare.module.css";
 import { Axis, againstBase, isDistinguished } from "./difference";
+import { doubtOf, groundOf } from "./report";
 
 /** Of what was left out; all of it is among the tasks. */
 const LISTED = 200;
@@ -10,6 +11,7 @@ const LISTED = 200;
 export function Claim({ pair }: { pair: Pair }) {
   const seen = againstBase(pair);
   const clear = isDistinguished(pair);
+  const doubt = doubtOf(pair);
   return (
     <section className={styles.claim} aria-label={`${pair.b.title} against ${pair.a.title}`}>
       <p>
@@ -17,15 +19,10 @@ export function Claim({ pair }: { pair: Pair }) {
       </p>
       <p className={styles.figure} data-side={clear ? ((seen.difference ?? 0) > 0 ? "up" : "down") : undefined}>
         {difference(seen.difference, seen.interval)}
-        {!clear && <span> not distinguishable</span>}
+        {doubt && <span> {doubt}</span>}
       </p>
       <Axis {...seen} width={320} />
-      <p className="muted data">
-        {percent(pair.b.mean)} of {counted(pair.b.decided, "cell")} against {percent(pair.a.mean)} of{" "}
-        {counted(pair.a.decided, "cell")}, paired over {counted(pair.tasks, "task")}
-        {pair.test && `; ${pair.test.name}, p ${pValue(pair.p_adjusted ?? pair.test.p)}`}
-        {pair.unpaired_cells > 0 && `; ${counted(pair.unpaired_cells, "cell")} left out`}
-      </p>
+      <p className="muted data">{groundOf(pair)}</p>
       <p>{pair.claim}</p>
       <Configuration pair={pair} />
       <LeftOut pair={pair} />

@@ -6,7 +6,7 @@ import type { Column } from "../../parts/table";
 /** The columns of two sides' tasks; each count leads to its cells. */
 export function columnsOf(pair: Pair): readonly (Column<TaskOfPair> & { width: string })[] {
   return [
-    { name: "Task", width: "minmax(200px, 2fr)", cell: (one) => one.task },
+    { name: "Task", width: "minmax(200px, 2fr)", cell: (one) => <Task pair={pair} of={one} /> },
     {
       name: pair.a.title,
       width: "minmax(110px, 1fr)",
@@ -23,6 +23,20 @@ export function columnsOf(pair: Pair): readonly (Column<TaskOfPair> & { width: s
     { name: "Δ cost", width: "90px", kind: "number", cell: (one) => signed(one.cost_nano, (value) => cost(value)) },
     { name: "Δ time", width: "90px", kind: "number", cell: (one) => signed(one.seconds, duration) },
   ];
+}
+
+/** A task that both sides have leads to both attempts, beside each other. */
+function Task({ pair: { a, b }, of }: { pair: Pair; of: TaskOfPair }) {
+  if (of.a == null || of.b == null) return of.task;
+  return (
+    <Link
+      to="/compare/attempts"
+      search={{ a: `${a.run_set}:${a.profile}`, b: `${b.run_set}:${b.profile}`, task: of.task }}
+      title="Both attempts side by side"
+    >
+      {of.task}
+    </Link>
+  );
 }
 
 function Cells({ side, of, task }: { side: Pair["a"]; of: TaskOfPair["a"]; task: string }) {

@@ -7,6 +7,7 @@ import { comparedSegments, comparedTasks, comparison } from "../../api/suites";
 import { count, counted, UNKNOWN } from "../../design/numbers";
 import { Asked } from "../../parts/asked";
 import { Button } from "../../parts/button";
+import { Copy } from "../../parts/copy";
 import { Field } from "../../parts/field";
 import { Filtered, PageHead } from "../../parts/section";
 import { Empty, Failed, Loading } from "../../parts/states";
@@ -16,6 +17,7 @@ import { useKeys } from "../../shell/keys";
 import { Claim } from "./claim";
 import { columnsOf } from "./columns";
 import styles from "./compare.module.css";
+import { reportOf } from "./report";
 import { Scatter } from "./scatter";
 import { Segments } from "./segments";
 import { countOf, KINDS, nameOf, referencesOf, SHOWN, type Shown, sidesOf } from "./tasks";
@@ -46,7 +48,17 @@ export function ComparePage() {
   useKeys(others.length ? [{ keys: "s", what: "Swap the base", run: swap }] : []);
   return (
     <>
-      <PageHead title="Compare" tools={others.length > 0 && <Button onClick={swap}>Swap the base</Button>} />
+      <PageHead
+        title="Compare"
+        tools={
+          others.length > 0 && (
+            <>
+              <Button onClick={swap}>Swap the base</Button>
+              {asked.data && <Copy text={() => reportOf(asked.data.pairs, globalThis.location.href)}>Copy report</Copy>}
+            </>
+          )
+        }
+      />
       <Choice />
       {sides.length < 2 ? (
         <Empty>Name two profiles as RUN SET:PROFILE, or pin rows of the leaderboard and compare them.</Empty>

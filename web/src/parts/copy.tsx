@@ -1,0 +1,31 @@
+import { useState } from "react";
+import { Button } from "./button";
+
+const SAID_MS = 2000;
+
+/** Copies a text, and says whether that was allowed. */
+export function Copy({ text, children }: { text: () => string; children: string }) {
+  const [said, setSaid] = useState("");
+  const copy = async () => {
+    setSaid((await copied(text())) ? "copied" : "not allowed by the browser");
+    setTimeout(() => setSaid(""), SAID_MS);
+  };
+  return (
+    <>
+      <Button onClick={copy}>{said || children}</Button>
+      <span role="status" className="hidden">
+        {said}
+      </span>
+    </>
+  );
+}
+
+/** Whether a text is on the clipboard now. */
+async function copied(text: string): Promise<boolean> {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
