@@ -118,6 +118,15 @@ def test_the_month_has_a_forecast_and_its_budget(ada: Visitor, spent: dict[str, 
             api.put("budget", json={"month_nano": None})
 
 
+def test_the_month_changes_by_itself_when_attempts_end(ada: Visitor, spent: dict[str, str]) -> None:
+    page = ada.go("/costs")
+    headline = page.get_by_text(re.compile(r"^\$[\d.,]+\w+ \d+, UTC"))
+    before = headline.inner_text()
+    spend(ada.site, [Spent(model="openai/gpt-6", cost_nano=3 * DOLLAR, days_ago=0)])
+    ada.site.run("spending", '[[profiles]]\nname = "noop"\nagent = "noop"\n')
+    expect(headline).not_to_have_text(before, timeout=20_000)
+
+
 def test_an_administrator_sees_tenants_apart_and_no_ledger_of_theirs(ada: Visitor, spent: dict[str, str]) -> None:
     page = ada.go("/costs?by=tenant")
     table = page.get_by_label("Spend by tenant, the dearest first")

@@ -1,15 +1,28 @@
-import { useQuery } from "@tanstack/react-query";
-import { month } from "../../api/administration";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useCallback } from "react";
+import { allowance as allowed, month } from "../../api/administration";
+import { useLive } from "../../api/live-context";
 import type { Allowance, Month } from "../../api/schema";
+import { useThrottled } from "../../api/throttle";
 import { bytes, cost, count, counted, percent, UNKNOWN } from "../../design/numbers";
 import { words } from "../../design/outcomes";
 import { Asked } from "../../parts/asked";
 import { dayWords, known, spent } from "./days";
 import styles from "./month.module.css";
 
+/** The figures of the month, while attempts end. */
+const AGAIN_MS = 5000;
+
 /** This month as the budgets count it: what it cost, to what it will come, and what there is room for. */
 export function MonthSoFar({ allowance }: { allowance: Allowance }) {
+  const client = useQueryClient();
   const asked = useQuery(month);
+  const work = useCallback(
+    () => Promise.all([month, allowed].map(({ queryKey }) => client.invalidateQueries({ queryKey }))),
+    [client],
+  );
+  const again = useThrottled(work, AGAIN_MS);
+  useLive("all", undefined, { event: (event) => event.name === "attempt.ended" && again(), gap: again });
   const { quota, used, stored_bytes: stored, over } = allowance;
   return (
     <>

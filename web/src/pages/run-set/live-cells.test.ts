@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { isBefore, Throttle } from "./live-cells";
+import { Throttle } from "../../api/throttle";
+import { isBefore } from "./live-cells";
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
