@@ -290,3 +290,12 @@ def test_the_very_same_cells_are_no_test_and_weigh_on_no_other() -> None:
     gate = Gate(profiles=["agent", "noop"], against="old")
     state = {check.profile: check.state for check in judge_gate(gate, [], Against(comparison=found)).checks}
     assert state == {"agent": GateState.MISSED, "noop": GateState.MET}
+
+
+def test_the_base_alone_is_compared_with_the_others_and_p_is_adjusted_over_these() -> None:
+    groups = [[of("base", "p" * 9)], [of("one", "f" * 9)], [of("two", "f" * 9)]]
+    every, base = (compare_groups(groups, alpha=0.05, base_only=base_only).pairs for base_only in (False, True))
+    assert [(pair.a.title, pair.b.title) for pair in base] == [("base:p", "one:p"), ("base:p", "two:p")]
+    assert len(every) == 3
+    assert base[0].test is not None
+    assert base[0].p_adjusted == 2 * base[0].test.p

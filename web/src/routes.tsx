@@ -21,6 +21,7 @@ import { runSetSearch } from "./pages/run-set/search";
 import { RunSetsPage, STATES } from "./pages/run-sets/run-sets";
 import { SECTIONS, type SectionName } from "./pages/settings/sections";
 import { chosen, several, text, whole } from "./search";
+import { Broken, loaded } from "./shell/broken";
 import { Shell } from "./shell/shell";
 
 const root = createRootRouteWithContext<{ client: QueryClient }>()({ component: Shell, notFoundComponent: NotFound });
@@ -53,7 +54,7 @@ const runSets = createRoute({
 const launch = createRoute({
   getParentRoute: () => root,
   path: "/run-sets/new",
-  component: lazyRouteComponent(() => import("./pages/launch/launch"), "LaunchPage"),
+  component: lazyRouteComponent(() => loaded(import("./pages/launch/launch")), "LaunchPage"),
 });
 
 const runSet = createRoute({
@@ -70,7 +71,7 @@ const leaderboard = createRoute({
     suite: text(search.suite),
     pin: several(search.pin),
   }),
-  component: lazyRouteComponent(() => import("./pages/leaderboard/leaderboard"), "LeaderboardPage"),
+  component: lazyRouteComponent(() => loaded(import("./pages/leaderboard/leaderboard")), "LeaderboardPage"),
 });
 
 const compare = createRoute({
@@ -82,7 +83,7 @@ const compare = createRoute({
     show: chosen(search.show, SHOWN),
     segment: segmentOf(search.segment),
   }),
-  component: lazyRouteComponent(() => import("./pages/compare/compare"), "ComparePage"),
+  component: lazyRouteComponent(() => loaded(import("./pages/compare/compare")), "ComparePage"),
 });
 
 const sideBySide = createRoute({
@@ -94,21 +95,21 @@ const sideBySide = createRoute({
     task: text(search.task),
     trial: whole(search.trial),
   }),
-  component: lazyRouteComponent(() => import("./pages/side-by-side/side-by-side"), "SideBySidePage"),
+  component: lazyRouteComponent(() => loaded(import("./pages/side-by-side/side-by-side")), "SideBySidePage"),
 });
 
 const costs = createRoute({
   getParentRoute: () => root,
   path: "/costs",
   validateSearch: costsSearch,
-  component: lazyRouteComponent(() => import("./pages/costs/costs"), "CostsPage"),
+  component: lazyRouteComponent(() => loaded(import("./pages/costs/costs")), "CostsPage"),
 });
 
 const health = createRoute({
   getParentRoute: () => root,
   path: "/health",
   validateSearch: healthSearch,
-  component: lazyRouteComponent(() => import("./pages/health/health"), "HealthPage"),
+  component: lazyRouteComponent(() => loaded(import("./pages/health/health")), "HealthPage"),
 });
 
 const settings = createRoute({
@@ -117,7 +118,7 @@ const settings = createRoute({
   validateSearch: (search: Record<string, unknown>): { section?: SectionName } => ({
     section: chosen(search.section, SECTIONS),
   }),
-  component: lazyRouteComponent(() => import("./pages/settings/settings"), "SettingsPage"),
+  component: lazyRouteComponent(() => loaded(import("./pages/settings/settings")), "SettingsPage"),
 });
 
 const audit = createRoute({
@@ -131,41 +132,41 @@ const audit = createRoute({
     day: text(search.day),
     cursor: text(search.cursor),
   }),
-  component: lazyRouteComponent(() => import("./pages/audit/audit"), "AuditPage"),
+  component: lazyRouteComponent(() => loaded(import("./pages/audit/audit")), "AuditPage"),
 });
 
 const datasets = createRoute({
   getParentRoute: () => root,
   path: "/datasets",
-  component: lazyRouteComponent(() => import("./pages/datasets/datasets"), "DatasetsPage"),
+  component: lazyRouteComponent(() => loaded(import("./pages/datasets/datasets")), "DatasetsPage"),
 });
 
 const dataset = createRoute({
   getParentRoute: () => root,
   path: "/datasets/$dataset",
   validateSearch: datasetSearch,
-  component: lazyRouteComponent(() => import("./pages/datasets/dataset"), "DatasetPage"),
+  component: lazyRouteComponent(() => loaded(import("./pages/datasets/dataset")), "DatasetPage"),
 });
 
 const evaluators = createRoute({
   getParentRoute: () => root,
   path: "/evaluators",
   validateSearch: (search: Record<string, unknown>): { show?: string } => ({ show: text(search.show) }),
-  component: lazyRouteComponent(() => import("./pages/evaluators/evaluators"), "EvaluatorsPage"),
+  component: lazyRouteComponent(() => loaded(import("./pages/evaluators/evaluators")), "EvaluatorsPage"),
 });
 
 const jobs = createRoute({
   getParentRoute: () => root,
   path: "/jobs",
   validateSearch: jobsSearch,
-  component: lazyRouteComponent(() => import("./pages/jobs/jobs"), "JobsPage"),
+  component: lazyRouteComponent(() => loaded(import("./pages/jobs/jobs")), "JobsPage"),
 });
 
 const job = createRoute({
   getParentRoute: () => root,
   path: "/jobs/$job",
   validateSearch: jobSearch,
-  component: lazyRouteComponent(() => import("./pages/jobs/job"), "JobPage"),
+  component: lazyRouteComponent(() => loaded(import("./pages/jobs/job")), "JobPage"),
 });
 
 const attempt = createRoute({
@@ -175,10 +176,11 @@ const attempt = createRoute({
   loader: ({ params, location, context }) =>
     askAhead(context.client, params.attempt, attemptSearch(location.search).step),
   staleTime: Number.POSITIVE_INFINITY, // once; the page itself keeps what it shows fresh
-  component: lazyRouteComponent(() => import("./pages/attempt/attempt"), "AttemptPage"),
+  component: lazyRouteComponent(() => loaded(import("./pages/attempt/attempt")), "AttemptPage"),
 });
 
 export const router = createRouter({
+  defaultErrorComponent: Broken,
   routeTree: root.addChildren([
     home,
     setup,

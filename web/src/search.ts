@@ -1,7 +1,8 @@
 /** Reading of search parameters: what is not understood is as if it were not there. */
 
 export function text(value: unknown): string | undefined {
-  return typeof value === "string" && value !== "" ? value : typeof value === "number" ? String(value) : undefined;
+  if (typeof value === "string") return value === "" ? undefined : value;
+  return typeof value === "number" || typeof value === "boolean" ? String(value) : undefined;
 }
 
 export function chosen<T extends string>(value: unknown, of: readonly T[]): T | undefined {

@@ -25,6 +25,9 @@ def register(app: typer.Typer) -> None:
 def compare(
     references: Annotated[list[str], typer.Argument(metavar="A B [C ...]", help=_REFERENCE)],
     alpha: Annotated[float, typer.Option(help="The level at which a difference is one.")] = 0.05,
+    base_only: Annotated[
+        bool, typer.Option("--base-only", help="The first with each of the others, and not these with one another.")
+    ] = False,
     segments: Annotated[bool, typer.Option("--segments", help="By difficulty and category of the tasks.")] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -40,7 +43,7 @@ def compare(
         if segments:
             _segments(opened, references, alpha, as_json=as_json)
             return
-        comparison = opened.compare(references, alpha=alpha)
+        comparison = opened.compare(references, alpha=alpha, base_only=base_only)
         if as_json:
             print_json(comparison)
             return

@@ -55,16 +55,22 @@ NOTHING_PAIRED: str = "no task has a verdict on both sides"
 
 
 def compare_groups(
-    groups: Sequence[Sequence[Side]], *, alpha: float, together: Callable[[Side, Side], PairedTasks] | None = None
+    groups: Sequence[Sequence[Side]],
+    *,
+    alpha: float,
+    together: Callable[[Side, Side], PairedTasks] | None = None,
+    base_only: bool = False,
 ) -> Comparison:
-    """Compare each reference's profiles with every later reference's. Raises ``NothingToCompare``.
+    """Compare each reference's profiles with every later reference's; ``base_only``: only the first's with the others'.
+
+    Raises ``NothingToCompare``.
 
     Two references of one profile each are a pair, whatever the profiles are called; else profiles of the same name.
     ``together``: puts the tasks of two sides together, where they were not read.
     """
     made: list[Pair] = []
     lonely: list[str] = []
-    for place, left in enumerate(groups):
+    for place, left in enumerate(groups[:1] if base_only else groups):
         for right in groups[place + 1 :]:
             couples, alone = couples_of(left, right)
             made.extend(compare_pair(a, b, together and together(a, b)) for a, b in couples)

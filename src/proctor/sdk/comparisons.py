@@ -37,12 +37,17 @@ __all__ = [
 ]
 
 
-def compare_references(platform: Platform, references: Sequence[str], *, alpha: float) -> Comparison:
-    """Every reference compared with every later one. Raises ``NothingToCompare`` and what a reference can raise."""
+def compare_references(
+    platform: Platform, references: Sequence[str], *, alpha: float, base_only: bool = False
+) -> Comparison:
+    """Every reference compared with every later one; ``base_only``: the first with each of the others.
+
+    Raises ``NothingToCompare`` and what a reference can raise.
+    """
 
     groups = platform.engine.read(lambda c: [_heads(c, platform.tenant, text) for text in references])
     together = partial(paired_tasks, platform.engine.read, platform.tenant)
-    return compare_groups(groups, alpha=alpha, together=together)
+    return compare_groups(groups, alpha=alpha, together=together, base_only=base_only)
 
 
 def _heads(connection: Connection, tenant: UUID, text: str) -> list[Side]:

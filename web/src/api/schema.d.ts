@@ -30066,6 +30066,11 @@ export interface operations {
                 side: string[];
                 /** @example 0.05 */
                 alpha?: number;
+                /**
+                 * @description Only the first side with each of the others.
+                 * @example false
+                 */
+                base_only?: boolean;
             };
             header?: {
                 /**

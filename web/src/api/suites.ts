@@ -22,7 +22,7 @@ export const comparison = (sides: readonly string[]) =>
     queryKey: ["comparison", sides],
     queryFn: ({ signal }) =>
       answered(
-        api.GET("/api/v1/comparisons", { params: { query: { side: [...sides] } }, signal }),
+        api.GET("/api/v1/comparisons", { params: { query: { side: [...sides], base_only: true } }, signal }),
       ) as Promise<Comparison>,
     enabled: sides.length > 1,
   });

@@ -28,9 +28,10 @@ def compare(
     asked: _Reads,
     side: Annotated[list[str], Query(min_length=1, max_length=20, description="RUN_SET[:PROFILE] or label:NAME.")],
     alpha: Annotated[float, Query(gt=0, lt=1)] = 0.05,
+    base_only: Annotated[bool, Query(description="Only the first side with each of the others.")] = False,
 ) -> Response:
     """Profiles or run sets, task by task: the differences with their intervals."""
-    return answered(asked.client.compare(side, alpha=alpha))
+    return answered(asked.client.compare(side, alpha=alpha, base_only=base_only))
 
 
 @router.get("/comparisons/segments", response_model=PairSegments)

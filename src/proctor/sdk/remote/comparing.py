@@ -18,9 +18,10 @@ class RemoteComparisons:
 
     transport: Transport
 
-    def compare(self, references: Sequence[str], *, alpha: float = 0.05) -> Comparison:
-        """Compare run sets or profiles pair by pair."""
-        return read(Comparison, self.transport.get("comparisons", side=list(references), alpha=alpha))
+    def compare(self, references: Sequence[str], *, alpha: float = 0.05, base_only: bool = False) -> Comparison:
+        """Compare run sets or profiles pair by pair. ``base_only``: the first with each of the others alone."""
+        asked = {"side": list(references), "alpha": alpha, "base_only": base_only}
+        return read(Comparison, self.transport.get("comparisons", **asked))
 
     def compare_segments(self, base: str, other: str, *, alpha: float = 0.05) -> PairSegments:
         """The first pair that two references make, by what the authors of its tasks say of them."""

@@ -1,6 +1,6 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { getRouteApi, useNavigate } from "@tanstack/react-router";
-import { useCallback, useDeferredValue, useMemo, useRef, useState } from "react";
+import { useCallback, useDeferredValue, useEffect, useMemo, useRef, useState } from "react";
 import { useLive } from "../../api/live-context";
 import { attempt as attemptQuery, cell as cellQuery, matrix, matrixIds } from "../../api/queries";
 import { Button } from "../../parts/button";
@@ -52,10 +52,10 @@ export function AttemptPage() {
 
 /** An attempt whose evidence is there; its steps may still be on their way. */
 function Known({ id, attempt }: { id: string; attempt: Attempt }) {
-  const { run_set_id: runSet, cell_id: cellId, id: whole } = attempt.attempt;
+  const { cell_id: cellId, id: whole } = attempt.attempt;
   const client = useQueryClient();
   const navigate = useNavigate();
-  const cell = useQuery(cellQuery(runSet, cellId));
+  const { runSet, cell } = useCell(attempt);
   const cells = useQuery(matrix(runSet)).data;
   const ids = useQuery(matrixIds(runSet)).data;
   const own = cell.data?.attempts.find((one) => one.id === whole);
@@ -75,7 +75,11 @@ function Known({ id, attempt }: { id: string; attempt: Attempt }) {
   });
   const go = (to: string | null | undefined) =>
     to &&
-    void navigate({ to: "/attempts/$attempt", params: { attempt: to }, search: ({ view }) => ({ view }) as never });
+    void navigate({
+      to: "/attempts/$attempt",
+      params: { attempt: to },
+      search: ({ view, of }) => ({ view, of }) as never,
+    });
   const sibling = (by: 1 | -1) => {
     const all = cell.data?.attempts ?? [];
     go(all[all.findIndex((one) => one.id === whole) + by]?.id);
@@ -89,6 +93,7 @@ function Known({ id, attempt }: { id: string; attempt: Attempt }) {
   ]);
   const say = useSay();
   const openEvidence = (phase: number | undefined) => say({ view: "evidence", phase }, false);
+  if (cell.isPending) return <Loading what="the attempt" rows={16} />;
   return (
     <div className={styles.page}>
       <Head attempt={attempt} cell={cell.data} neighbours={neighbours} go={go} />
@@ -97,6 +102,18 @@ function Known({ id, attempt }: { id: string; attempt: Attempt }) {
       <Shown id={id} attempt={attempt} outcome={outcome} />
     </div>
   );
+}
+
+/** The cell as the run set has it that one comes from, or else the one that the attempt was made for. */
+function useCell({ attempt: { run_set_id: own, cell_id: cell } }: Attempt) {
+  const { of = own } = route.useSearch();
+  const say = useSay();
+  const from = useQuery({ ...cellQuery(of, cell), enabled: of !== own });
+  const asked = useQuery({ ...cellQuery(own, cell), enabled: of === own || from.isError });
+  useEffect(() => {
+    if (of === own) say({ of: undefined });
+  }, [of, own, say]);
+  return of === own || from.isError ? { runSet: own, cell: asked } : { runSet: of, cell: from };
 }
 
 /** Change what the address says. */

@@ -103,12 +103,12 @@ function Verifier({ attempt }: { attempt: Attempt }) {
   const { id, last_segment, ended_at } = attempt.attempt;
   const asked = useQuery({ ...logOf(id, last_segment, false), enabled: last_segment > 0 && ended_at !== null });
   const lines = verifierLines(asked.data);
-  if (lines.length === 0) return null;
+  if (lines.length === 0 && !asked.isLoading) return null;
   return (
     <section>
       <h2>Verifier</h2>
       <div className={styles.said} data-verifier>
-        <Lines lines={lines.slice(-SAID_LINES)} />
+        <Lines lines={asked.isLoading ? ["\u00a0"] : lines.slice(-SAID_LINES)} />
       </div>
     </section>
   );
@@ -210,7 +210,7 @@ function Facts({ detail }: { detail: Detail }) {
       {entries.map(([name, value]) => (
         <div key={name}>
           <dt>{name}</dt>
-          <dd>{typeof value === "object" && value !== null ? <Json value={value} /> : <pre>{said(value)}</pre>}</dd>
+          <dd>{typeof value === "object" && value !== null ? <Json value={value} /> : <Text>{said(value)}</Text>}</dd>
         </div>
       ))}
     </dl>
@@ -218,5 +218,11 @@ function Facts({ detail }: { detail: Detail }) {
 }
 
 function Json({ value }: { value: object }) {
-  return <pre>{JSON.stringify(value, null, 2)}</pre>;
+  return <Text>{JSON.stringify(value, null, 2)}</Text>;
+}
+
+/** Text whose long lines are scrolled, by keyboard too. */
+function Text({ children }: { children: string }) {
+  // biome-ignore lint/a11y/noNoninteractiveTabindex: see above
+  return <pre tabIndex={0}>{children}</pre>;
 }

@@ -31,23 +31,23 @@ export function Head({ attempt, cell, neighbours, go }: HeadProps) {
         )}
       </h1>
       {cell && <Siblings cell={cell} current={row.id} />}
-      {neighbours && neighbours.count > 0 && (
+      {(neighbours === null || neighbours.count > 0) && (
         <nav className={styles.neighbours} aria-label="Cells that failed or are owed">
           <Button
-            onClick={() => neighbours.before && go(neighbours.before)}
-            disabled={!neighbours.before}
+            onClick={() => neighbours?.before && go(neighbours.before)}
+            disabled={!neighbours?.before}
             aria-label="Previous failed or owed cell"
             title="Previous failed or owed cell ([)"
           >
             ◀
           </Button>
           <span>
-            {neighbours.place ? `${count(neighbours.place)}/` : ""}
-            {count(neighbours.count)} failed or owed
+            {neighbours?.place ? `${count(neighbours.place)}/` : ""}
+            {neighbours ? count(neighbours.count) : "…"} failed or owed
           </span>
           <Button
-            onClick={() => neighbours.after && go(neighbours.after)}
-            disabled={!neighbours.after}
+            onClick={() => neighbours?.after && go(neighbours.after)}
+            disabled={!neighbours?.after}
             aria-label="Next failed or owed cell"
             title="Next failed or owed cell (])"
           >
@@ -56,6 +56,14 @@ export function Head({ attempt, cell, neighbours, go }: HeadProps) {
         </nav>
       )}
       <CopyLink />
+      {cell && cell.run_set.id !== row.run_set_id && (
+        <span className="muted">
+          reused: it ran in{" "}
+          <Link to="/run-sets/$runSet" params={{ runSet: row.run_set_id }}>
+            another run set
+          </Link>
+        </span>
+      )}
       {cell && (
         <Link
           className={styles.back}
@@ -81,6 +89,7 @@ function Siblings({ cell, current }: { cell: CellDetail; current: string }) {
               <Link
                 to="/attempts/$attempt"
                 params={{ attempt: one.id }}
+                search={({ of }) => ({ of })}
                 aria-current={one.id === current ? "page" : undefined}
                 data-group={one.outcome ? lookOf(one.outcome).group : undefined}
                 title={`Attempt ${one.number}: ${words(state)}. ${one.why}`}

@@ -2,16 +2,16 @@ import type { Pair } from "../../api/schema";
 import { count, counted, difference } from "../../design/numbers";
 import styles from "./compare.module.css";
 import { Axis, againstBase, isDistinguished } from "./difference";
-import { doubtOf, groundOf } from "./report";
+import { boundsOf, doubtOf, groundOf } from "./report";
 
 /** Of what was left out; all of it is among the tasks. */
 const LISTED = 200;
 
-/** One pair in words and drawn: the difference with its interval, over what, by which test. */
-export function Claim({ pair }: { pair: Pair }) {
+/** One pair in words and drawn: the difference with its interval, over what, by which test. `pairs`: of the page. */
+export function Claim({ pair, reach, pairs }: { pair: Pair; reach: number; pairs: number }) {
   const seen = againstBase(pair);
   const clear = isDistinguished(pair);
-  const doubt = doubtOf(pair);
+  const [doubt, bounds] = [doubtOf(pair), boundsOf(pair)];
   return (
     <section className={styles.claim} aria-label={`${pair.b.title} against ${pair.a.title}`}>
       <p>
@@ -21,8 +21,9 @@ export function Claim({ pair }: { pair: Pair }) {
         {difference(seen.difference, seen.interval)}
         {doubt && <span> {doubt}</span>}
       </p>
-      <Axis {...seen} width={320} />
-      <p className="muted data">{groundOf(pair)}</p>
+      <Axis {...seen} width={320} reach={reach} />
+      <p className="muted data">{groundOf(pair, pairs)}</p>
+      {bounds && <p className="muted data">{bounds}</p>}
       <p>{pair.claim}</p>
       <Configuration pair={pair} />
       <LeftOut pair={pair} />

@@ -17,7 +17,8 @@ import { useKeys } from "../../shell/keys";
 import { Claim } from "./claim";
 import { columnsOf } from "./columns";
 import styles from "./compare.module.css";
-import { reportOf } from "./report";
+import { reachOf } from "./difference";
+import { reportOf, testsOf } from "./report";
 import { Scatter } from "./scatter";
 import { Segments } from "./segments";
 import { countOf, KINDS, nameOf, referencesOf, SHOWN, type Shown, sidesOf } from "./tasks";
@@ -70,7 +71,12 @@ export function ComparePage() {
             ) : (
               <>
                 {[first, ...rest].map((pair) => (
-                  <Claim key={`${pair.a.title} ${pair.b.title}`} pair={pair} />
+                  <Claim
+                    key={`${pair.a.title} ${pair.b.title}`}
+                    pair={pair}
+                    reach={reachOf([first, ...rest])}
+                    pairs={testsOf([first, ...rest])}
+                  />
                 ))}
                 <Parts pair={first} sides={sidesOf([first, ...rest])} />
               </>

@@ -23,9 +23,14 @@ interface Seen {
   interval: { low: number; high: number } | null;
 }
 
-/** A difference with its interval on an axis of at least 20 points either way. */
-export function Axis({ difference: mean, interval, width }: Seen & { width: number }) {
-  const reach = Math.max(MOST, ...[mean ?? 0, interval?.low ?? 0, interval?.high ?? 0].map(Math.abs));
+/** How far an axis reaches either way that several differences share: 20 points at least. */
+export function reachOf(differences: readonly Pick<Pair, "difference" | "interval">[]): number {
+  const ends = differences.flatMap(({ difference: mean, interval }) => [mean, interval?.low, interval?.high]);
+  return Math.max(MOST, ...ends.map((end) => Math.abs(end ?? 0)));
+}
+
+/** A difference with its interval. */
+export function Axis({ difference: mean, interval, width, reach }: Seen & { width: number; reach: number }) {
   const at = (value: number) => width / 2 + (value / reach) * (width / 2 - 8);
   return (
     <svg className={styles.axis} width={width} height={34} role="img" aria-label={difference(mean, interval)}>

@@ -1,37 +1,52 @@
 /** A comparison as text, for wherever it is talked about: the same figures that the page shows. */
 import type { Pair } from "../../api/schema";
-import { cost, count, counted, difference, percent, pValue } from "../../design/numbers";
+import { cost, count, counted, difference, isClear, percent, points, pValue } from "../../design/numbers";
 import { againstBase, isDistinguished } from "./difference";
 
-/** What follows of a pair where its difference is none. */
+/** What follows of a pair where its difference is none, and why where its interval does not say so. */
 export function doubtOf(pair: Pair): string {
   if (isDistinguished(pair)) return "";
-  return pair.tasks === 0 ? pair.finding : "not distinguishable";
+  if (pair.tasks === 0) return pair.finding;
+  if (pair.interval === null) return "not distinguishable: one task has no interval";
+  return isClear(pair.interval) ? "not distinguishable by its test" : "not distinguishable";
 }
 
-/** Over what a difference is, and by which test. */
-export function groundOf({ a, b, tasks, test, p_adjusted, unpaired_cells }: Pair): string {
+/** What missing verdicts can make of a difference, where they can. */
+export function boundsOf({ worst, best }: Pair): string {
+  if (!worst || !best || worst.difference === best.difference) return "";
+  return `the missing verdicts can make it ${points(-best.difference)} to ${points(-worst.difference)} pp`;
+}
+
+/** Over what a difference is, and by which test. `pairs`: how many the p value is adjusted over. */
+export function groundOf({ a, b, tasks, test, p_adjusted, unpaired_cells }: Pair, pairs: number): string {
   const means = `${percent(b.mean)} of ${counted(b.decided, "cell")} against ${percent(a.mean)} of ${counted(a.decided, "cell")}`;
-  const tested = test ? `; ${test.name}, p ${pValue(p_adjusted ?? test.p)}` : "";
+  const adjusted = pairs > 1 && p_adjusted != null ? `, ${pValue(p_adjusted)} adjusted over ${pairs} pairs (Holm)` : "";
+  const tested = test ? `; ${test.name}, p ${pValue(test.p)}${adjusted}` : "";
   const without = unpaired_cells > 0 ? `; ${counted(unpaired_cells, "cell")} left out` : "";
   return `${means}, paired over ${counted(tasks, "task")}${tested}${without}`;
 }
 
 /** Markdown. `address`: of the page, with all that it shows. */
 export function reportOf(pairs: readonly Pair[], address: string): string {
-  return [...pairs.map(paragraphOf), `From ${address}`].join("\n\n");
+  return [...pairs.map((pair) => paragraphOf(pair, testsOf(pairs))), `From ${address}`].join("\n\n");
 }
 
-function paragraphOf(pair: Pair): string {
+/** How many pairs have a test, and so are adjusted together. */
+export function testsOf(pairs: readonly Pair[]): number {
+  return pairs.filter((pair) => pair.test !== null).length;
+}
+
+function paragraphOf(pair: Pair, pairs: number): string {
   const { better = 0, worse = 0, both_pass = 0, both_fail = 0, owed = 0 } = pair.kinds;
   const seen = againstBase(pair);
   const doubt = doubtOf(pair);
   const { a_nano, b_nano } = pair.cost;
   return [
     `**${plain(pair.b.title)}** against **${plain(pair.a.title)}**: ${difference(seen.difference, seen.interval)}${doubt && `, ${doubt}`}`,
-    `- ${groundOf(pair)}`,
+    `- ${groundOf(pair, pairs)}`,
     `- tasks: flips +${count(better)} / −${count(worse)}, both pass ${count(both_pass)}, both fail ${count(both_fail)}, owed on one side ${count(owed)}`,
     `- cost of the paired tasks: ${cost(b_nano)} against ${cost(a_nano)}`,
+    ...(boundsOf(pair) ? [`- ${boundsOf(pair)}`] : []),
     `- ${pair.claim}`,
   ].join("\n");
 }

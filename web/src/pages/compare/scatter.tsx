@@ -40,6 +40,9 @@ export function Scatter({ sides }: { sides: readonly Side[] }) {
           <Point key={side.title} side={side} label={letter(at)} x={x} y={y} />
         ))}
       </svg>
+      <p className="muted data">
+        Shares are of the tasks that both sides of a pair have; costs of all that a side ran.
+      </p>
       <ol className={styles.legend}>
         {sides.map((side, at) => (
           <li key={side.title}>

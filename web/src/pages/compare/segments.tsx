@@ -7,7 +7,7 @@ import { Button } from "../../parts/button";
 import { Section } from "../../parts/section";
 import { Empty } from "../../parts/states";
 import styles from "./compare.module.css";
-import { Axis, againstBase, isDistinguished } from "./difference";
+import { Axis, againstBase, isDistinguished, reachOf } from "./difference";
 import { nameOf } from "./tasks";
 
 interface SegmentsProps {
@@ -29,7 +29,7 @@ export function Segments({ references, chosen, choose }: SegmentsProps) {
             <>
               <ul className={styles.segments}>
                 {segments.map((one) => (
-                  <One key={nameOf(one)} segment={one} chosen={chosen} choose={choose} />
+                  <One key={nameOf(one)} segment={one} reach={reachOf(segments)} chosen={chosen} choose={choose} />
                 ))}
               </ul>
               <p className="muted data">
@@ -45,7 +45,12 @@ export function Segments({ references, chosen, choose }: SegmentsProps) {
   );
 }
 
-function One({ segment, chosen, choose }: { segment: Segment } & Omit<SegmentsProps, "references">) {
+function One({
+  segment,
+  reach,
+  chosen,
+  choose,
+}: { segment: Segment; reach: number } & Omit<SegmentsProps, "references">) {
   const name = nameOf(segment);
   const seen = againstBase(segment);
   const clear = isDistinguished(segment);
@@ -57,7 +62,7 @@ function One({ segment, chosen, choose }: { segment: Segment } & Omit<SegmentsPr
       <span className={styles.seen} data-side={clear ? ((seen.difference ?? 0) > 0 ? "up" : "down") : undefined}>
         {difference(seen.difference, seen.interval)}
       </span>
-      <Axis {...seen} width={160} />
+      <Axis {...seen} width={160} reach={reach} />
       <span className="muted data">
         {percent(segment.b)} against {percent(segment.a)} of {counted(segment.tasks, "task")}
         {segment.p_adjusted != null && `, p ${pValue(segment.p_adjusted)}`}

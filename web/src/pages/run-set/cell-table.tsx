@@ -8,12 +8,14 @@ import type { Cells } from "./matrix/cells";
 
 /** The matrix as rows: the same cells, for whoever reads tables. */
 export function CellTable({
+  runSet,
   cells,
   rows,
   tasks,
   matched,
   version,
 }: {
+  runSet: string;
   cells: Cells;
   rows: readonly number[];
   tasks: readonly number[];
@@ -34,7 +36,12 @@ export function CellTable({
         { name: "Class", width: "190px", cell: (index) => <Chip name={cells.stateOf(index)} /> },
         { name: "Owner", width: "120px", cell: (index) => ownerWords(ownerOf(cells.stateOf(index))) },
         { name: "Verdict", width: "130px", cell: (index) => <Standing cells={cells} index={index} /> },
-        { name: "Attempts", width: "72px", kind: "number", cell: (index) => <Attempt cells={cells} index={index} /> },
+        {
+          name: "Attempts",
+          width: "72px",
+          kind: "number",
+          cell: (index) => <Attempt runSet={runSet} cells={cells} index={index} />,
+        },
       ]}
     />
   );
@@ -53,11 +60,11 @@ function Standing({ cells, index }: { cells: Cells; index: number }) {
   );
 }
 
-function Attempt({ cells, index }: { cells: Cells; index: number }) {
+function Attempt({ runSet, cells, index }: { runSet: string; cells: Cells; index: number }) {
   const { attempt, attempts } = cells.view(index);
   if (attempt === null) return attempts;
   return (
-    <Link to="/attempts/$attempt" params={{ attempt }}>
+    <Link to="/attempts/$attempt" params={{ attempt }} search={{ of: runSet }}>
       {attempts}
     </Link>
   );

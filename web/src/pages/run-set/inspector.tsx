@@ -51,7 +51,7 @@ export function Inspector({
       {pinned && cell.id !== null ? <Attempts runSet={runSet} cell={cell.id} /> : null}
       <p className={styles.actions}>
         {cell.attempt && (
-          <Link to="/attempts/$attempt" params={{ attempt: cell.attempt }}>
+          <Link to="/attempts/$attempt" params={{ attempt: cell.attempt }} search={{ of: runSet }}>
             Open attempt
           </Link>
         )}
@@ -79,7 +79,7 @@ function Attempts({ runSet, cell }: { runSet: string; cell: string }) {
     <ol className={styles.attempts} aria-label="Attempts, the oldest first">
       {asked.data.attempts.map((one) => (
         <li key={one.id}>
-          <Link to="/attempts/$attempt" params={{ attempt: one.id }}>
+          <Link to="/attempts/$attempt" params={{ attempt: one.id }} search={{ of: runSet }}>
             {one.number}
           </Link>
           <div>

@@ -45,20 +45,29 @@ export function RunSetPage() {
   return (
     <div className={styles.page}>
       {error && <Stale error={error} since={status.dataUpdatedAt} retry={() => status.refetch()} />}
+      {!error && board.error && board.data && (
+        <Stale error={board.error} since={board.dataUpdatedAt} retry={() => board.refetch()} />
+      )}
       <header className={styles.head}>
         <h1>
           {row?.name ?? "…"} <small>{status.data ? words(status.data.run_set.state) : ""}</small>
         </h1>
-        {status.data && <Actions row={status.data.run_set} />}
+        {status.data && <Actions row={status.data.run_set} since={status.dataUpdatedAt} />}
       </header>
       {board.data ? (
         <Rates rates={board.data.rates} cells={addresses(id)} headline />
+      ) : board.error ? (
+        <Failed error={board.error} retry={() => board.refetch()} />
       ) : (
         <div className={styles.rates}>
           <Loading what="rates" rows={2} />
         </div>
       )}
-      {status.data ? <Facts status={status.data} board={board.data} /> : <p className={styles.facts}>&nbsp;</p>}
+      {status.data && !board.isPending ? (
+        <Facts status={status.data} board={board.data} />
+      ) : (
+        <p className={styles.facts}>&nbsp;</p>
+      )}
       {status.data && <Blocked waits={status.data.progress.waits} />}
       {cells === null ? (
         <Loading what="cells" rows={12} />
@@ -97,7 +106,8 @@ function Facts({ status, board }: { status: RunSetStatus; board: Leaderboard | u
   return (
     <p className={styles.facts}>
       <span>
-        {count(progress.decided)} of {counted(progress.expected, "cell")} have a verdict
+        {count(board?.rates.counts.decided ?? progress.decided)} of{" "}
+        {counted(board?.rates.counts.expected ?? progress.expected, "cell")} have a verdict
       </span>
       {progress.running > 0 && <span>{count(progress.running)} running</span>}
       {progress.queued > 0 && <span>{count(progress.queued)} queued</span>}
@@ -172,7 +182,7 @@ function CellsOfRunSet({ id, cells, version, handle, retry, need }: CellsProps) 
   const open = async (index: number) => {
     if (index < 0) return;
     const attempt = cells.columns.attempt[index] ?? (await client.fetchQuery(matrixIds(id))).attempt[index];
-    if (attempt) void navigate({ to: "/attempts/$attempt", params: { attempt } });
+    if (attempt) void navigate({ to: "/attempts/$attempt", params: { attempt }, search: { of: id } as never });
   };
   const zoom = (by: number) => {
     const at = PITCHES.indexOf(pitch as (typeof PITCHES)[number]) + by;
@@ -281,7 +291,7 @@ function CellsOfRunSet({ id, cells, version, handle, retry, need }: CellsProps) 
             handle={handle}
           />
         ) : view === "table" ? (
-          <CellTable cells={cells} rows={rows} tasks={tasks} matched={matched} version={version} />
+          <CellTable runSet={id} cells={cells} rows={rows} tasks={tasks} matched={matched} version={version} />
         ) : (
           <TaskList cells={cells} rows={rows} tasks={tasks} matched={matched} version={version} pin={pin} />
         )}

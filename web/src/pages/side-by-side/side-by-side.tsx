@@ -93,7 +93,7 @@ function Side({ name: { runSet, profile }, cell }: { name: SideName; cell: CellR
     <section aria-label={profile} className={styles.side}>
       <h2>
         {cell.attempt ? (
-          <Link to="/attempts/$attempt" params={{ attempt: cell.attempt }}>
+          <Link to="/attempts/$attempt" params={{ attempt: cell.attempt }} search={{ of: runSet }}>
             {profile}
           </Link>
         ) : (

@@ -16,5 +16,5 @@ export function pathOf(typed: string, origin: string): string | null | undefined
 /** An id, or as much of its beginning as pages and commands write. */
 export function idOf(typed: string): string | undefined {
   const text = typed.trim().toLowerCase();
-  return /^[0-9a-f]{8}-[0-9a-f]{4}(-[0-9a-f-]*)?$/.test(text) && text.length <= 36 ? text : undefined;
+  return /^[0-9a-f]{8}(-[0-9a-f-]*)?$/.test(text) && text.length <= 36 ? text : undefined;
 }

@@ -24,7 +24,8 @@ export default function Changes({ edit, expanded, expand }: { edit: Edit; expand
       <figcaption>
         <code>{edit.path || "file"}</code> <span data-sign="+">+{added}</span> <span data-sign="−">−{removed}</span>
       </figcaption>
-      <pre>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: long lines are scrolled, by keyboard too */}
+      <pre tabIndex={0}>
         {shown.map((row, at) => (
           // biome-ignore lint/suspicious/noArrayIndexKey: rows have no other name
           <span key={at} className={styles.row} data-sign={row.sign}>

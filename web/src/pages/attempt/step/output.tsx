@@ -41,7 +41,8 @@ export function Output({ text, failed, expanded, expand }: OutputProps) {
 /** Lines of a terminal, with their colours. */
 export function Lines({ lines }: { lines: readonly string[] }) {
   return (
-    <pre>
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: long lines are scrolled, by keyboard too
+    <pre tabIndex={0}>
       {lines.map((line, at) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: lines have no other name
         <Line key={at} text={line} />

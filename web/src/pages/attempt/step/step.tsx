@@ -8,7 +8,10 @@ import type { Steps } from "../steps";
 import { Output } from "./output";
 import styles from "./step.module.css";
 
-const Markdown = lazy(() => import("./markdown"));
+/** Asked for at once: a message that is laid out after it was shown moves what is below it. */
+const markdown = import("./markdown");
+markdown.catch(() => undefined); // whoever shows a message says so
+const Markdown = lazy(() => markdown);
 const Changes = lazy(() => import("./changes"));
 /** A longer message is shown as the text it is: nobody reads it laid out, and it takes long. */
 const LONGEST_MARKDOWN = 30_000;

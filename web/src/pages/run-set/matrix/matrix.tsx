@@ -1,6 +1,7 @@
 import { useCallback, useEffect, useImperativeHandle, useLayoutEffect, useMemo, useRef, useState } from "react";
 import { words } from "../../../design/outcomes";
 import { usePreferences } from "../../../design/preferences";
+import { useKeys } from "../../../shell/keys";
 import type { Cells, CellView } from "./cells";
 import styles from "./matrix.module.css";
 import { barsOf, type Layout, Painter, type Scene, type Window } from "./painter";
@@ -192,6 +193,10 @@ export function Matrix({ cells, rows, tasks, pitch, matched, cursor, moved, pinn
     }
   };
 
+  useKeys([
+    { keys: "← ↑ ↓ →", what: "Move among the cells, in the grid", run: () => undefined },
+    { keys: "Enter", what: "Pin the cell", run: () => cursor >= 0 && pinned(cursor) },
+  ]);
   const keys: Record<string, () => void> = {
     ArrowUp: () => step(-1, 0),
     ArrowDown: () => step(1, 0),
