@@ -59,7 +59,24 @@ def test_a_member_is_added_given_another_role_and_disabled(ada: Visitor) -> None
     page.get_by_label("E-mail, or the name of a service account").fill("bo@example.org")
     page.get_by_role("button", name="Add").click()
     expect(page.get_by_text("The name is taken.")).to_be_visible()
+    expect(page.get_by_label("E-mail, or the name of a service account")).to_have_value("bo@example.org")
     ada.problems = [one for one in ada.problems if "409" not in one]
+
+
+def test_a_double_click_makes_one_key_and_only_its_button_puts_it_away(ada: Visitor) -> None:
+    page = ada.go("/settings")
+    page.get_by_label("New key, for").fill("twice")
+    page.get_by_role("button", name="Create key").dblclick()
+    told = page.get_by_role("dialog", name="This key is shown this once")
+    expect(told).to_be_visible()
+    page.keyboard.press("Escape")
+    page.keyboard.press("Escape")
+    page.mouse.click(5, 5)
+    expect(told).to_be_visible()
+    told.get_by_role("button", name="I have kept it").click()
+    expect(told).to_have_count(0)
+    with ada.site.api() as api:
+        assert [one["name"] for one in api.get("keys").json()["items"]].count("twice") == 1
 
 
 def test_a_change_that_somebody_else_made_first_is_not_lost(ada: Visitor) -> None:

@@ -8,6 +8,7 @@ import { suites } from "../../api/suites";
 import { cost, count, counted, duration } from "../../design/numbers";
 import { Button } from "../../parts/button";
 import { Facts } from "../../parts/facts";
+import { useOnce } from "../../parts/form";
 import { useTitle } from "../../parts/title";
 import { creationOf } from "./file";
 import styles from "./launch.module.css";
@@ -28,6 +29,7 @@ export function LaunchPage() {
     mutationFn: async (text: string) => answered(api.POST("/api/v1/run-sets", { body: await creationOf(text) })),
     onSuccess: ({ run_set: row }) => navigate({ to: "/run-sets/$runSet", params: { runSet: row.id } }),
   });
+  const start = useOnce(launch.mutateAsync);
   const change = (text: string) => {
     setWritten(text);
     rehearse.reset();
@@ -67,7 +69,7 @@ export function LaunchPage() {
         <Button onClick={() => rehearse.mutate(file)} disabled={rehearse.isPending}>
           {rehearse.isPending ? "Looking…" : "What would it take?"}
         </Button>
-        <Button kind="primary" disabled={!ready || launch.isPending} onClick={() => launch.mutate(file)}>
+        <Button kind="primary" disabled={!ready || launch.isPending} onClick={() => start(file)}>
           {rehearse.data?.existing ? "Go on with it" : "Launch"}
         </Button>
       </div>
