@@ -91,12 +91,13 @@ export function forecastWords({ forecast, ends, days_seen, days_needed }: Month)
 }
 
 /** What was spent, the band of the forecast and the budget, on one line to scale. */
-function BudgetBar({ month: told, budget }: { month: Month; budget: number | null }) {
+export function BudgetBar({ month: told, budget }: { month: Month; budget: number | null }) {
   const { forecast, counted_nano: now, whole } = told;
   const most = Math.max(now, forecast?.high_nano ?? 0, budget ?? 0);
-  if (most === 0 || (budget === null && forecast === null)) return <p className="muted data">No budget is set.</p>;
-  const at = (nano: number) => `${(nano / (most * 1.02)) * 100}%`;
-  const isOver = budget !== null && (forecast?.expected_nano ?? now) > budget;
+  if (budget === null && (most === 0 || forecast === null)) return <p className="muted data">No budget is set.</p>;
+  const at = (nano: number) => `${(nano / (Math.max(most, 1) * 1.02)) * 100}%`;
+  const isUsed = budget !== null && now >= budget;
+  const isOver = isUsed || (budget !== null && (forecast?.expected_nano ?? now) > budget);
   return (
     <figure className={styles.bar}>
       <div className={styles.line} role="img" aria-label={barWords(told, budget)}>
@@ -131,7 +132,7 @@ function BudgetBar({ month: told, budget }: { month: Month; budget: number | nul
           ) : (
             <>
               <i className={styles.budget} /> budget {cost(budget)}
-              {isOver && `: it ${now > budget ? "is" : "will probably be"} used up`}
+              {isOver && `: it ${isUsed ? "is" : "will probably be"} used up`}
             </>
           )}
         </span>
@@ -141,8 +142,12 @@ function BudgetBar({ month: told, budget }: { month: Month; budget: number | nul
 }
 
 function barWords(told: Month, budget: number | null): string {
-  const room = budget === null ? "no budget" : `${percent(told.counted_nano / Math.max(1, budget))} of ${cost(budget)}`;
-  return `${cost(told.counted_nano)} counted, ${room}. ${forecastWords(told)}`;
+  return `${cost(told.counted_nano)} counted, ${roomWords(told.counted_nano, budget)}. ${forecastWords(told)}`;
+}
+
+function roomWords(now: number, budget: number | null): string {
+  if (budget === null) return "no budget";
+  return budget === 0 ? `all of ${cost(0)}` : `${percent(now / budget)} of ${cost(budget)}`;
 }
 
 interface OfProps {
