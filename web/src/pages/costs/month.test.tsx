@@ -1,8 +1,9 @@
 import { render, screen } from "@testing-library/react";
 import { expect, test } from "vitest";
 import type { Month } from "../../api/schema";
+import { cost } from "../../design/numbers";
 import { refusal } from "./budget";
-import { BudgetBar } from "./month";
+import { BudgetBar, Of } from "./month";
 
 const NANO = 1_000_000_000;
 
@@ -34,4 +35,9 @@ test("a budget is nothing, a cent, or more: what is between would be taken for n
   expect(["", "0", "0.01", "12.5"].map(refusal)).toEqual([undefined, undefined, undefined, undefined]);
   expect(refusal("0.0000000001")).toBe("USD a month: 0, or $0.01 or more.");
   expect(refusal("1e30")).toBe("USD a month: $1,000,000,000.00 at most.");
+});
+
+test("a part of a month's cost reads as one", () => {
+  render(<Of name="Cost this month" used={0} most={null} write={cost} known={0.775} />);
+  expect(screen.getByText("≥ $0.00")).toBeTruthy();
 });
