@@ -199,3 +199,17 @@ def test_a_bar_of_the_scores_shows_the_results_in_it(ada: Visitor, job: str) -> 
     expect(told).to_contain_text("of exact-match")
     page.keyboard.press("Escape")
     expect(told).to_have_count(0)
+
+
+def test_a_viewer_sees_no_control_that_is_refused(visitor: Visitor, site: Site) -> None:
+    with site.api() as api:
+        seen = api.post("users", json={"name": "val@example.org", "role": "viewer", "kind": "person"}).json()
+        key = api.post("keys", json={"name": "val", "user": seen["id"]}).json()["secret"]
+    visitor.sign_in(key)
+    for path, who in (("/run-sets/new", "members"), ("/costs", "members"), ("/audit", "admins")):
+        page = visitor.go(path)
+        expect(page.get_by_role("alert")).to_contain_text(f"It is for {who}")
+        assert page.locator("main").get_by_role("button").count() == 0
+        expect(page.get_by_role("alert")).not_to_contain_text("Settings")
+    page = visitor.go("/settings")
+    expect(page.get_by_text("These are your own keys")).to_be_visible()

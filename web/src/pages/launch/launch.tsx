@@ -9,13 +9,24 @@ import { cost, count, counted, duration } from "../../design/numbers";
 import { Button } from "../../parts/button";
 import { Facts } from "../../parts/facts";
 import { useOnce } from "../../parts/form";
+import { Permitted } from "../../parts/permitted";
 import { useTitle } from "../../parts/title";
 import { creationOf } from "./file";
 import styles from "./launch.module.css";
 
-/** Start a run set from its file: what it would take, and whether it can be compared, come before the button. */
+const TITLE = "Launch a run set";
+
 export function LaunchPage() {
   useTitle("Launch");
+  return (
+    <Permitted needs="runs:write" title={TITLE}>
+      <Launch />
+    </Permitted>
+  );
+}
+
+/** Start a run set from its file: what it would take, and whether it can be compared, come before the button. */
+function Launch() {
   const navigate = useNavigate();
   const known = useQuery(suites);
   const suite = known.data?.items[0];
@@ -45,7 +56,7 @@ export function LaunchPage() {
   const ready = rehearse.data !== undefined && rehearse.variables === file;
   return (
     <div className={styles.page}>
-      <h1>Launch a run set</h1>
+      <h1>{TITLE}</h1>
       <label htmlFor="file">
         Its file, as TOML: write it, paste it, or drop it here.{" "}
         <span className="muted">docs/reference/run-set-file.md</span>

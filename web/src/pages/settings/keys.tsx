@@ -47,6 +47,11 @@ export function Keys({ me }: { me: Me }) {
   ];
   return (
     <>
+      <p className="muted data">
+        {me.permissions.includes("users:write")
+          ? "The keys of everybody in this tenant. One that you create is your own, and may do what you may."
+          : "These are your own keys, and may do what you may."}
+      </p>
       <Form send={(data) => create.mutateAsync(String(data.get("name")))} className={styles.row}>
         <Field
           label="New key, for"
