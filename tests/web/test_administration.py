@@ -191,7 +191,7 @@ def test_a_bar_of_the_scores_shows_the_results_in_it(ada: Visitor, job: str) -> 
     bar = page.get_by_role("button", name=re.compile("^exact-match.*, 1, 36 results|^exact-match.* to 1, "))
     bar.last.click()
     told = page.get_by_role("status").filter(has_text="filtered")
-    expect(told).to_contain_text("of exact-match")
+    expect(told).to_contain_text(re.compile(r"of exact-match, from [\d.]+: 36 of 120 results"))
     scores = page.get_by_role("table", name="Results").locator("tbody tr td:nth-child(5)")
     expect(scores.first).to_have_text("1")
     assert set(scores.all_inner_texts()) == {"1"}
@@ -199,6 +199,9 @@ def test_a_bar_of_the_scores_shows_the_results_in_it(ada: Visitor, job: str) -> 
     expect(told).to_contain_text("of exact-match")
     page.keyboard.press("Escape")
     expect(told).to_have_count(0)
+    page.get_by_role("button", name=re.compile("^exact-match, no score, .*, 6 results")).click()
+    expect(told).to_contain_text("of exact-match: 6 of 120 results")
+    expect(page.get_by_role("table", name="Results").locator("tbody tr")).to_have_count(6)
 
 
 def test_a_viewer_sees_no_control_that_is_refused(visitor: Visitor, site: Site) -> None:
