@@ -91,6 +91,16 @@ def test_a_change_that_somebody_else_made_first_is_not_lost(ada: Visitor) -> Non
     ada.problems = [one for one in ada.problems if "412" not in one]
 
 
+def test_a_run_set_file_that_is_being_written_is_there_when_one_comes_back(ada: Visitor, nightly: str) -> None:
+    page = ada.go("/run-sets")
+    page.get_by_role("link", name="Launch…").click()
+    page.get_by_label("Its file, as TOML").fill('name = "half')
+    page.go_back()
+    expect(page.get_by_role("link", name="nightly", exact=True).first).to_be_visible()
+    page.go_forward()
+    expect(page.get_by_label("Its file, as TOML")).to_have_value('name = "half')
+
+
 def test_the_last_owner_stays(ada: Visitor) -> None:
     page = ada.go("/settings?section=members")
     page.get_by_label("Role of ada@example.org").select_option("viewer")

@@ -11,6 +11,7 @@ import { Facts } from "../../parts/facts";
 import { useOnce } from "../../parts/form";
 import { Permitted } from "../../parts/permitted";
 import { useTitle } from "../../parts/title";
+import { draft, forgetDraft, keepDraft } from "./draft";
 import { creationOf } from "./file";
 import styles from "./launch.module.css";
 
@@ -30,7 +31,7 @@ function Launch() {
   const navigate = useNavigate();
   const known = useQuery(suites);
   const suite = known.data?.items[0];
-  const [written, setWritten] = useState<string | null>(null);
+  const [written, setWritten] = useState(draft);
   const file = written ?? templateOf(suite?.aliases?.[0] ?? suite?.suite_id.slice(0, 12));
   const rehearse = useMutation({
     mutationFn: async (text: string) =>
@@ -38,11 +39,15 @@ function Launch() {
   });
   const launch = useMutation({
     mutationFn: async (text: string) => answered(api.POST("/api/v1/run-sets", { body: await creationOf(text) })),
-    onSuccess: ({ run_set: row }) => navigate({ to: "/run-sets/$runSet", params: { runSet: row.id } }),
+    onSuccess: ({ run_set: row }) => {
+      forgetDraft();
+      return navigate({ to: "/run-sets/$runSet", params: { runSet: row.id } });
+    },
   });
   const start = useOnce(launch.mutateAsync);
   const change = (text: string) => {
     setWritten(text);
+    keepDraft(text);
     rehearse.reset();
     launch.reset();
   };
