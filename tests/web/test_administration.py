@@ -59,7 +59,24 @@ def test_a_member_is_added_given_another_role_and_disabled(ada: Visitor) -> None
     page.get_by_label("E-mail, or the name of a service account").fill("bo@example.org")
     page.get_by_role("button", name="Add").click()
     expect(page.get_by_text("The name is taken.")).to_be_visible()
+    expect(page.get_by_label("E-mail, or the name of a service account")).to_have_value("bo@example.org")
     ada.problems = [one for one in ada.problems if "409" not in one]
+
+
+def test_a_double_click_makes_one_key_and_only_its_button_puts_it_away(ada: Visitor) -> None:
+    page = ada.go("/settings")
+    page.get_by_label("New key, for").fill("twice")
+    page.get_by_role("button", name="Create key").dblclick()
+    told = page.get_by_role("dialog", name="This key is shown this once")
+    expect(told).to_be_visible()
+    page.keyboard.press("Escape")
+    page.keyboard.press("Escape")
+    page.mouse.click(5, 5)
+    expect(told).to_be_visible()
+    told.get_by_role("button", name="I have kept it").click()
+    expect(told).to_have_count(0)
+    with ada.site.api() as api:
+        assert [one["name"] for one in api.get("keys").json()["items"]].count("twice") == 1
 
 
 def test_a_change_that_somebody_else_made_first_is_not_lost(ada: Visitor) -> None:
@@ -72,6 +89,16 @@ def test_a_change_that_somebody_else_made_first_is_not_lost(ada: Visitor) -> Non
     expect(page.get_by_role("alert")).to_be_visible()
     expect(page.get_by_label("Role of cy@example.org")).to_have_value("member")
     ada.problems = [one for one in ada.problems if "412" not in one]
+
+
+def test_a_run_set_file_that_is_being_written_is_there_when_one_comes_back(ada: Visitor, nightly: str) -> None:
+    page = ada.go("/run-sets")
+    page.get_by_role("link", name="Launch…").click()
+    page.get_by_label("Its file, as TOML").fill('name = "half')
+    page.go_back()
+    expect(page.get_by_role("link", name="nightly", exact=True).first).to_be_visible()
+    page.go_forward()
+    expect(page.get_by_label("Its file, as TOML")).to_have_value('name = "half')
 
 
 def test_the_last_owner_stays(ada: Visitor) -> None:
@@ -111,6 +138,13 @@ def test_a_budget_is_set_shown_and_taken_away(ada: Visitor) -> None:
     page.get_by_label("USD a month").fill("12.50")
     page.get_by_role("dialog").get_by_role("button", name="Set").click()
     expect(page.get_by_role("figure").get_by_text("budget $12.50")).to_be_visible()
+    page.get_by_role("button", name="Set budget").click()
+    page.get_by_label("USD a month").fill("0.0000000001")
+    page.get_by_role("dialog").get_by_role("button", name="Set").click()
+    expect(page.get_by_role("alert")).to_have_text("USD a month: 0, or $0.01 or more.")
+    page.get_by_label("USD a month").fill("0")
+    page.get_by_role("dialog").get_by_role("button", name="Set").click()
+    expect(page.get_by_text("budget $0.00: it is used up")).to_be_visible()
     page.get_by_role("button", name="Set budget").click()
     page.get_by_label("USD a month").fill("")
     page.get_by_role("dialog").get_by_role("button", name="Set").click()
@@ -167,7 +201,7 @@ def test_a_bar_of_the_scores_shows_the_results_in_it(ada: Visitor, job: str) -> 
     bar = page.get_by_role("button", name=re.compile("^exact-match.*, 1, 36 results|^exact-match.* to 1, "))
     bar.last.click()
     told = page.get_by_role("status").filter(has_text="filtered")
-    expect(told).to_contain_text("of exact-match")
+    expect(told).to_contain_text(re.compile(r"of exact-match, from [\d.]+: 36 of 120 results"))
     scores = page.get_by_role("table", name="Results").locator("tbody tr td:nth-child(5)")
     expect(scores.first).to_have_text("1")
     assert set(scores.all_inner_texts()) == {"1"}
@@ -175,3 +209,20 @@ def test_a_bar_of_the_scores_shows_the_results_in_it(ada: Visitor, job: str) -> 
     expect(told).to_contain_text("of exact-match")
     page.keyboard.press("Escape")
     expect(told).to_have_count(0)
+    page.get_by_role("button", name=re.compile("^exact-match, no score, .*, 6 results")).click()
+    expect(told).to_contain_text("of exact-match: 6 of 120 results")
+    expect(page.get_by_role("table", name="Results").locator("tbody tr")).to_have_count(6)
+
+
+def test_a_viewer_sees_no_control_that_is_refused(visitor: Visitor, site: Site) -> None:
+    with site.api() as api:
+        seen = api.post("users", json={"name": "val@example.org", "role": "viewer", "kind": "person"}).json()
+        key = api.post("keys", json={"name": "val", "user": seen["id"]}).json()["secret"]
+    visitor.sign_in(key)
+    for path, who in (("/run-sets/new", "members"), ("/costs", "members"), ("/audit", "admins")):
+        page = visitor.go(path)
+        expect(page.get_by_role("alert")).to_contain_text(f"It is for {who}")
+        assert page.locator("main").get_by_role("button").count() == 0
+        expect(page.get_by_role("alert")).not_to_contain_text("Settings")
+    page = visitor.go("/settings")
+    expect(page.get_by_text("These are your own keys")).to_be_visible()

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Literal
 
 import pytest
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, expect
 
 from tests.web.conftest import SCREENSHOTS, Site, Visitor, slowness
 
@@ -168,3 +168,27 @@ def test_no_rate_stands_without_its_number(ada: Visitor, things: dict[str, str])
             "one.querySelector('[data-figure]')?.textContent ?? '')).length"
         )
         assert alone == 0
+
+
+def test_every_place_is_within_reach_of_a_thumb(ada: Visitor, things: dict[str, str]) -> None:
+    for width in (360, 390):
+        ada.page.set_viewport_size({"width": width, "height": 800})
+        page = ada.go("/run-sets")
+        places = page.get_by_role("navigation", name="Proctor").get_by_role("link")
+        boxes = [one.bounding_box() for one in places.all()]
+        assert len(boxes) == 10
+        for box in boxes:
+            assert box is not None
+            assert box["x"] >= 0
+            assert box["x"] + box["width"] <= width
+            assert box["y"] + box["height"] <= 800
+            assert box["width"] >= 44
+            assert box["height"] >= 44
+
+
+def test_a_link_of_setting_up_that_is_used_says_so(ada: Visitor) -> None:
+    page = ada.go("/setup")
+    expect(page.get_by_role("heading", level=1)).to_have_text("This installation is set up already")
+    assert ada.measure("document.title") == "Set up · Proctor"
+    page.locator("main").get_by_role("link", name="run sets").click()
+    expect(page).to_have_url(f"{ada.site.url}/run-sets")

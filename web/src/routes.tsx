@@ -20,6 +20,7 @@ import { RunSetPage } from "./pages/run-set/run-set";
 import { runSetSearch } from "./pages/run-set/search";
 import { RunSetsPage, STATES } from "./pages/run-sets/run-sets";
 import { SECTIONS, type SectionName } from "./pages/settings/sections";
+import { SetUpAlready } from "./pages/sign-in/set-up-already";
 import { chosen, several, text, whole } from "./search";
 import { Broken, loaded } from "./shell/broken";
 import { Shell } from "./shell/shell";
@@ -37,8 +38,7 @@ const home = createRoute({
 const setup = createRoute({
   getParentRoute: () => root,
   path: "/setup",
-  beforeLoad: () => undefined,
-  component: () => null,
+  component: SetUpAlready,
 });
 
 const runSets = createRoute({

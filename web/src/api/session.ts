@@ -1,5 +1,6 @@
 /** The browser's session: a cookie that no script can read, set by the server for a key that opens something. */
 import type { QueryClient } from "@tanstack/react-query";
+import { forgetDraft } from "../pages/launch/draft";
 import { forgetPlaces } from "../shell/palette/recent";
 import { PAGE_HEADER } from "./client";
 import { problemOf, unreachable } from "./problem";
@@ -17,11 +18,12 @@ export function setUp(token: string, tenant: string, owner: string): Promise<Fou
   return sent("POST", "/api/v1/setup", { token, tenant, owner });
 }
 
-/** Forget the session, here, in every answer that was kept and in the places that were gone to. */
+/** Forget the session, here, in every answer that was kept, in the places that were gone to and in what was being written. */
 export async function signOut(client: QueryClient): Promise<void> {
   await sent("DELETE", "/api/v1/session");
   client.clear();
   forgetPlaces();
+  forgetDraft();
   globalThis.location.assign("/");
 }
 

@@ -1,4 +1,6 @@
+import { WHO_MAY } from "../api/permitted";
 import { Problem } from "../api/problem";
+import type { Permission } from "../api/schema";
 import { Button } from "./button";
 import styles from "./states.module.css";
 
@@ -28,7 +30,7 @@ export function Loading({ rows = 8, what }: { rows?: number; what: string }) {
 /** What went wrong, what to do, and the trace to tell somebody. */
 export function Failed({ error, retry }: { error: unknown; retry?: () => void }) {
   const problem = error instanceof Problem ? error : null;
-  if (problem?.status === 403) return <Forbidden problem={problem} />;
+  if (problem?.status === 403) return <Forbidden needs={permissionOf(problem)} words={problem.message} />;
   return (
     <div className={styles.state} role="alert">
       <h2>{problem?.status === 404 ? "There is no such thing here" : "That did not work"}</h2>
@@ -44,14 +46,21 @@ export function Failed({ error, retry }: { error: unknown; retry?: () => void })
   );
 }
 
-function Forbidden({ problem }: { problem: Problem }) {
+/** `needs`: what whoever asked may not do; `words`: what was said, where it is nothing of a role. */
+export function Forbidden({ needs, words }: { needs?: Permission; words?: string }) {
   return (
     <div className={styles.state} role="alert">
       <h2>This is not for your role</h2>
-      <p>{problem.message}</p>
-      <p className="muted">An admin or owner of your tenant grants roles under Settings, Members.</p>
+      <p>{needs ? `It is for ${WHO_MAY[needs]}.` : words}</p>
+      <p className="muted">Ask an admin or owner of your tenant, who can give you another role.</p>
     </div>
   );
+}
+
+/** Which permission a refusal names. */
+function permissionOf({ message }: Problem): Permission | undefined {
+  const [, named = ""] = /^The permission '([a-z:]+)' is needed/.exec(message) ?? [];
+  return named in WHO_MAY ? (named as Permission) : undefined;
 }
 
 /** What stood before is shown while it can't be had anew. */

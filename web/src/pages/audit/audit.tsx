@@ -8,6 +8,7 @@ import { Asked } from "../../parts/asked";
 import { Button } from "../../parts/button";
 import { Field, Select } from "../../parts/field";
 import { Pager } from "../../parts/pager";
+import { Permitted } from "../../parts/permitted";
 import { PageHead } from "../../parts/section";
 import { Empty } from "../../parts/states";
 import { type Column, Table } from "../../parts/table";
@@ -17,9 +18,19 @@ import styles from "./audit.module.css";
 
 const route = getRouteApi("/audit");
 
-/** Who did what, to what, when. */
+const TITLE = "Audit log";
+
 export function AuditPage() {
-  useTitle("Audit log");
+  useTitle(TITLE);
+  return (
+    <Permitted needs="audit:read" title={TITLE}>
+      <AuditLog />
+    </Permitted>
+  );
+}
+
+/** Who did what, to what, when. */
+function AuditLog() {
   const search = route.useSearch();
   const navigate = route.useNavigate();
   const known = useQuery({ ...users, retry: false });
@@ -44,7 +55,7 @@ export function AuditPage() {
   return (
     <>
       <PageHead
-        title="Audit log"
+        title={TITLE}
         tools={
           <Button onClick={() => saveRows(rows)} disabled={rows.length === 0}>
             Export this page

@@ -11,6 +11,7 @@ import { Asked } from "../../parts/asked";
 import { Button } from "../../parts/button";
 import { Select } from "../../parts/field";
 import { Figure } from "../../parts/figure";
+import { Permitted } from "../../parts/permitted";
 import { PageHead, Section } from "../../parts/section";
 import { Empty } from "../../parts/states";
 import { useTitle } from "../../parts/title";
@@ -27,9 +28,19 @@ import { WithoutVerdict } from "./undecided";
 
 const route = getRouteApi("/costs");
 
-/** What was spent, by whom and for what, down to each call. */
+const TITLE = "Costs and quotas";
+
 export function CostsPage() {
   useTitle("Costs");
+  return (
+    <Permitted needs="usage:read" title={TITLE}>
+      <Costs />
+    </Permitted>
+  );
+}
+
+/** What was spent, by whom and for what, down to each call. */
+function Costs() {
   const { by = "run_set", days = 30 } = route.useSearch();
   const [opened] = useState(() => Date.now());
   const since = midnight(opened, days - 1).toISOString();
@@ -41,7 +52,7 @@ export function CostsPage() {
   return (
     <>
       <PageHead
-        title="Costs and quotas"
+        title={TITLE}
         tools={
           <>
             <Export by={by} since={since} />

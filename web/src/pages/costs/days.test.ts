@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { SpendReport } from "../../api/schema";
-import { axis, daysOf, known, midnight, placeOf, spent, spentWords, told } from "./days";
+import { axis, daysOf, known, midnight, placeOf, spent, spentWords, told, usageWords } from "./days";
 
 const part = (day: string, key: string | null, cost_nano: number, unpriced = 0) => ({
   day: `${day}T00:00:00Z`,
@@ -43,6 +43,8 @@ test("a sum says what is not in it, and what nobody knows is no zero", () => {
   expect(spent(none)).toBe("—");
   expect(spent({ ...none, unpriced: 0 })).toBe("$0.00");
   expect(spentWords({ cost_nano: 3 * NANO, assumed_nano: 0, entries: 8, unpriced: 1 })).toBe("≥ $3.00 · usage 87.5%");
+  expect(usageWords({ ...none, entries: 40, unpriced: 9 })).toBe("usage 77.5% of 40 entries");
+  expect(usageWords({ ...none, unpriced: 0 })).toBe("");
   expect(known({ ...none, entries: 0, unpriced: 0 })).toBeNull();
 });
 

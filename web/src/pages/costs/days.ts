@@ -78,6 +78,12 @@ export function spentWords(sum: SpendSum): string {
   return share === null || share >= 1 ? spent(sum) : `${spent(sum)} · usage ${percent(share)}`;
 }
 
+/** `usage 88.0% of 50 entries`: of how many the cost is known; nothing where it is of all. */
+export function usageWords(sum: SpendSum): string {
+  const share = known(sum);
+  return share === null || share >= 1 ? "" : `usage ${percent(share)} of ${counted(sum.entries, "entry", "entries")}`;
+}
+
 /** A round amount above the highest bar, and half of it: what the axis says. */
 export function axis(most: number): number[] {
   if (most <= 0) return [0];

@@ -7,7 +7,7 @@ import { useThrottled } from "../../api/throttle";
 import { bytes, cost, count, counted, percent, UNKNOWN } from "../../design/numbers";
 import { words } from "../../design/outcomes";
 import { Asked } from "../../parts/asked";
-import { dayWords, known, spent } from "./days";
+import { dayWords, known, spent, usageWords } from "./days";
 import styles from "./month.module.css";
 
 /** The figures of the month, while attempts end. */
@@ -30,7 +30,13 @@ export function MonthSoFar({ allowance }: { allowance: Allowance }) {
         {(told) => <Headline month={told} budget={quota.budget_month_nano ?? null} />}
       </Asked>
       <dl className={styles.quotas}>
-        <Of name="Cost this month" used={used.cost_month_nano} most={quota.cost_month_nano} write={cost} />
+        <Of
+          name="Cost this month"
+          used={used.cost_month_nano}
+          most={quota.cost_month_nano}
+          write={cost}
+          known={asked.data && known(asked.data.whole)}
+        />
         <Of name="Evaluations today" used={used.evaluations_today} most={quota.evaluations_per_day} write={number} />
         <Of name="Sandboxes now" used={used.sandboxes} most={quota.sandboxes} write={number} />
         <Of name="Stored" used={stored ?? null} most={quota.storage_bytes} write={bytes} />
@@ -47,14 +53,14 @@ export function MonthSoFar({ allowance }: { allowance: Allowance }) {
 const number = (value: number | null) => count(value ?? 0);
 
 function Headline({ month: told, budget }: { month: Month; budget: number | null }) {
-  const share = known(told.whole);
+  const usage = usageWords(told.whole);
   const assumed = told.whole.assumed_nano;
   return (
     <div className={styles.month}>
       <p className={styles.headline}>
         <b>{spent(told.whole)}</b>
         <span className="muted">
-          {monthWords(told)}, UTC{share !== null && share < 1 ? ` · usage ${percent(share)}` : ""}
+          {monthWords(told)}, UTC{usage && ` · ${usage}`}
           {assumed > 0 ? ` · and ${cost(assumed)} kept aside for calls whose cost nobody knows` : ""}
         </span>
       </p>
@@ -91,12 +97,13 @@ export function forecastWords({ forecast, ends, days_seen, days_needed }: Month)
 }
 
 /** What was spent, the band of the forecast and the budget, on one line to scale. */
-function BudgetBar({ month: told, budget }: { month: Month; budget: number | null }) {
+export function BudgetBar({ month: told, budget }: { month: Month; budget: number | null }) {
   const { forecast, counted_nano: now, whole } = told;
   const most = Math.max(now, forecast?.high_nano ?? 0, budget ?? 0);
-  if (most === 0 || (budget === null && forecast === null)) return <p className="muted data">No budget is set.</p>;
-  const at = (nano: number) => `${(nano / (most * 1.02)) * 100}%`;
-  const isOver = budget !== null && (forecast?.expected_nano ?? now) > budget;
+  if (budget === null && (most === 0 || forecast === null)) return <p className="muted data">No budget is set.</p>;
+  const at = (nano: number) => `${(nano / (Math.max(most, 1) * 1.02)) * 100}%`;
+  const isUsed = budget !== null && now >= budget;
+  const isOver = isUsed || (budget !== null && (forecast?.expected_nano ?? now) > budget);
   return (
     <figure className={styles.bar}>
       <div className={styles.line} role="img" aria-label={barWords(told, budget)}>
@@ -131,7 +138,7 @@ function BudgetBar({ month: told, budget }: { month: Month; budget: number | nul
           ) : (
             <>
               <i className={styles.budget} /> budget {cost(budget)}
-              {isOver && `: it ${now > budget ? "is" : "will probably be"} used up`}
+              {isOver && `: it ${isUsed ? "is" : "will probably be"} used up`}
             </>
           )}
         </span>
@@ -141,24 +148,30 @@ function BudgetBar({ month: told, budget }: { month: Month; budget: number | nul
 }
 
 function barWords(told: Month, budget: number | null): string {
-  const room = budget === null ? "no budget" : `${percent(told.counted_nano / Math.max(1, budget))} of ${cost(budget)}`;
-  return `${cost(told.counted_nano)} counted, ${room}. ${forecastWords(told)}`;
+  return `${cost(told.counted_nano)} counted, ${roomWords(told.counted_nano, budget)}. ${forecastWords(told)}`;
+}
+
+function roomWords(now: number, budget: number | null): string {
+  if (budget === null) return "no budget";
+  return budget === 0 ? `all of ${cost(0)}` : `${percent(now / budget)} of ${cost(budget)}`;
 }
 
 interface OfProps {
   name: string;
   used: number | null;
   most: number | null | undefined;
-  write: (value: number | null) => string;
+  write: (value: number | null, known?: number | null) => string;
+  /** The share of it that is known: a part of a sum is no sum. */
+  known?: number | null;
 }
 
-function Of({ name, used, most, write }: OfProps) {
+export function Of({ name, used, most, write, known }: OfProps) {
   const share = used !== null && most ? Math.min(1, used / most) : 0;
   return (
     <div>
       <dt>{name}</dt>
       <dd>
-        <b>{used === null ? UNKNOWN : write(used)}</b>{" "}
+        <b>{used === null ? UNKNOWN : write(used, known)}</b>{" "}
         <span className="muted">{most == null ? "no limit" : `of ${write(most)}`}</span>
         {most != null && (
           <span className={styles.meter} role="img" aria-label={`${percent(share)} of ${write(most)} used`}>

@@ -1,13 +1,13 @@
 import { useQuery } from "@tanstack/react-query";
 import { undecided } from "../../api/administration";
 import type { Undecided } from "../../api/schema";
-import { counted, percent } from "../../design/numbers";
+import { counted } from "../../design/numbers";
 import { type Owner, ownerWords } from "../../design/outcomes";
 import { Asked } from "../../parts/asked";
 import { Figure } from "../../parts/figure";
 import { Section } from "../../parts/section";
 import styles from "./costs.module.css";
-import { known, spent } from "./days";
+import { spent, usageWords } from "./days";
 
 /** What was paid for attempts that brought no verdict, and whose that is. */
 export function WithoutVerdict({ since, address }: { since: string; address: (owner: string) => string }) {
@@ -32,7 +32,7 @@ export function WithoutVerdict({ since, address }: { since: string; address: (ow
 }
 
 function OwnedBy({ one, to }: { one: Undecided; to: string }) {
-  const share = known(one);
+  const usage = usageWords(one);
   return (
     <div data-group={one.owner}>
       <dt>{ownerWords(one.owner as Owner)}</dt>
@@ -44,7 +44,7 @@ function OwnedBy({ one, to }: { one: Undecided; to: string }) {
         </b>{" "}
         <span className="muted">
           {counted(one.attempts, "attempt")}
-          {share !== null && share < 1 ? ` · usage ${percent(share)}` : ""}
+          {usage && ` · ${usage}`}
         </span>
       </dd>
     </div>

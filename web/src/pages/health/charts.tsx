@@ -3,7 +3,7 @@ import { useEffect, useMemo, useRef, useState, useSyncExternalStore } from "reac
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import type { HealthHistory } from "../../api/schema";
-import { clock, type Zone } from "../../design/numbers";
+import { clock, counted, type Zone } from "../../design/numbers";
 import { usePreferences } from "../../design/preferences";
 import styles from "./charts.module.css";
 import { alone, gapsOf, PLOTS, type Plot, plotWords, stepsOf, toldOf, topOf } from "./series";
@@ -12,14 +12,24 @@ const HEIGHT = 128;
 /** One cursor over all charts. */
 const CURSOR = "health";
 
-export default function Charts({ history }: { history: HealthHistory }) {
+/** `ended`: attempts that ended lately, of which the shares of now are. */
+export default function Charts({ history, ended }: { history: HealthHistory; ended: number | null }) {
   const [at, setAt] = useState<number | null>(null);
   const steps = useMemo(() => stepsOf(history), [history]);
   const { zone } = usePreferences();
   return (
     <div className={styles.charts}>
       {PLOTS.map((plot) => (
-        <Chart key={plot.title} plot={plot} history={history} steps={steps} at={at} zone={zone} point={setAt} />
+        <Chart
+          key={plot.title}
+          plot={plot}
+          history={history}
+          ended={plot.isShare ? ended : null}
+          steps={steps}
+          at={at}
+          zone={zone}
+          point={setAt}
+        />
       ))}
       <p className={styles.moment} aria-hidden="true">
         {at === null || steps[at] === undefined
@@ -33,13 +43,15 @@ export default function Charts({ history }: { history: HealthHistory }) {
 interface ChartProps {
   plot: Plot;
   history: HealthHistory;
+  /** Of how many attempts the values of now are shares. */
+  ended: number | null;
   steps: number[];
   at: number | null;
   zone: Zone;
   point: (at: number | null) => void;
 }
 
-function Chart({ plot, history, steps, at, zone, point }: ChartProps) {
+function Chart({ plot, history, ended, steps, at, zone, point }: ChartProps) {
   return (
     <figure className={styles.chart}>
       <figcaption>
@@ -60,6 +72,7 @@ function Chart({ plot, history, steps, at, zone, point }: ChartProps) {
               {line.label} <b>{plot.write(valueAt(history, line.name, at))}</b>
             </li>
           ))}
+          {ended !== null && at === null && <li>of {counted(ended, "attempt")}</li>}
         </ul>
       </figcaption>
       <Canvas plot={plot} history={history} steps={steps} zone={zone} point={point} />
@@ -72,7 +85,7 @@ function valueAt(history: HealthHistory, name: Plot["lines"][number]["name"], at
   return at === null ? toldOf(values).now : (values[at] ?? null);
 }
 
-function Canvas({ plot, history, steps, zone, point }: Omit<ChartProps, "at">) {
+function Canvas({ plot, history, steps, zone, point }: Omit<ChartProps, "at" | "ended">) {
   const place = useRef<HTMLDivElement>(null);
   const chart = useRef<uPlot | null>(null);
   const inks = useInks();

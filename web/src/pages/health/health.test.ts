@@ -9,6 +9,8 @@ proctor_queue_rows{band="normal",kind="cell",provider="a\\"b",state="dead"} 5.0
 proctor_queue_rows{band="normal",kind="cell",provider="",state="pending"} 2.0
 proctor_queue_oldest_seconds{band="normal",state="pending"} 7300.0
 proctor_infrastructure_share 0.25
+proctor_attempts_recent{class="passed",owner="nobody"} 15.0
+proctor_attempts_recent{class="sandbox_error",owner="infrastructure"} 5.0
 proctor_leaked_sandboxes{backend="local"} 0.0
 proctor_log_lines_total{state="lost"} 1
 `;
@@ -28,7 +30,7 @@ test("samples are read with their labels", () => {
 test("what needs somebody is said with the way to it, and nothing else", () => {
   expect(needsOf(samplesOf(TEXT)).map((one) => [one.what, one.to])).toEqual([
     ["5 cells given up after all tries: resume their run sets to try them again", "/run-sets?state=complete_with_gaps"],
-    ["25.0% of the last attempts failed by infrastructure", "/run-sets?state=running"],
+    ["25.0% of the last 20 attempts failed by infrastructure", "/run-sets?state=running"],
     ["the oldest ready work waits for 2h 01m", "/run-sets?state=running"],
     ["1 log line lost", undefined],
   ]);

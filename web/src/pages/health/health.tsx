@@ -31,7 +31,7 @@ export function HealthPage() {
     <>
       <h1>Health</h1>
       <Needs samples={samples} />
-      {isAdministrator && <History />}
+      {isAdministrator && <History ended={sum(samples, "proctor_attempts_recent")} />}
       <RunningSets />
       {told.error ? (
         <Section title="Installation">
@@ -133,7 +133,7 @@ function Installation({ samples }: { samples: readonly Sample[] }) {
     ["Paused", rows("paused")],
     ["Given up", rows("dead")],
     ["Leaked sandboxes", number(value("proctor_leaked_sandboxes"))],
-    ["Infrastructure's share", percent(value("proctor_infrastructure_share"))],
+    ["Infrastructure's share", shareWords(value("proctor_infrastructure_share"), value("proctor_attempts_recent"))],
     ["Lost leases", number(value("proctor_lease_losses_recent"))],
     ["Database", bytes(value("proctor_storage_bytes", { where: "database" }))],
     ["Objects", bytes(value("proctor_storage_bytes", { where: "objects" }))],
@@ -163,6 +163,10 @@ function Installation({ samples }: { samples: readonly Sample[] }) {
       )}
     </Section>
   );
+}
+
+function shareWords(share: number | null, attempts: number | null): string {
+  return share === null ? UNKNOWN : `${percent(share)} of ${counted(attempts ?? 0, "attempt")}`;
 }
 
 function number(value: number | null): string {

@@ -26,8 +26,8 @@ const samples = (range: Range) =>
     refetchInterval: SAMPLED_MS,
   });
 
-/** How the installation was, over an hour, a day or a week. */
-export function History() {
+/** How the installation was, over an hour, a day or a week. `ended`: attempts that ended lately. */
+export function History({ ended }: { ended: number | null }) {
   const { range = "1h" } = route.useSearch();
   const asked = useQuery(samples(range));
   return (
@@ -36,7 +36,7 @@ export function History() {
         <Asked query={asked} what="samples" rows={16}>
           {(told) => (
             <Suspense fallback={<Loading what="charts" rows={16} />}>
-              <Charts history={told as HealthHistory} />
+              <Charts history={told as HealthHistory} ended={ended} />
             </Suspense>
           )}
         </Asked>

@@ -27,6 +27,7 @@ export function needsOf(samples: readonly Sample[], own = 0): Need[] {
   const dead = (sum(samples, "proctor_queue_rows", { state: "dead" }) ?? 0) - own;
   const leaked = sum(samples, "proctor_leaked_sandboxes") ?? 0;
   const share = sum(samples, "proctor_infrastructure_share") ?? 0;
+  const ended = sum(samples, "proctor_attempts_recent") ?? 0;
   const lost = sum(samples, "proctor_log_lines_total", { state: "lost" }) ?? 0;
   const oldest = samples
     .filter((one) => one.name === "proctor_queue_oldest_seconds" && one.labels.state === "pending")
@@ -40,7 +41,7 @@ export function needsOf(samples: readonly Sample[], own = 0): Need[] {
     },
     leaked > 0 && { what: `${counted(leaked, "sandbox", "sandboxes")} that nobody owns any more` },
     share >= INFRASTRUCTURE_MOST && {
-      what: `${percent(share)} of the last attempts failed by infrastructure`,
+      what: `${percent(share)} of the last ${counted(ended, "attempt")} failed by infrastructure`,
       ...running,
     },
     oldest > SLOW_QUEUE_SEC && { what: `the oldest ready work waits for ${duration(oldest)}`, ...running },

@@ -18,6 +18,8 @@ export interface Plot {
   write: (value: number | null) => string;
   /** Amounts that the axis may end at; beyond the last its double, again and again. */
   tops: readonly number[];
+  /** Its lines are shares of attempts. */
+  isShare?: boolean;
   /** Above it somebody should look. */
   most?: number;
 }
@@ -66,6 +68,7 @@ export const PLOTS: readonly Plot[] = [
     meaning: "Share of the attempts that ended in the ten minutes before",
     write: percent,
     tops: [0.4, 1],
+    isShare: true,
     most: 0.2,
     lines: [
       { name: "infrastructure", label: "infrastructure", ink: "--sandbox_error-fill" },

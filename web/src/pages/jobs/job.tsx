@@ -67,10 +67,10 @@ function Standing({ standing }: { standing: JobStanding }) {
       )}
       {ended && (
         <>
-          <Distributions id={one.id} />
+          <Distributions id={one.id} evaluators={evaluators} />
           <Failures id={one.id} />
           {one.dataset && <SegmentTables id={one.id} />}
-          <Results id={one.id} />
+          <Results id={one.id} evaluators={evaluators} />
         </>
       )}
     </div>
@@ -78,7 +78,8 @@ function Standing({ standing }: { standing: JobStanding }) {
 }
 
 function columnsOf(one: Job): readonly Column<EvaluatorSummary>[] {
-  const at = (status: string) => `/jobs/${one.id}?status=${status}`;
+  const at = (status: string, { evaluator }: EvaluatorSummary) =>
+    `/jobs/${one.id}?${new URLSearchParams({ status, evaluator })}`;
   return [
     { name: "Evaluator", cell: (row) => row.evaluator },
     { name: "Mean", kind: "number", cell: (row) => score(row.mean) },
@@ -92,7 +93,7 @@ function columnsOf(one: Job): readonly Column<EvaluatorSummary>[] {
       meaning: "Results with a score",
       kind: "number",
       cell: (row) => (
-        <Figure to={at("scored")} of="scored results">
+        <Figure to={at("scored", row)} of="scored results">
           {count(row.scored)}
         </Figure>
       ),
@@ -115,7 +116,7 @@ function columnsOf(one: Job): readonly Column<EvaluatorSummary>[] {
         Object.entries(row.counts)
           .filter(([status, cells]) => status !== "scored" && cells > 0)
           .map(([status, cells]) => (
-            <Figure key={status} to={at(status)} of={`${words(status)} results`}>
+            <Figure key={status} to={at(status, row)} of={`${words(status)} results`}>
               {`${words(status)} ${count(cells)} `}
             </Figure>
           )),

@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi, useNavigate } from "@tanstack/react-router";
-import { results } from "../../api/data";
-import type { ListedResult } from "../../api/schema";
+import { results, spreads } from "../../api/data";
+import type { EvaluatorSummary, ListedResult } from "../../api/schema";
 import { cost, duration, score } from "../../design/numbers";
 import { words } from "../../design/outcomes";
 import { Asked } from "../../parts/asked";
@@ -10,6 +10,7 @@ import { Filtered, Section } from "../../parts/section";
 import { Empty } from "../../parts/states";
 import { type Column, Table } from "../../parts/table";
 import { useKeys } from "../../shell/keys";
+import { countOf, countOfAll, ofWords } from "./counts";
 import { filterOf } from "./search";
 
 const route = getRouteApi("/jobs/$job");
@@ -38,7 +39,7 @@ function wordsOf({ status, evaluator, at_least, below }: ReturnType<typeof filte
 }
 
 /** The results themselves, a page at a time. */
-export function Results({ id }: { id: string }) {
+export function Results({ id, evaluators }: { id: string; evaluators: readonly EvaluatorSummary[] }) {
   const { cursor, ...search } = route.useSearch();
   const filter = filterOf(search);
   const said = wordsOf(filter);
@@ -46,9 +47,13 @@ export function Results({ id }: { id: string }) {
   const clear = () => void navigate({ search: ({ by }) => ({ by }), resetScroll: false });
   useKeys(said ? [{ keys: "Escape", what: "Show all results", run: clear }] : []);
   const asked = useQuery(results(id, { ...filter, cursor }));
+  const spread = useQuery(spreads(id));
+  const page = asked.isPlaceholderData ? undefined : asked.data;
+  const shown = cursor === undefined && page?.next === null ? page.items.length : null;
+  const fit = countOf(filter, evaluators, spread.data?.items ?? []) ?? shown;
   return (
     <Section title="Results">
-      {said && <Filtered words={`filtered: ${said}`} clear={clear} />}
+      {said && <Filtered words={`filtered: ${said}: ${ofWords(fit, countOfAll(evaluators))}`} clear={clear} />}
       <Asked query={asked} what="results">
         {({ items, next }) =>
           items.length === 0 ? (

@@ -8,17 +8,30 @@ import { suites } from "../../api/suites";
 import { cost, count, counted, duration } from "../../design/numbers";
 import { Button } from "../../parts/button";
 import { Facts } from "../../parts/facts";
+import { useOnce } from "../../parts/form";
+import { Permitted } from "../../parts/permitted";
 import { useTitle } from "../../parts/title";
+import { draft, forgetDraft, keepDraft } from "./draft";
 import { creationOf } from "./file";
 import styles from "./launch.module.css";
 
-/** Start a run set from its file: what it would take, and whether it can be compared, come before the button. */
+const TITLE = "Launch a run set";
+
 export function LaunchPage() {
   useTitle("Launch");
+  return (
+    <Permitted needs="runs:write" title={TITLE}>
+      <Launch />
+    </Permitted>
+  );
+}
+
+/** Start a run set from its file: what it would take, and whether it can be compared, come before the button. */
+function Launch() {
   const navigate = useNavigate();
   const known = useQuery(suites);
   const suite = known.data?.items[0];
-  const [written, setWritten] = useState<string | null>(null);
+  const [written, setWritten] = useState(draft);
   const file = written ?? templateOf(suite?.aliases?.[0] ?? suite?.suite_id.slice(0, 12));
   const rehearse = useMutation({
     mutationFn: async (text: string) =>
@@ -26,10 +39,15 @@ export function LaunchPage() {
   });
   const launch = useMutation({
     mutationFn: async (text: string) => answered(api.POST("/api/v1/run-sets", { body: await creationOf(text) })),
-    onSuccess: ({ run_set: row }) => navigate({ to: "/run-sets/$runSet", params: { runSet: row.id } }),
+    onSuccess: ({ run_set: row }) => {
+      forgetDraft();
+      return navigate({ to: "/run-sets/$runSet", params: { runSet: row.id } });
+    },
   });
+  const start = useOnce(launch.mutateAsync);
   const change = (text: string) => {
     setWritten(text);
+    keepDraft(text);
     rehearse.reset();
     launch.reset();
   };
@@ -43,7 +61,7 @@ export function LaunchPage() {
   const ready = rehearse.data !== undefined && rehearse.variables === file;
   return (
     <div className={styles.page}>
-      <h1>Launch a run set</h1>
+      <h1>{TITLE}</h1>
       <label htmlFor="file">
         Its file, as TOML: write it, paste it, or drop it here.{" "}
         <span className="muted">docs/reference/run-set-file.md</span>
@@ -67,7 +85,7 @@ export function LaunchPage() {
         <Button onClick={() => rehearse.mutate(file)} disabled={rehearse.isPending}>
           {rehearse.isPending ? "Looking…" : "What would it take?"}
         </Button>
-        <Button kind="primary" disabled={!ready || launch.isPending} onClick={() => launch.mutate(file)}>
+        <Button kind="primary" disabled={!ready || launch.isPending} onClick={() => start(file)}>
           {rehearse.data?.existing ? "Go on with it" : "Launch"}
         </Button>
       </div>

@@ -7,6 +7,7 @@ import { Asked } from "../../parts/asked";
 import { Button } from "../../parts/button";
 import { Dialog } from "../../parts/dialog";
 import { Field } from "../../parts/field";
+import { Form } from "../../parts/form";
 import { type Column, Table } from "../../parts/table";
 import { Time } from "../../parts/time";
 import styles from "./settings.module.css";
@@ -46,7 +47,12 @@ export function Keys({ me }: { me: Me }) {
   ];
   return (
     <>
-      <form action={(data) => create.mutate(String(data.get("name")))} className={styles.row}>
+      <p className="muted data">
+        {me.permissions.includes("users:write")
+          ? "The keys of everybody in this tenant. One that you create is your own, and may do what you may."
+          : "These are your own keys, and may do what you may."}
+      </p>
+      <Form send={(data) => create.mutateAsync(String(data.get("name")))} className={styles.row}>
         <Field
           label="New key, for"
           name="name"
@@ -58,7 +64,7 @@ export function Keys({ me }: { me: Me }) {
         <Button type="submit" kind="primary" disabled={create.isPending}>
           Create key
         </Button>
-      </form>
+      </Form>
       <Asked query={asked} what="keys">
         {({ items }) => (
           <Table caption={`Keys that ${me.name} may see`} columns={columns} rows={items} keyOf={(one) => one.id} />
@@ -78,7 +84,7 @@ function Made({ secret, close }: { secret: string; close: () => void }) {
   };
   const call = `curl -H "Authorization: Bearer ${secret}" ${globalThis.location.origin}/api/v1/me`;
   return (
-    <Dialog title="This key is shown this once" close={close}>
+    <Dialog title="This key is shown this once" close={close} stays>
       <code className={styles.secret} data-secret>
         {secret}
       </code>

@@ -5,6 +5,7 @@ import type { Role, User } from "../../api/schema";
 import { Asked } from "../../parts/asked";
 import { Button } from "../../parts/button";
 import { Field, Select } from "../../parts/field";
+import { Form } from "../../parts/form";
 import { type Column, Table } from "../../parts/table";
 import { Time } from "../../parts/time";
 import styles from "./settings.module.css";
@@ -34,7 +35,7 @@ export function Members({ may }: { may: boolean }) {
   });
   const submit = (data: FormData) => {
     const name = String(data.get("name")).trim();
-    add.mutate({ name, role: data.get("role") as Role, kind: name.includes("@") ? "person" : "service" });
+    return add.mutateAsync({ name, role: data.get("role") as Role, kind: name.includes("@") ? "person" : "service" });
   };
   const columns: readonly Column<User>[] = [
     { name: "Name", cell: (one) => one.name },
@@ -78,13 +79,13 @@ export function Members({ may }: { may: boolean }) {
   return (
     <>
       {may && (
-        <form action={submit} className={styles.row}>
+        <Form send={submit} className={styles.row}>
           <Field label="E-mail, or the name of a service account" name="name" required error={add.error?.message} />
           <Select label="Role" name="role" options={OPTIONS} defaultValue="member" />
           <Button type="submit" kind="primary" disabled={add.isPending}>
             Add
           </Button>
-        </form>
+        </Form>
       )}
       {change.error && <p role="alert">{change.error.message}</p>}
       <Asked query={asked} what="members">

@@ -4,6 +4,7 @@ import { answered, api } from "../../api/client";
 import { secrets } from "../../api/secrets";
 import { Button } from "../../parts/button";
 import { Field } from "../../parts/field";
+import { Form } from "../../parts/form";
 import { Failed, Loading } from "../../parts/states";
 import { Time } from "../../parts/time";
 import styles from "./settings.module.css";
@@ -44,10 +45,10 @@ export function ProviderKeys({ may, looks }: { may: boolean; looks: boolean }) {
             {one.keys.map((name) => {
               const secret = set.get(name);
               return (
-                <form
+                <Form
                   key={name}
                   className={styles.secretRow}
-                  action={(data) => put.mutate({ name, value: String(data.get("value")) })}
+                  send={(data) => put.mutateAsync({ name, value: String(data.get("value")) })}
                 >
                   <span className="data">
                     <code>{name}</code>{" "}
@@ -69,7 +70,7 @@ export function ProviderKeys({ may, looks }: { may: boolean; looks: boolean }) {
                       </Button>
                     </>
                   )}
-                </form>
+                </Form>
               );
             })}
           </li>

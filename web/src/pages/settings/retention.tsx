@@ -3,6 +3,7 @@ import { retention } from "../../api/administration";
 import { answered, api } from "../../api/client";
 import { Button } from "../../parts/button";
 import { Field } from "../../parts/field";
+import { Form } from "../../parts/form";
 import { Failed, Loading } from "../../parts/states";
 import styles from "./settings.module.css";
 
@@ -18,10 +19,10 @@ export function RetentionForm({ may }: { may: boolean }) {
   if (asked.error) return <Failed error={asked.error} retry={() => asked.refetch()} />;
   if (asked.data === undefined) return <Loading what="retention" rows={3} />;
   const submit = (data: FormData) =>
-    set.mutate({ result_days: Number(data.get("result_days")), rollup_days: Number(data.get("rollup_days")) });
+    set.mutateAsync({ result_days: Number(data.get("result_days")), rollup_days: Number(data.get("rollup_days")) });
   const { result_days: results, rollup_days: rollups } = asked.data;
   return (
-    <form action={submit} className={styles.form} key={`${results} ${rollups}`}>
+    <Form send={submit} className={styles.form} key={`${results} ${rollups}`}>
       <p>
         Results of jobs that are not kept by name are removed after so many days; their daily sums stay for longer. A
         job under a legal hold stays, whatever is set here.
@@ -55,6 +56,6 @@ export function RetentionForm({ may }: { may: boolean }) {
           Set.
         </p>
       )}
-    </form>
+    </Form>
   );
 }

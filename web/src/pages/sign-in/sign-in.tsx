@@ -4,6 +4,7 @@ import { me } from "../../api/queries";
 import { setUp, signIn } from "../../api/session";
 import { Button } from "../../parts/button";
 import { Field } from "../../parts/field";
+import { Form } from "../../parts/form";
 import { useTitle } from "../../parts/title";
 import styles from "./sign-in.module.css";
 
@@ -58,6 +59,7 @@ function SetUp({ token }: { token: string }) {
       setKey(founded.issued.secret);
     } catch (error) {
       setProblem((error as Error).message);
+      throw error; // the form keeps what was typed
     }
   }
   async function enter() {
@@ -85,13 +87,13 @@ function SetUp({ token }: { token: string }) {
   return (
     <main className={styles.page}>
       <h1>Set up this server</h1>
-      <form action={submit} className={styles.form}>
+      <Form send={submit} className={styles.form}>
         <Field label="Tenant" name="tenant" pattern="[a-z0-9\-]+" hint="Lower-case letters, digits, hyphens" required />
         <Field label="Owner's e-mail" name="owner" type="email" required error={problem} />
         <Button type="submit" kind="primary">
           Set up
         </Button>
-      </form>
+      </Form>
     </main>
   );
 }
