@@ -33,6 +33,20 @@ FAILED = {"exit_code": 1, "problem": None, "stderr_tail": "a\nAssertionError: 3 
         ),
         ("failed", [AGENT], FAILED, {"reward": 0.0}, "verify: reward 0, exit 1, AssertionError: 3 != 4"),
         (
+            "failed",
+            [AGENT],
+            {"exit_code": 0, "stderr_tail": "", "stdout_tail": "checked 3\nWRONG: one chapter\n\n"},
+            {"reward": 0.0},
+            "verify: reward 0, WRONG: one chapter",
+        ),
+        (
+            "failed",
+            [AGENT],
+            {"exit_code": 0, "stdout_tail": "FAILED t.py::a - assert 1 == 2\nFAILED t.py::b - x\n2 failed in 1 s\n"},
+            {"reward": 0.0},
+            "verify: reward 0, FAILED t.py::a - assert 1 == 2",
+        ),
+        (
             "agent_limit",
             [phase("agent", limit="time", exit_code=137, stderr_tail="noise")],
             FAILED,

@@ -9,9 +9,10 @@ from enum import StrEnum
 
 from proctor.kernel.canonical import Json
 
-__all__ = ["STDERR_TAIL", "Evidence", "GradingFacts", "Phase", "VerifierProblem"]
+__all__ = ["STDERR_TAIL", "STDOUT_TAIL", "Evidence", "GradingFacts", "Phase", "VerifierProblem"]
 
 STDERR_TAIL: int = 8 * 1024
+STDOUT_TAIL: int = 2 * 1024
 """Bytes of standard error kept with the phase that ended an attempt."""
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from proctor.engine.evidence import GradingFacts, VerifierProblem
+from proctor.engine.evidence import STDOUT_TAIL, GradingFacts, VerifierProblem
 from proctor.engine.phases import exec_detail
 from proctor.engine.pytest_summary import parse_summary
 from proctor.engine.rewards import MAX_REWARD_BYTES, parse_rewards
@@ -115,6 +115,13 @@ def _read_summary(result: ExecResult) -> Mapping[str, float] | VerifierProblem:
     return VerifierProblem.UNPARSABLE if result.truncated else parse_summary(result.stdout)
 
 
+def _last_lines(printed: bytes) -> str:
+    """Whole lines, for a reader: a secret that a cut went through would not be known for one."""
+    last = printed[-STDOUT_TAIL:]
+    whole = last if len(printed) <= STDOUT_TAIL else last.partition(b"\n")[2]
+    return whole.decode("utf-8", "replace").replace("\x00", "\ufffd")
+
+
 async def _read_rewards(sandbox: Sandbox) -> Mapping[str, float] | VerifierProblem:
     """The reward files, through no link and no longer than a reward is."""
     try:
@@ -145,6 +152,7 @@ def _facts(
     absent = 0.0 if verification.of_step else None
     primary = rewards.get(task.primary_reward, absent) if rewards is not None else None
     detail: dict[str, Json] = {**exec_detail(result), "stage": stage, "problem": problem.value if problem else None}
+    detail["stdout_tail"] = _last_lines(result.stdout)
     if left_running:
         detail["left_running"] = left_running
     by_output = task.verifier.verdict is VerdictSource.PYTEST_SUMMARY

@@ -107,7 +107,7 @@ def _of_grading(graded: Facts, rewards: Facts | None) -> str:
         words.append(f"exit {graded['exit_code']}")
     if graded.get("signal"):
         words.append(f"signal {graded['signal']}")
-    printed = _last_line(graded.get("stderr_tail"))
+    printed = _last_line(graded.get("stderr_tail")) or _cause(graded.get("stdout_tail"))
     return ", ".join(["verify: " + words[0], *words[1:], *([printed] if printed else [])])
 
 
@@ -118,6 +118,12 @@ def _reward(rewards: Facts | None) -> str:
 
 def _first_line(text: object) -> str:
     return next((line.strip() for line in str(text or "").splitlines() if line.strip()), "")
+
+
+def _cause(text: object) -> str:
+    """Of a verifier's own output: the first test that pytest's summary names, else what it said last."""
+    lines = [line.strip() for line in str(text or "").splitlines() if line.strip()]
+    return next((line for line in lines if line.startswith("FAILED ")), lines[-1] if lines else "")
 
 
 def _last_line(text: object) -> str:
