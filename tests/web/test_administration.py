@@ -94,6 +94,7 @@ def test_a_change_that_somebody_else_made_first_is_not_lost(ada: Visitor) -> Non
 def test_a_run_set_file_that_is_being_written_is_there_when_one_comes_back(ada: Visitor, nightly: str) -> None:
     page = ada.go("/run-sets")
     page.get_by_role("link", name="Launch…").click()
+    expect(page.get_by_label("Its file, as TOML")).to_have_value(re.compile('suite = "(?!LABEL)'))
     page.get_by_label("Its file, as TOML").fill('name = "half')
     page.go_back()
     expect(page.get_by_role("link", name="nightly", exact=True).first).to_be_visible()
@@ -226,3 +227,25 @@ def test_a_viewer_sees_no_control_that_is_refused(visitor: Visitor, site: Site) 
         expect(page.get_by_role("alert")).not_to_contain_text("Settings")
     page = visitor.go("/settings")
     expect(page.get_by_text("These are your own keys")).to_be_visible()
+
+
+def test_a_page_of_a_list_that_is_gone_leads_to_the_first(ada: Visitor, nightly: str) -> None:
+    page = ada.go("/audit?cursor=gone&day=20000-01-01")
+    expect(page.get_by_role("alert")).not_to_contain_text("cursor")
+    expect(page.get_by_role("button", name="Retry")).to_have_count(0)
+    page.get_by_role("link", name="Back to the first page").click()
+    expect(page.locator("tbody tr").first).to_be_visible()
+    page = ada.go("/audit?actor=nobody")
+    expect(page.get_by_role("alert")).to_contain_text("actor: should be a valid UUID.")
+    page.get_by_role("link", name="The page without its filters").click()
+    expect(page.locator("tbody tr").first).to_be_visible()
+    ada.problems = [one for one in ada.problems if "422" not in one]
+
+
+def test_the_first_form_refuses_a_name_that_no_tenant_can_have(visitor: Visitor) -> None:
+    visitor.page.goto(f"{visitor.site.url}/setup#token")
+    tenant = visitor.page.get_by_label("Tenant")
+    for name, is_one in (("-", False), ("acme-2", True), ("2", True), ("Acme", False)):
+        tenant.fill(name)
+        assert tenant.evaluate("one => one.checkValidity()") == is_one, name
+    visitor.problems = [one for one in visitor.problems if "401" not in one]

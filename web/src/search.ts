@@ -19,6 +19,12 @@ export function number(value: unknown): number | undefined {
   return value !== "" && value != null && Number.isFinite(found) ? found : undefined;
 }
 
+/** A day as `2026-12-01` that there is. */
+export function day(value: unknown): string | undefined {
+  const found = text(value) ?? "";
+  return /^\d{4}-\d\d-\d\d$/.test(found) && !Number.isNaN(Date.parse(found)) ? found : undefined;
+}
+
 /** Names of any kind, commas among them. */
 export function listed(value: unknown): string[] | undefined {
   const found = (Array.isArray(value) ? value : [value]).map(text).filter((one) => one !== undefined);

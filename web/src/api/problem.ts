@@ -1,3 +1,9 @@
+/** A place of a request that is not as it should be: `body.name`, `query.since`. */
+interface Misfit {
+  where: string;
+  detail: string;
+}
+
 /** What the API said that went wrong (RFC 9457), or that nothing answered. */
 export class Problem extends Error {
   constructor(
@@ -7,6 +13,7 @@ export class Problem extends Error {
     readonly remedy: string | null = null,
     readonly traceId: string | null = null,
     readonly where: string | null = null,
+    readonly misfits: readonly Misfit[] = [],
   ) {
     super(detail);
     this.name = "Problem";
@@ -15,6 +22,16 @@ export class Problem extends Error {
   /** Whether nobody is signed in. */
   get isUnauthenticated(): boolean {
     return this.status === 401;
+  }
+
+  /** Whether a field of the request is what is wrong. */
+  isOf(field: string): boolean {
+    return [this.where ?? "", ...this.misfits.map((one) => one.where)].some((one) => lastOf(one) === field);
+  }
+
+  /** Whether the page's own address asks for what can't be. */
+  get isOfAddress(): boolean {
+    return this.misfits.some((one) => one.where.startsWith("query."));
   }
 
   /** Whether it may be another answer later without anybody's doing. */
@@ -30,14 +47,47 @@ export function problemOf(status: number, body: unknown): Problem {
   }
   const said = body as Record<string, unknown>;
   const text = (name: string) => (typeof said[name] === "string" ? (said[name] as string) : null);
-  return new Problem(
-    status,
-    text("code") ?? "unreadable",
-    [text("detail"), fieldsOf(said.errors)].filter(Boolean).join(" "),
-    text("remedy"),
-    text("trace_id"),
-    text("where"),
-  );
+  const code = text("code") ?? "unreadable";
+  const [trace, where] = [text("trace_id"), text("where")];
+  if (code === INVALID) {
+    const misfits = misfitsOf(said.errors);
+    return new Problem(status, code, misfitWords(misfits) || NOT_TAKEN, null, trace, where, misfits);
+  }
+  const detail = [text("detail"), fieldsOf(said.errors)].filter(Boolean).join(" ");
+  return new Problem(status, code, detail, text("remedy"), trace, where);
+}
+
+/** What is wrong, by the names that the page itself has for its fields. */
+export function told(error: Error | null, labels: Record<string, string>): string | undefined {
+  if (!(error instanceof Problem) || error.misfits.length === 0) return error?.message;
+  return misfitWords(error.misfits, labels);
+}
+
+/** The code of a request that is not as its description says. Its texts are for whoever writes a client. */
+const INVALID = "request-invalid";
+const NOT_TAKEN = "The server did not take what was sent.";
+
+function misfitsOf(errors: unknown): Misfit[] {
+  if (!Array.isArray(errors)) return [];
+  return errors.map((one) => ({ where: String(one.where ?? ""), detail: String(one.detail ?? "") }));
+}
+
+function misfitWords(misfits: readonly Misfit[], labels: Record<string, string> = {}): string {
+  const words = misfits.map(({ where, detail }) => {
+    const field = lastOf(where);
+    return `${labels[field] ?? field.replaceAll("_", " ")}: ${plain(detail)}`;
+  });
+  return words.length ? `${words.join("; ")}.` : "";
+}
+
+function lastOf(where: string): string {
+  return where.slice(where.lastIndexOf(".") + 1);
+}
+
+/** `should be greater than or equal to 0`; what a parser says of itself is nothing to anybody. */
+function plain(detail: string): string {
+  const [, rule] = /^(?:Input|String|Value|List) (should .*?)(?:,.*)?$/.exec(detail) ?? [];
+  return rule ?? (detail === "Field required" ? "is missing" : "can't be read as it is; write it otherwise");
 }
 
 function fieldsOf(errors: unknown): string {

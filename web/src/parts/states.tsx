@@ -1,3 +1,4 @@
+import { Link } from "@tanstack/react-router";
 import { WHO_MAY } from "../api/permitted";
 import { Problem } from "../api/problem";
 import type { Permission } from "../api/schema";
@@ -31,6 +32,8 @@ export function Loading({ rows = 8, what }: { rows?: number; what: string }) {
 export function Failed({ error, retry }: { error: unknown; retry?: () => void }) {
   const problem = error instanceof Problem ? error : null;
   if (problem?.status === 403) return <Forbidden needs={permissionOf(problem)} words={problem.message} />;
+  if (problem?.code === "cursor") return <LostPage />;
+  if (problem?.isOfAddress) return <Unreadable problem={problem} />;
   return (
     <div className={styles.state} role="alert">
       <h2>{problem?.status === 404 ? "There is no such thing here" : "That did not work"}</h2>
@@ -42,6 +45,31 @@ export function Failed({ error, retry }: { error: unknown; retry?: () => void })
         </p>
       )}
       {retry && <Button onClick={retry}>Retry</Button>}
+    </div>
+  );
+}
+
+/** The address names a page of a list as it was with another filter, or before: to ask again changes nothing. */
+function LostPage() {
+  return (
+    <div className={styles.state} role="alert">
+      <h2>This page of the list can't be found</h2>
+      <p>Its address is of another list, or of one that was filtered otherwise.</p>
+      <Link to="." search={(before: object) => ({ ...before, cursor: undefined }) as never}>
+        Back to the first page
+      </Link>
+    </div>
+  );
+}
+
+function Unreadable({ problem }: { problem: Problem }) {
+  return (
+    <div className={styles.state} role="alert">
+      <h2>This address asks for what can't be</h2>
+      <p>{problem.message}</p>
+      <Link to="." search={{} as never}>
+        The page without its filters
+      </Link>
     </div>
   );
 }

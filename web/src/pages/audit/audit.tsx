@@ -14,6 +14,7 @@ import { Empty } from "../../parts/states";
 import { type Column, Table } from "../../parts/table";
 import { Time } from "../../parts/time";
 import { useTitle } from "../../parts/title";
+import { day } from "../../search";
 import styles from "./audit.module.css";
 
 const route = getRouteApi("/audit");
@@ -35,9 +36,10 @@ function AuditLog() {
   const navigate = route.useNavigate();
   const known = useQuery({ ...users, retry: false });
   const names = useMemo(() => new Map(known.data?.items.map((one) => [one.id, one.name])), [known.data]);
-  const { day, ...rest } = search;
+  const { day: asDay, ...rest } = search;
+  const since = day(asDay);
   const asked = useQuery(
-    auditLog({ ...rest, action: search.action as Action | undefined, since: day ? `${day}T00:00:00Z` : undefined }),
+    auditLog({ ...rest, action: search.action as Action | undefined, since: since && `${since}T00:00:00Z` }),
   );
   const columns: readonly Column<AuditEntry>[] = [
     { name: "When", cell: (one) => <Time at={one.at} /> },
@@ -87,7 +89,8 @@ function AuditLog() {
         <Field
           label="Since"
           type="date"
-          value={day ?? ""}
+          value={since ?? ""}
+          max="9999-12-31"
           onChange={(event) =>
             navigate({ search: (before) => ({ ...before, cursor: undefined, day: event.target.value || undefined }) })
           }

@@ -1,6 +1,7 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { answered, api } from "../../api/client";
+import { told } from "../../api/problem";
 import { cost } from "../../design/numbers";
 import { Button } from "../../parts/button";
 import { Dialog } from "../../parts/dialog";
@@ -45,7 +46,7 @@ export function BudgetDialog({ month, close }: { month: number | null; close: ()
           min={0}
           step="0.01"
           defaultValue={month === null ? "" : month / NANO}
-          error={refused ?? set.error?.message}
+          error={refused ?? told(set.error, { month_nano: LABEL })}
         />
         <Button type="submit" kind="primary" disabled={set.isPending}>
           Set

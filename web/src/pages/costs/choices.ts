@@ -1,14 +1,12 @@
 import type { SpendBy } from "../../api/schema";
 import { OWNERS, type Owner } from "../../design/outcomes";
-import { chosen, text, whole } from "../../search";
+import { chosen, day, text, whole } from "../../search";
 
 /** What spend may be told apart by, and over how long. */
 export const APART: readonly SpendBy[] = ["run_set", "profile", "provider", "model", "kind", "user"];
 /** What those may choose beside it who administer the installation. */
 export const OF_ALL: SpendBy = "tenant";
 export const DAYS = [1, 7, 30, 90] as const;
-
-const DAY = /^\d{4}-\d\d-\d\d$/;
 
 /** What the address of the page says: the same address is the same view. */
 export interface CostsSearch {
@@ -29,7 +27,7 @@ export function costsSearch(search: Record<string, unknown>): CostsSearch {
   return {
     by: chosen<SpendBy>(search.by, [...APART, OF_ALL]),
     days: DAYS.find((one) => one === whole(search.days)),
-    day: DAY.test(String(search.day)) ? String(search.day) : undefined,
+    day: day(search.day),
     key: search.key === "" ? "" : text(search.key),
     owner: chosen<Owner>(search.owner, OWNERS),
     unpriced: search.unpriced === "" ? "" : text(search.unpriced),

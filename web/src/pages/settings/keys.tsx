@@ -2,6 +2,7 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { keys } from "../../api/administration";
 import { answered, api } from "../../api/client";
+import { told } from "../../api/problem";
 import type { ApiKey, Me } from "../../api/schema";
 import { Asked } from "../../parts/asked";
 import { Button } from "../../parts/button";
@@ -59,7 +60,7 @@ export function Keys({ me }: { me: Me }) {
           required
           maxLength={100}
           placeholder="laptop"
-          error={create.error?.message}
+          error={told(create.error, { name: "New key, for" })}
         />
         <Button type="submit" kind="primary" disabled={create.isPending}>
           Create key

@@ -1,6 +1,7 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { users } from "../../api/administration";
 import { answered, api } from "../../api/client";
+import { told } from "../../api/problem";
 import type { Role, User } from "../../api/schema";
 import { Asked } from "../../parts/asked";
 import { Button } from "../../parts/button";
@@ -11,6 +12,7 @@ import { Time } from "../../parts/time";
 import styles from "./settings.module.css";
 
 const ROLES: readonly Role[] = ["viewer", "reviewer", "member", "admin", "owner"];
+const LABEL = "E-mail, or the name of a service account";
 const OPTIONS = ROLES.map((one) => ({ value: one, label: one }));
 
 /** Who is of this tenant, and what each may do. `may`: whether it may be changed. */
@@ -80,7 +82,7 @@ export function Members({ may }: { may: boolean }) {
     <>
       {may && (
         <Form send={submit} className={styles.row}>
-          <Field label="E-mail, or the name of a service account" name="name" required error={add.error?.message} />
+          <Field label={LABEL} name="name" required error={told(add.error, { name: LABEL })} />
           <Select label="Role" name="role" options={OPTIONS} defaultValue="member" />
           <Button type="submit" kind="primary" disabled={add.isPending}>
             Add

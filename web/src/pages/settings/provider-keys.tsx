@@ -1,6 +1,7 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { providers } from "../../api/administration";
 import { answered, api } from "../../api/client";
+import { told } from "../../api/problem";
 import { secrets } from "../../api/secrets";
 import { Button } from "../../parts/button";
 import { Field } from "../../parts/field";
@@ -27,7 +28,7 @@ export function ProviderKeys({ may, looks }: { may: boolean; looks: boolean }) {
   const set = new Map(kept.data?.items.map((one) => [one.name, one]));
   return (
     <>
-      {put.error && <p role="alert">{put.error.message}</p>}
+      {put.error && <p role="alert">{told(put.error, { value: `New value of ${put.variables.name}` })}</p>}
       <ul className={styles.providers}>
         {known.data.items.map((one) => (
           <li key={one.name}>

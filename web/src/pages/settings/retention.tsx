@@ -1,11 +1,14 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { retention } from "../../api/administration";
 import { answered, api } from "../../api/client";
+import { told } from "../../api/problem";
 import { Button } from "../../parts/button";
 import { Field } from "../../parts/field";
 import { Form } from "../../parts/form";
 import { Failed, Loading } from "../../parts/states";
 import styles from "./settings.module.css";
+
+const LABELS = { result_days: "Days of results", rollup_days: "Days of daily sums" };
 
 /** How long results of jobs are kept that nobody asked to keep. */
 export function RetentionForm({ may }: { may: boolean }) {
@@ -28,7 +31,7 @@ export function RetentionForm({ may }: { may: boolean }) {
         job under a legal hold stays, whatever is set here.
       </p>
       <Field
-        label="Days of results"
+        label={LABELS.result_days}
         name="result_days"
         type="number"
         min={1}
@@ -37,14 +40,14 @@ export function RetentionForm({ may }: { may: boolean }) {
         required
       />
       <Field
-        label="Days of daily sums"
+        label={LABELS.rollup_days}
         name="rollup_days"
         type="number"
         min={1}
         defaultValue={rollups}
         disabled={!may}
         required
-        error={set.error?.message}
+        error={told(set.error, LABELS)}
       />
       {may && (
         <Button type="submit" kind="primary" disabled={set.isPending}>

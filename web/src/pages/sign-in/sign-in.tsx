@@ -1,5 +1,6 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
+import { Problem, told } from "../../api/problem";
 import { me } from "../../api/queries";
 import { setUp, signIn } from "../../api/session";
 import { Button } from "../../parts/button";
@@ -7,6 +8,8 @@ import { Field } from "../../parts/field";
 import { Form } from "../../parts/form";
 import { useTitle } from "../../parts/title";
 import styles from "./sign-in.module.css";
+
+const TENANT_RULE = "lower-case letters, digits and hyphens, a letter or digit first";
 
 /** The way in: an API key, or the one-time link that a new server prints. */
 export function SignIn() {
@@ -50,15 +53,15 @@ function WithKey() {
 function SetUp({ token }: { token: string }) {
   useTitle("Set up");
   const client = useQueryClient();
-  const [problem, setProblem] = useState("");
+  const [problem, setProblem] = useState<Error | null>(null);
   const [key, setKey] = useState<string | null>(null);
   async function submit(data: FormData) {
-    setProblem("");
+    setProblem(null);
     try {
       const founded = await setUp(token, String(data.get("tenant")), String(data.get("owner")));
       setKey(founded.issued.secret);
     } catch (error) {
-      setProblem((error as Error).message);
+      setProblem(error as Error);
       throw error; // the form keeps what was typed
     }
   }
@@ -68,16 +71,17 @@ function SetUp({ token }: { token: string }) {
       globalThis.history.replaceState(null, "", "/run-sets");
       client.setQueryData(me.queryKey, who);
     } catch (error) {
-      setProblem((error as Error).message);
+      setProblem(error as Error);
     }
   }
+  const isOfTenant = problem instanceof Problem && problem.isOf("tenant");
   if (key !== null) {
     return (
       <main className={styles.page}>
         <h1>This is your key</h1>
         <p>It is shown this once. Keep it where you keep passwords.</p>
         <code className={styles.key}>{key}</code>
-        {problem && <p role="alert">{problem}</p>}
+        {problem && <p role="alert">{problem.message}</p>}
         <Button kind="primary" onClick={enter}>
           I have kept it: go on
         </Button>
@@ -88,8 +92,23 @@ function SetUp({ token }: { token: string }) {
     <main className={styles.page}>
       <h1>Set up this server</h1>
       <Form send={submit} className={styles.form}>
-        <Field label="Tenant" name="tenant" pattern="[a-z0-9\-]+" hint="Lower-case letters, digits, hyphens" required />
-        <Field label="Owner's e-mail" name="owner" type="email" required error={problem} />
+        <Field
+          label="Tenant"
+          name="tenant"
+          pattern="[a-z0-9][a-z0-9\-]*"
+          maxLength={63}
+          title={`Only ${TENANT_RULE}`}
+          hint={`Only ${TENANT_RULE}`}
+          required
+          error={isOfTenant ? `Tenant: only ${TENANT_RULE}.` : undefined}
+        />
+        <Field
+          label="Owner's e-mail"
+          name="owner"
+          type="email"
+          required
+          error={isOfTenant ? undefined : told(problem, { owner: "Owner's e-mail" })}
+        />
         <Button type="submit" kind="primary">
           Set up
         </Button>
