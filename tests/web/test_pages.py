@@ -108,17 +108,33 @@ def test_titles_are_all_different(ada: Visitor, things: dict[str, str]) -> None:
     assert len(set(titles.values())) == len(titles)
 
 
+WATCH_MOVES = (
+    "window.moved = 0; new PerformanceObserver((list) => { for (const one of list.getEntries())"
+    " if (!one.hadRecentInput) window.moved += one.value; }).observe({ type: 'layout-shift', buffered: true });"
+)
+
+
 def test_nothing_moves_after_it_is_there(ada: Visitor, things: dict[str, str]) -> None:
-    ada.page.add_init_script(
-        "window.moved = 0; new PerformanceObserver((list) => { for (const one of list.getEntries())"
-        " if (!one.hadRecentInput) window.moved += one.value; }).observe({ type: 'layout-shift', buffered: true });"
-    )
-    moved = {}
-    for name in PAGES:
-        ada.go(PAGES[name].format(**things))
-        ada.page.wait_for_timeout(300)
-        moved[name] = round(ada.measure("window.moved"), 3)
+    ada.page.add_init_script(WATCH_MOVES)
+    moved = {name: moved_on(ada, PAGES[name].format(**things)) for name in PAGES}
     assert {name: value for name, value in moved.items() if value > 0.02} == {}
+
+
+@pytest.mark.parametrize("size", [(390, 844), (3840, 2000)])
+def test_what_comes_bit_by_bit_moves_nothing_at_any_width(
+    ada: Visitor, things: dict[str, str], size: tuple[int, int]
+) -> None:
+    ada.page.add_init_script(WATCH_MOVES)
+    ada.page.set_viewport_size({"width": size[0], "height": size[1]})
+    moved = {name: moved_on(ada, PAGES[name].format(**things)) for name in ("job", "costs", "health")}
+    assert {name: value for name, value in moved.items() if value > 0.02} == {}
+
+
+def moved_on(ada: Visitor, path: str) -> float:
+    """How much moved on a page until all of it had come."""
+    ada.go(path)
+    ada.page.wait_for_timeout(300)
+    return round(ada.measure("window.moved"), 3)
 
 
 def test_the_first_view_is_small_and_compressed(ada: Visitor, things: dict[str, str]) -> None:

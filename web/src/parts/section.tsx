@@ -26,6 +26,14 @@ export function Section({
   );
 }
 
+/**
+ * Parts one below the other, each of which is seen when all above it have come: nothing moves below what grows. They
+ * are asked for at once all the same.
+ */
+export function Settling({ className = "", children }: { className?: string; children: React.ReactNode }) {
+  return <div className={`${styles.settling} ${className}`}>{children}</div>;
+}
+
 /** A page's title, and what is done with all of it. */
 export function PageHead({ title, tools }: { title: React.ReactNode; tools?: React.ReactNode }) {
   return (

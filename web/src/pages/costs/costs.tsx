@@ -12,7 +12,7 @@ import { Button } from "../../parts/button";
 import { Select } from "../../parts/field";
 import { Figure } from "../../parts/figure";
 import { Permitted } from "../../parts/permitted";
-import { PageHead, Section } from "../../parts/section";
+import { PageHead, Section, Settling } from "../../parts/section";
 import { Empty } from "../../parts/states";
 import { useTitle } from "../../parts/title";
 import { Attempts } from "./attempts";
@@ -50,7 +50,7 @@ function Costs() {
   const nameOf = useNames(asked.data);
   const [asks, setAsks] = useState(false);
   return (
-    <>
+    <Settling>
       <PageHead
         title={TITLE}
         tools={
@@ -64,11 +64,11 @@ function Costs() {
           </>
         }
       />
-      <div className={styles.month}>
+      <Settling className={styles.month}>
         <Asked query={may} what="quotas" rows={5}>
           {(allowed) => <MonthSoFar allowance={allowed} />}
         </Asked>
-      </div>
+      </Settling>
       <Section title="Spend by day of UTC" tools={<Choices by={by} days={days} />}>
         <Asked query={asked} what="spend" rows={12}>
           {(report) =>
@@ -97,7 +97,7 @@ function Costs() {
       {asks && may.data && (
         <BudgetDialog month={may.data.quota.budget_month_nano ?? null} close={() => setAsks(false)} />
       )}
-    </>
+    </Settling>
   );
 }
 

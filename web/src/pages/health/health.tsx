@@ -11,7 +11,7 @@ import { usePreferences } from "../../design/preferences";
 import { Blocked } from "../../parts/blocked";
 import { Facts } from "../../parts/facts";
 import { Chip } from "../../parts/glyph";
-import { Section } from "../../parts/section";
+import { Section, Settling } from "../../parts/section";
 import { Failed, Loading } from "../../parts/states";
 import { type Column, Table } from "../../parts/table";
 import { Time } from "../../parts/time";
@@ -28,9 +28,9 @@ export function HealthPage() {
   const told = useQuery(metrics);
   const samples = useMemo(() => samplesOf(told.data ?? ""), [told.data]);
   return (
-    <>
+    <Settling>
       <h1>Health</h1>
-      <Needs samples={samples} />
+      <Needs samples={samples} isPending={told.isPending} />
       {isAdministrator && <History ended={sum(samples, "proctor_attempts_recent")} />}
       <RunningSets />
       {told.error ? (
@@ -44,7 +44,7 @@ export function HealthPage() {
       )}
       <Providers />
       <Errors />
-    </>
+    </Settling>
   );
 }
 
@@ -52,9 +52,16 @@ export function HealthPage() {
 const LOOKED_INTO = 12;
 const HELD_STATES = ["running", "paused", "complete_with_gaps"] as const;
 
-function Needs({ samples }: { samples: readonly Sample[] }) {
+function Needs({ samples, isPending }: { samples: readonly Sample[]; isPending: boolean }) {
   const { zone } = usePreferences();
-  const held = useHeld();
+  const { held, isPending: isHeldPending } = useHeld();
+  if (isPending || isHeldPending) {
+    return (
+      <Section title="What needs you">
+        <Loading what="what needs you" rows={1} />
+      </Section>
+    );
+  }
   const own = held.reduce((cells, one) => cells + one.progress.dead, 0);
   const things = [...needsOf(samples, own), ...heldBack(held, zone)];
   const title = `${counted(things.length, "thing needs", "things need")} you`;
@@ -78,16 +85,17 @@ function Needs({ samples }: { samples: readonly Sample[] }) {
 }
 
 /** The tenant's run sets that are not through. */
-function useHeld(): Held[] {
+function useHeld(): { held: Held[]; isPending: boolean } {
   const lists = useQueries({
     queries: HELD_STATES.map((state) => ({ ...runSets({ state }), refetchInterval: COUNTED_MS })),
   });
   const rows = lists.flatMap((one) => one.data?.items.slice(0, LOOKED_INTO) ?? []);
   const told = useQueries({ queries: rows.map((row) => ({ ...runSet(row.id), refetchInterval: COUNTED_MS })) });
-  return rows.flatMap((row, at) => {
+  const held = rows.flatMap((row, at) => {
     const progress = told[at]?.data?.progress;
     return progress === undefined ? [] : [{ row, progress }];
   });
+  return { held, isPending: [...lists, ...told].some((one) => one.isPending) };
 }
 
 function RunningSets() {

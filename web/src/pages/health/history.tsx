@@ -5,7 +5,7 @@ import { answered, api } from "../../api/client";
 import type { HealthHistory, Range } from "../../api/schema";
 import { counted } from "../../design/numbers";
 import { Asked } from "../../parts/asked";
-import { Section } from "../../parts/section";
+import { Section, Settling } from "../../parts/section";
 import { Loading } from "../../parts/states";
 import { type Column, Table } from "../../parts/table";
 import { Time } from "../../parts/time";
@@ -32,16 +32,18 @@ export function History({ ended }: { ended: number | null }) {
   const asked = useQuery(samples(range));
   return (
     <Section title="How it went" tools={<Ranges range={range} />}>
-      <div className={styles.space}>
-        <Asked query={asked} what="samples" rows={16}>
-          {(told) => (
-            <Suspense fallback={<Loading what="charts" rows={16} />}>
-              <Charts history={told as HealthHistory} ended={ended} />
-            </Suspense>
-          )}
-        </Asked>
-      </div>
-      {asked.data && <Twin history={asked.data as HealthHistory} />}
+      <Settling>
+        <div className={styles.space}>
+          <Asked query={asked} what="samples" rows={16}>
+            {(told) => (
+              <Suspense fallback={<Loading what="charts" rows={16} />}>
+                <Charts history={told as HealthHistory} ended={ended} />
+              </Suspense>
+            )}
+          </Asked>
+        </div>
+        {asked.data && <Twin history={asked.data as HealthHistory} />}
+      </Settling>
     </Section>
   );
 }

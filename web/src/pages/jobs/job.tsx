@@ -9,7 +9,7 @@ import { words } from "../../design/outcomes";
 import { Asked } from "../../parts/asked";
 import { Button } from "../../parts/button";
 import { Figure } from "../../parts/figure";
-import { PageHead, Section } from "../../parts/section";
+import { PageHead, Section, Settling } from "../../parts/section";
 import { type Column, Table } from "../../parts/table";
 import { useTitle } from "../../parts/title";
 import { useKeys } from "../../shell/keys";
@@ -43,7 +43,7 @@ function Standing({ standing }: { standing: JobStanding }) {
   const { job: one, evaluators } = standing;
   const ended = !RUNS.has(one.state);
   return (
-    <div className={styles.page}>
+    <Settling className={styles.page}>
       <PageHead
         title={
           <>
@@ -73,7 +73,7 @@ function Standing({ standing }: { standing: JobStanding }) {
           <Results id={one.id} evaluators={evaluators} />
         </>
       )}
-    </div>
+    </Settling>
   );
 }
 
