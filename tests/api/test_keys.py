@@ -185,6 +185,10 @@ def test_what_was_done_is_written_down_and_stays(server: Server, acme: Tenant) -
     entries = acme.owner.get("audit-log")["items"]
     assert [entry["action"] for entry in entries] == ["tenant.created", "user.created", "key.created", "user.created"]
     assert entries[-1]["actor"] == acme.owner.get("me")["user"]
+    first = acme.owner.get("audit-log?order=newest&limit=3")
+    rest = acme.owner.get(f"audit-log?order=newest&limit=3&cursor={first['next']}")
+    assert [*first["items"], *rest["items"]] == entries[::-1]
+    assert rest["next"] is None
     for statement in ("DELETE FROM proctor.security_event", "UPDATE proctor.security_event SET action = ''"):
         with pytest.raises(Exception, match="permission denied"), server.database.tenant(acme.id) as connection:
             connection.execute(text(statement))

@@ -92,14 +92,20 @@ class EntriesWanted:
     actor: UUID | None = None
     since: datetime | None = None
     until: datetime | None = None
+    newest_first: bool = False
 
 
 def entries(
     connection: Connection, tenant: UUID, wanted: EntriesWanted, *, after: int = 0, limit: int = 100
 ) -> list[AuditEntry]:
-    """A page, oldest first, of those numbered above ``after``."""
+    """A page, oldest first, of those numbered above ``after``; or newest first, of those below it (0: of all)."""
     table = security_event
-    query = select(table).where(table.c.tenant_id == tenant, table.c.seq > after).order_by(table.c.seq).limit(limit)
+    query = select(table).where(table.c.tenant_id == tenant).limit(limit)
+    if wanted.newest_first:
+        query = query.order_by(table.c.seq.desc())
+        query = query.where(table.c.seq < after) if after else query
+    else:
+        query = query.where(table.c.seq > after).order_by(table.c.seq)
     if wanted.action is not None:
         query = query.where(table.c.action == wanted.action.value)
     if wanted.actor is not None:

@@ -318,7 +318,7 @@ export interface paths {
         };
         /**
          * List Audit Log
-         * @description Who did what that matters to security, oldest first.
+         * @description Who did what that matters to security.
          */
         get: operations["list_audit_log_api_v1_audit_log_get"];
         put?: never;
@@ -12492,6 +12492,11 @@ export interface operations {
                  * @example 2026-07-02T00:00:00Z
                  */
                 until?: string | null;
+                /**
+                 * @description What comes first.
+                 * @example oldest
+                 */
+                order?: "oldest" | "newest";
                 /**
                  * @description Items of a page.
                  * @example 100

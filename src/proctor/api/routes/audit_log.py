@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 from uuid import UUID
 
 from fastapi import APIRouter, Query, Response
@@ -27,10 +27,11 @@ def list_audit_log(
     actor: Annotated[UUID | None, Query(description="Only what this user did.")] = None,
     since: Annotated[AwareDatetime | None, Query(description="Nothing from before.")] = None,
     until: Annotated[AwareDatetime | None, Query(description="Nothing from then on.")] = None,
+    order: Annotated[Literal["oldest", "newest"], Query(description="What comes first.")] = "oldest",
 ) -> Response:
-    """Who did what that matters to security, oldest first."""
+    """Who did what that matters to security."""
     (after,) = paging.place(_number) or (0,)
-    wanted = EntriesWanted(action=action, actor=actor, since=since, until=until)
+    wanted = EntriesWanted(action=action, actor=actor, since=since, until=until, newest_first=order == "newest")
     found = asked.server.database.as_tenant(
         asked.tenant, lambda c: entries(c, asked.tenant, wanted, after=after, limit=paging.limit)
     )
