@@ -91,7 +91,9 @@ export const auditLog = (query: { action?: Action; actor?: string; since?: strin
   queryOptions({
     queryKey: ["audit", query],
     queryFn: ({ signal }) =>
-      paged<AuditEntry>(api.GET("/api/v1/audit-log", { params: { query: { ...query, order: "newest", limit: 100 } }, signal })),
+      paged<AuditEntry>(
+        api.GET("/api/v1/audit-log", { params: { query: { ...query, order: "newest", limit: 100 } }, signal }),
+      ),
     placeholderData: keepPreviousData,
   });
 
