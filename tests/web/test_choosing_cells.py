@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from playwright.sync_api import FloatRect, Page, expect
 
 from tests.web.conftest import FAULTY, Visitor
@@ -63,6 +64,7 @@ def test_what_is_drawn_over_beyond_the_last_name_ends_with_it(ada: Visitor, nigh
     expect(page.get_by_role("status").filter(has_text="filtered")).to_contain_text("filtered, 4 of 16 cells")
 
 
+@pytest.mark.usefixtures("gaps")  # which would reuse the verdicts that are made here, if it came later
 def test_owed_cells_that_were_drawn_over_are_tried_again(ada: Visitor) -> None:
     # cells of its own: what is tried again may be decided, also for other run sets that count the same cells
     own = ada.site.run("drawn", f'reuse = "off"{FAULTY}')
