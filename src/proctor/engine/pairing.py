@@ -83,6 +83,7 @@ def paired_tasks(read: Read, tenant: UUID, a: Side, b: Side) -> PairedTasks:
     paired = [(one, other, row) for one, other, row in told if one and other and one.decided and other.decided]
     apart = [digest for row in _without(rows, [row for _, _, row in paired]) for digest in row.contents]
     costs = read(partial(_costs, asked, alone, apart)) if paired else (None, None)
+    unpaired = read(lambda connection: tuple(_unpaired(asked, connection, told, alone)))
     return PairedTasks(
         groups={(one, other): row.tasks for one, other, row in told},
         ordered=lambda: read(partial(_ordered, asked)),
@@ -90,7 +91,7 @@ def paired_tasks(read: Read, tenant: UUID, a: Side, b: Side) -> PairedTasks:
         only_b=_names(row for one, other, row in paired if solved(other) and not solved(one)),
         cost=costs,
         by_task=(_by_task(alone[0].spent), _by_task(alone[1].spent)),
-        unpaired=tuple(read(lambda connection: list(_unpaired(asked, connection, told, alone)))),
+        unpaired=unpaired,
     )
 
 

@@ -3,8 +3,15 @@ import { Button } from "./button";
 
 const SAID_MS = 2000;
 
+interface CopyProps {
+  text: () => string;
+  title?: string;
+  className?: string;
+  children: string;
+}
+
 /** Copies a text, and says whether that was allowed. */
-export function Copy({ text, children }: { text: () => string; children: string }) {
+export function Copy({ text, title, className, children }: CopyProps) {
   const [said, setSaid] = useState("");
   const copy = async () => {
     setSaid((await copied(text())) ? "copied" : "not allowed by the browser");
@@ -12,7 +19,9 @@ export function Copy({ text, children }: { text: () => string; children: string 
   };
   return (
     <>
-      <Button onClick={copy}>{said || children}</Button>
+      <Button onClick={copy} title={title} className={className}>
+        {said || children}
+      </Button>
       <span role="status" className="hidden">
         {said}
       </span>
@@ -21,7 +30,7 @@ export function Copy({ text, children }: { text: () => string; children: string 
 }
 
 /** Whether a text is on the clipboard now. */
-async function copied(text: string): Promise<boolean> {
+export async function copied(text: string): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text);
     return true;

@@ -1,9 +1,9 @@
 import { Link } from "@tanstack/react-router";
-import { useState } from "react";
 import type { CellDetail } from "../../api/schema";
 import { cost, count, duration, tokens } from "../../design/numbers";
 import { lookOf, ownerOf, ownerWords, words } from "../../design/outcomes";
 import { Button } from "../../parts/button";
+import { Copy, copied } from "../../parts/copy";
 import { Chip, Glyph } from "../../parts/glyph";
 import { type Attempt, decidingPhase, meanwhile, type OutcomeRow, secondsBetween, tokensOf } from "./documents";
 import styles from "./head.module.css";
@@ -55,7 +55,9 @@ export function Head({ attempt, cell, neighbours, go }: HeadProps) {
           </Button>
         </nav>
       )}
-      <CopyLink />
+      <Copy text={() => globalThis.location.href} className={styles.copy} title="Copy a link to what you see (y)">
+        Copy link
+      </Copy>
       {cell && cell.run_set.id !== row.run_set_id && (
         <span className="muted">
           reused: it ran in{" "}
@@ -106,26 +108,9 @@ function Siblings({ cell, current }: { cell: CellDetail; current: string }) {
   );
 }
 
-export async function copyLink(): Promise<boolean> {
-  try {
-    await navigator.clipboard.writeText(globalThis.location.href);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-function CopyLink() {
-  const [said, setSaid] = useState("");
-  const copy = async () => {
-    setSaid((await copyLink()) ? "copied" : "not allowed: copy the address");
-    setTimeout(() => setSaid(""), 2000);
-  };
-  return (
-    <Button className={styles.copy} onClick={copy} title="Copy a link to what you see (y)">
-      <span role="status">{said || "Copy link"}</span>
-    </Button>
-  );
+/** The address of what is seen, on the clipboard. */
+export function copyLink(): Promise<boolean> {
+  return copied(globalThis.location.href);
 }
 
 interface WhyProps {

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { choiceOf, patternOf, wordsOf } from "./retrying";
+import { patternOf } from "../../api/patterns";
+import { choiceOf, wordsOf } from "./retrying";
 
 test("a text is looked for in any case, and its signs mean themselves", () => {
   expect(patternOf("ab-1")).toBe("*[aA][bB]-1*");

@@ -1,6 +1,7 @@
 /** Owed cells that are tried again: one, or those that a filter means. */
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { answered, api } from "../../api/client";
+import { exactly, patternOf } from "../../api/patterns";
 import { useMay } from "../../api/permitted";
 import type { Resuming, RunSetRow } from "../../api/schema";
 import { count, counted } from "../../design/numbers";
@@ -61,19 +62,4 @@ export function choiceOf(filter: CellFilter): Resuming | null {
 function both(one: readonly string[] | undefined, other: readonly string[] | undefined): string[] | undefined {
   if (one === undefined || other === undefined) return (one ?? other)?.slice();
   return one.filter((name) => other.includes(name));
-}
-
-/** A shell pattern for one name alone. */
-function exactly(name: string): string {
-  return name.replace(/[*?[\]]/g, "[$&]");
-}
-
-/** A shell pattern for names that hold a text, whether in small letters or capitals. */
-export function patternOf(text: string): string {
-  const parts = [...text].map((one) => {
-    const [small, large] = [one.toLowerCase(), one.toUpperCase()];
-    if (small !== large) return `[${small}${large}]`;
-    return /[*?[\]]/.test(one) ? `[${one}]` : one;
-  });
-  return `*${parts.join("")}*`;
 }

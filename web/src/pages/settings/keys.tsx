@@ -6,6 +6,7 @@ import { told } from "../../api/problem";
 import type { ApiKey, Me } from "../../api/schema";
 import { Asked } from "../../parts/asked";
 import { Button } from "../../parts/button";
+import { Copy } from "../../parts/copy";
 import { Dialog } from "../../parts/dialog";
 import { Field } from "../../parts/field";
 import { Form } from "../../parts/form";
@@ -78,11 +79,6 @@ export function Keys({ me }: { me: Me }) {
 }
 
 function Made({ secret, close }: { secret: string; close: () => void }) {
-  const [copied, setCopied] = useState(false);
-  const copy = async () => {
-    await navigator.clipboard.writeText(secret);
-    setCopied(true);
-  };
   const call = `curl -H "Authorization: Bearer ${secret}" ${globalThis.location.origin}/api/v1/me`;
   return (
     <Dialog title="This key is shown this once" close={close} stays>
@@ -90,7 +86,7 @@ function Made({ secret, close }: { secret: string; close: () => void }) {
         {secret}
       </code>
       <div className={styles.row}>
-        <Button onClick={copy}>{copied ? "Copied" : "Copy"}</Button>
+        <Copy text={() => secret}>Copy</Copy>
       </div>
       <p>It works at once:</p>
       <pre className={styles.secret}>{call}</pre>

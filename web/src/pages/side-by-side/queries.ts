@@ -1,6 +1,7 @@
 /** What the page of two attempts asks: the cells of a task on each side, and their steps until they part. */
 import { queryOptions } from "@tanstack/react-query";
 import { answered, api } from "../../api/client";
+import { exactly } from "../../api/patterns";
 import type { CellRow, StepDocument } from "../../api/schema";
 import { partingOf } from "./parting";
 
@@ -24,7 +25,7 @@ export const trialsOf = ({ runSet, profile }: SideName, task: string) =>
   queryOptions({
     queryKey: ["run-set", runSet, "cells", profile, task],
     queryFn: async ({ signal }) => {
-      const query = { profile, task: task.replace(/[*?[\]]/g, "[$&]"), limit: 200 };
+      const query = { profile, task: exactly(task), limit: 200 };
       const path = { run_set: runSet };
       const { items } = await answered(
         api.GET("/api/v1/run-sets/{run_set}/cells", { params: { path, query }, signal }),
@@ -60,13 +61,11 @@ export const parting = (one: string, other: string) =>
   });
 
 async function page(attempt: string, first: number, signal: AbortSignal): Promise<StepDocument[]> {
-  const params = { path: { attempt }, query: { first, limit: PAGE } };
+  const path = { attempt };
   const found: StepDocument[] = [];
   while (found.length < PAGE) {
     const query = { first: first + found.length, limit: PAGE - found.length };
-    const { items } = await answered(
-      api.GET("/api/v1/attempts/{attempt}/steps", { params: { ...params, query }, signal }),
-    );
+    const { items } = await answered(api.GET("/api/v1/attempts/{attempt}/steps", { params: { path, query }, signal }));
     if (items.length === 0) break; // the end; a page of large steps is shorter than what was asked for
     found.push(...items);
   }
