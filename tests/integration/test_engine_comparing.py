@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from uuid import UUID, uuid4
 
@@ -11,6 +13,7 @@ from sqlalchemy import text
 from proctor.analysis.intervals import Interval
 from proctor.engine.comparing import compare_groups, put_together
 from proctor.engine.errors import LabelUnknown, ReferenceInvalid, RunSetUnknown
+from proctor.engine.kept_sides import with_tasks_kept
 from proctor.engine.pair_segments import segments_of_pair
 from proctor.engine.pairing import TasksAsked, paired_tasks, tasks_of_pair
 from proctor.engine.pairs import Pair, SegmentField, Side, TaskCost, TaskOfPair
@@ -27,7 +30,7 @@ OTHER = FILE.replace('name = "n"', 'name = "m"').replace("acme/one", "acme/two")
 
 def compared(bench: Bench, *references: str) -> Pair:
     """The pair of two references: put together by the database as from sides that were read, to the last bit."""
-    a, b = (side(bench, one) for one in references)
+    a, b = kept(bench, *references)
     (read,) = compare_groups([[a], [b]], alpha=0.05).pairs
     together = partial(paired_tasks, bench.engine.read, bench.tenant)
     (put,) = compare_groups([[a], [b]], alpha=0.05, together=together).pairs
@@ -44,6 +47,12 @@ def compared(bench: Bench, *references: str) -> Pair:
         paged.extend(page)
     assert paged == tasks
     return read
+
+
+def kept(bench: Bench, *references: str) -> tuple[Side, Side]:
+    a, b = with_tasks_kept(bench.engine.read, bench.tenant, [side(bench, one) for one in references])
+    assert (a.cells, b.cells) == tuple(side(bench, one).cells for one in references)
+    return a, b
 
 
 def side(bench: Bench, reference: str) -> Side:
@@ -125,7 +134,7 @@ def test_tasks_are_put_together_by_what_their_authors_say(bench: Bench) -> None:
         names = {one.content_digest: one.name for one in bench.suites.tasks(bench.tenant, run_set.suite_id)}
         cells = sorted(claimed(bench, run_set.id), key=lambda one: names[one.content_digest])
         record(bench, [finished(cell, passed=place < passes) for place, cell in enumerate(cells[:4])])
-    a, b = side(bench, "n"), side(bench, "m")
+    a, b = kept(bench, "n", "m")
 
     found = bench.engine.read(lambda c: segments_of_pair(c, bench.tenant, (a, b), alpha=0.05))
     told = {(one.field, one.label): (one.tasks, one.difference, one.kinds.better) for one in found.segments}
@@ -144,6 +153,99 @@ def test_tasks_are_put_together_by_what_their_authors_say(bench: Bench) -> None:
     assert tasks("category", "shell") == ["task-00", "task-02"]
     assert tasks("difficulty", "easy") == ["task-00", "task-01"]
     assert tasks("category", "7") == []
+
+
+# --- sides that are kept ----------------------------------------------------------------------------------------------
+
+
+def kept_id(bench: Bench, reference: str) -> UUID:
+    (found,) = with_tasks_kept(bench.engine.read, bench.tenant, [side(bench, reference)])
+    assert found.kept is not None
+    return found.kept.id
+
+
+def test_a_side_is_counted_once_until_something_under_it_is_written(bench: Bench) -> None:
+    write_tasks(bench.folder / "suite", 4)
+    mine, theirs = bench.open(FILE).run_set, bench.open(OTHER).run_set
+    record(bench, [finished(cell, passed=True) for cell in claimed(bench, theirs.id)])
+    other = kept_id(bench, "m")
+    cells = claimed(bench, mine.id)
+
+    def again(write: Callable[[], object]) -> None:
+        before = kept_id(bench, "n")
+        assert kept_id(bench, "n") == before
+        write()
+        assert kept_id(bench, "n") != before
+        compared(bench, "n", "m")
+
+    again(lambda: record(bench, [finished(cells[0], passed=True)]))
+    again(lambda: record(bench, [finished(cells[1], ended_by="provider", http_status=429)]))
+    again(lambda: withdraw(bench, cells[2].cell))
+    again(lambda: told_later(bench, mine.id))
+    assert kept_id(bench, "m") == other
+
+
+def told_later(bench: Bench, run_set: UUID) -> None:
+    statement = "UPDATE proctor.attempt SET usage = jsonb_build_object('cost_nano', 7) WHERE run_set_id = :r"
+    bench.engine.read(lambda c: c.execute(text(statement), {"r": run_set}))
+
+
+def test_a_cell_that_two_run_sets_expect_changes_both(bench: Bench) -> None:
+    write_tasks(bench.folder / "suite", 2)
+    mine = bench.open(FILE).run_set
+    bench.open(FILE.replace('name = "n"', 'name = "m"'))
+    before = kept_id(bench, "m")
+    record(bench, [finished(cell, passed=True) for cell in claimed(bench, mine.id)])
+    assert kept_id(bench, "m") != before
+
+
+def test_nothing_is_kept_under_a_transaction_that_began_before(bench: Bench) -> None:
+    """It asked which sides are kept when this one was not: what it wrote is seen all the same once it is over."""
+    write_tasks(bench.folder / "suite", 2)
+    mine = bench.open(FILE).run_set
+    record(bench, [finished(cell, passed=True) for cell in claimed(bench, mine.id)])
+    with bench.database.tenant(bench.tenant) as connection:
+        statement = "UPDATE proctor.expected_cell SET withdrawn_at = now() WHERE run_set_id = :r"
+        connection.execute(text(statement), {"r": mine.id})
+        first = kept_id(bench, "n")
+        assert kept_id(bench, "n") != first
+    last = kept_id(bench, "n")
+    assert last != first
+    assert kept_id(bench, "n") == last
+    (found,) = with_tasks_kept(bench.engine.read, bench.tenant, [side(bench, "n")])
+    assert found.cells == "0:0"
+
+
+def test_many_who_ask_at_once_have_one_side(bench: Bench) -> None:
+    write_tasks(bench.folder / "suite", 2)
+    mine = bench.open(FILE).run_set
+    record(bench, [finished(cell, passed=True) for cell in claimed(bench, mine.id)])
+    with ThreadPoolExecutor(max_workers=4) as beside:
+        found = list(beside.map(lambda _: kept_id(bench, "n"), range(8)))
+    assert len(set(found)) == 1
+    assert bench.engine.read(lambda c: c.execute(text("SELECT count(*) FROM proctor.kept_side")).scalar_one()) == 1
+
+
+def test_sides_that_nobody_can_find_are_swept(bench: Bench) -> None:
+    write_tasks(bench.folder / "suite", 2)
+    mine, theirs = bench.open(FILE).run_set, bench.open(OTHER).run_set
+    old = kept_id(bench, "n")
+    record(bench, [finished(cell, passed=True) for cell in claimed(bench, mine.id)])
+    new = kept_id(bench, "n")
+
+    def stand(statement: str) -> set[UUID]:
+        return set(bench.engine.read(lambda c: c.execute(text(statement)).scalars().all()))
+
+    assert stand("SELECT DISTINCT side_id FROM proctor.side_task") == {old, new}
+    bench.engine.read(lambda c: c.execute(text("UPDATE proctor.kept_side SET used_at = now() - interval '11 minutes'")))
+    other = kept_id(bench, "m")
+    assert stand("SELECT id FROM proctor.kept_side") == {new, other}
+    assert stand("SELECT DISTINCT side_id FROM proctor.side_task") == {new, other}
+    assert stand("SELECT side_id FROM proctor.side_change") == set()
+    bench.engine.read(lambda c: c.execute(text("UPDATE proctor.kept_side SET used_at = now() - interval '8 days'")))
+    record(bench, [finished(cell, passed=True) for cell in claimed(bench, theirs.id)])
+    last = kept_id(bench, "m")
+    assert stand("SELECT id FROM proctor.kept_side") == {last}
 
 
 def test_a_label_moves_by_a_new_row_and_is_its_tenants_own(bench: Bench) -> None:

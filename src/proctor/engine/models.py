@@ -14,6 +14,7 @@ from sqlalchemy import (
     ForeignKeyConstraint,
     Index,
     Integer,
+    Numeric,
     Table,
     Text,
     UniqueConstraint,
@@ -32,6 +33,7 @@ __all__ = [
     "evidence",
     "expected_cell",
     "grading",
+    "kept_side",
     "leaderboard_entry",
     "ledger",
     "outcome",
@@ -40,6 +42,8 @@ __all__ = [
     "result",
     "run_set",
     "run_set_profile",
+    "side_change",
+    "side_task",
     "unlinked",
 ]
 
@@ -302,6 +306,83 @@ ledger = Table(
     _refers(["tenant_id", "attempt_id"], "attempt", ["tenant_id", "id"]),
     Index(None, "tenant_id", "run_set_id"),
     Index("ix_ledger_created", "created_at", postgresql_using="brin"),
+)
+
+kept_side = Table(
+    "kept_side",
+    metadata,
+    _tenant(),
+    Column("id", Uuid, primary_key=True),
+    Column("run_set_id", Uuid, nullable=False),
+    Column("profile", Integer, nullable=False),
+    Column("policy_version", Text, nullable=False),
+    Column(
+        "cells",
+        Text,
+        nullable=False,
+        server_default="",
+        comment="the same for two sides only if they stand for the very same cells",
+    ),
+    Column(
+        "priced",
+        Integer,
+        nullable=False,
+        server_default="0",
+        comment="tasks of which every attempt told its cost; the sums are theirs",
+    ),
+    Column("unpriced", Integer, nullable=False, server_default="0", comment="tasks with an attempt that did not"),
+    Column("cost_nano", Numeric, nullable=False, server_default="0"),
+    Column("cost_squares", Numeric, nullable=False, server_default="0"),
+    Column(
+        "kept",
+        Boolean,
+        nullable=False,
+        server_default=text("false"),
+        comment="its tasks are counted, and whoever changes them since sees it",
+    ),
+    _when("used_at", comment="to the minute"),
+    _refers(["tenant_id", "run_set_id"], "run_set", ["tenant_id", "id"]),
+    Index(None, "tenant_id", "run_set_id", "profile"),
+)
+
+side_task = Table(
+    "side_task",
+    metadata,
+    _tenant(),
+    Column("side_id", Uuid, primary_key=True),
+    Column(
+        "place",
+        Integer,
+        primary_key=True,
+        autoincrement=False,
+        comment="in the order of what the agent sees and what judges",
+    ),
+    Column(
+        "key",
+        Uuid,
+        nullable=False,
+        comment="of what the agent sees and what judges: by it the tasks of two sides are the same",
+    ),
+    Column("content_digest", Text, nullable=False),
+    Column("name", Text, nullable=False),
+    Column("difficulty", Text, comment="as its author says in a word of a usual length; NULL: not so"),
+    Column("category", Text),
+    Column("cells", Integer, nullable=False, comment="withdrawn ones too"),
+    Column("expected", Integer, nullable=False),
+    Column("decided", Integer, nullable=False),
+    Column("passed", Integer, nullable=False),
+    Column("attempts", Integer, nullable=False, comment="that ended, behind the cells that are expected"),
+    Column("priced", Integer, nullable=False, comment="attempts that told their cost"),
+    Column("cost_nano", BigInteger),
+    Column("seconds", Float),
+)
+
+side_change = Table(
+    "side_change",
+    metadata,
+    _tenant(),
+    Column("side_id", Uuid, primary_key=True),
+    Column("id", Uuid, primary_key=True, server_default=text("gen_random_uuid()")),
 )
 
 unlinked = Table(

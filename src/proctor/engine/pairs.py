@@ -17,6 +17,7 @@ __all__ = [
     "Cost",
     "Extreme",
     "FieldDifference",
+    "KeptTasks",
     "Pair",
     "PairSegments",
     "PairedTasks",
@@ -113,6 +114,8 @@ class Side:
     """The same for two sides only if they stand for the very same cells."""
     position: int = 0
     """Of its profile in the run set's file."""
+    kept: KeptTasks | None = None
+    """Its tasks where they are stored, if they were not read."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,6 +130,14 @@ class TaskCost:
     mean_nano: float | None
     interval: Interval | None
     """``None`` from under two tasks."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class KeptTasks:
+    """A side's tasks, counted and kept where they are stored."""
+
+    id: UUID
+    cost: TaskCost
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -260,9 +260,10 @@ SELECT set_config('work_mem', '256MB', true), set_config('max_parallel_workers_p
 SELECT set_config('work_mem', '256MB', true), set_config('max_parallel_workers_per_gather', '0', true),
        set_config('jit', 'off', true);
 
--- name: join_by_loops
--- Whether tables may be joined row by row. Of grouped rows the planner knows no number, and takes them for few.
-SELECT set_config('enable_nestloop', :allowed, true);
+-- name: take_few_for_many
+-- Of rows that were just written the planner knows no number, and takes them for few: whether it may join them row by row,
+-- and sort them, which those that are only grouped need not be.
+SELECT set_config('enable_nestloop', :loops, true), set_config('enable_sort', :sorts, true);
 
 -- name: tallies
 -- Expected, decided and passed cells by profile, task and the class of their verdict: the one source of every rate.
@@ -797,104 +798,159 @@ SELECT profile, task, count(*) AS attempts, count(usage->>'cost_nano') AS priced
        sum((usage->>'cost_nano')::bigint) AS cost, sum(extract(epoch FROM ended_at - started_at)) AS seconds
 FROM behind GROUP BY profile, task;
 
--- name: tasks_of_sides
--- The counts of the tasks of two sides, as paired_groups has them: the beginning of the statements below.
-WITH said AS (
-    SELECT 0 AS n, e.content_digest, e.withdrawn_at IS NULL AS counts, r.verdict
-    FROM proctor.expected_cell e
-    LEFT JOIN proctor.result r ON r.tenant_id = e.tenant_id AND r.cell_id = e.cell_id AND r.policy_version = :policy_a
-    WHERE e.tenant_id = :tenant AND e.run_set_id = :run_set_a AND e.profile = :profile_a
-    UNION ALL
-    SELECT 1, e.content_digest, e.withdrawn_at IS NULL, r.verdict
-    FROM proctor.expected_cell e
-    LEFT JOIN proctor.result r ON r.tenant_id = e.tenant_id AND r.cell_id = e.cell_id AND r.policy_version = :policy_b
-    WHERE e.tenant_id = :tenant AND e.run_set_id = :run_set_b AND e.profile = :profile_b
-), content AS MATERIALIZED (
-    SELECT content_digest,
-           CASE WHEN bool_or(n = 0) THEN count(*) FILTER (WHERE n = 0 AND counts) END AS expected_a,
-           count(verdict) FILTER (WHERE n = 0 AND counts) AS decided_a,
-           count(*) FILTER (WHERE n = 0 AND counts AND verdict) AS passed_a,
-           CASE WHEN bool_or(n = 1) THEN count(*) FILTER (WHERE n = 1 AND counts) END AS expected_b,
-           count(verdict) FILTER (WHERE n = 1 AND counts) AS decided_b,
-           count(*) FILTER (WHERE n = 1 AND counts AND verdict) AS passed_b
-    FROM said GROUP BY content_digest
-), task AS (
-    SELECT content_digest AS content_a, content_digest AS content_b, expected_a, decided_a, passed_a, expected_b,
-           decided_b, passed_b
-    FROM content WHERE expected_a IS NOT NULL AND expected_b IS NOT NULL
-    UNION ALL
-    SELECT max(c.content_digest) FILTER (WHERE c.expected_a IS NOT NULL),
-           max(c.content_digest) FILTER (WHERE c.expected_b IS NOT NULL),
-           max(c.expected_a), max(c.decided_a), max(c.passed_a), max(c.expected_b), max(c.decided_b), max(c.passed_b)
-    FROM content c JOIN proctor.task t ON t.tenant_id = :tenant AND t.content_digest = c.content_digest
-    WHERE c.expected_a IS NULL OR c.expected_b IS NULL GROUP BY t.agent_digest, t.verifier_digest
+-- name: find_kept_side
+-- The last that was kept of a profile under a policy, unless something under it was written since.
+SELECT k.id, k.cells, k.priced, k.unpriced, k.cost_nano, k.cost_squares
+FROM proctor.kept_side k
+WHERE k.tenant_id = :tenant AND k.run_set_id = :run_set AND k.profile = :profile AND k.policy_version = :policy AND k.kept
+  AND NOT EXISTS (SELECT FROM proctor.side_change c WHERE c.tenant_id = k.tenant_id AND c.side_id = k.id)
+ORDER BY k.used_at DESC LIMIT 1;
+
+-- name: use_kept_side
+UPDATE proctor.kept_side SET used_at = now()
+WHERE tenant_id = :tenant AND id = :side AND used_at < now() - interval '1 minute';
+
+-- name: begin_kept_side
+INSERT INTO proctor.kept_side (tenant_id, id, run_set_id, profile, policy_version)
+VALUES (:tenant, :side, :run_set, :profile, :policy) ON CONFLICT DO NOTHING;
+
+-- name: drop_kept_side
+DELETE FROM proctor.kept_side WHERE tenant_id = :tenant AND id = :side;
+
+-- name: sweep_kept_sides
+-- Those that nobody can find any more, once nobody reads them; and those that nobody asked for in a week.
+WITH old AS (
+    SELECT k.id FROM proctor.kept_side k
+    WHERE k.tenant_id = :tenant AND (
+        k.used_at < now() - interval '7 days'
+        OR k.used_at < now() - interval '10 minutes' AND (NOT k.kept OR EXISTS (
+            SELECT FROM proctor.side_change c WHERE c.tenant_id = k.tenant_id AND c.side_id = k.id)))
+    FOR UPDATE SKIP LOCKED
+), sides AS (
+    DELETE FROM proctor.kept_side k USING old WHERE k.tenant_id = :tenant AND k.id = old.id
+), tasks AS (
+    DELETE FROM proctor.side_task s USING old WHERE s.tenant_id = :tenant AND s.side_id = old.id
 )
+DELETE FROM proctor.side_change c USING old WHERE c.tenant_id = :tenant AND c.side_id = old.id;
 
--- name: paired_groups
--- Two sides' tasks, those together whose counts are the same on both: a task is one on both sides where its content is,
--- else where the agent sees the same and the same verifier judges. `names`: of those that one side solves, and not the
--- other; `contents`: of those that have no verdict on a side.
--- include: tasks_of_sides
+-- name: only_one_keeps
+-- Whoever keeps the same side waits here, and finds it kept.
+SELECT pg_advisory_xact_lock(hashtextextended(concat_ws(' ', CAST(:tenant AS text), CAST(:run_set AS text),
+                                                        CAST(:profile AS text), CAST(:policy AS text)), 0));
 
-SELECT k.expected_a, k.decided_a, k.passed_a, k.expected_b, k.decided_b, k.passed_b, count(*) AS tasks,
-       array_agg(t.name) FILTER (WHERE t.name IS NOT NULL) AS names,
-       array_remove(array_agg(k.content_a) FILTER (WHERE k.decided_a = 0 OR k.decided_b = 0)
-                    || array_agg(k.content_b) FILTER (WHERE k.decided_a = 0 OR k.decided_b = 0), NULL) AS contents
-FROM task k
-LEFT JOIN proctor.task t ON t.tenant_id = :tenant AND t.content_digest =
-     CASE WHEN k.decided_a > 0 AND k.decided_b > 0 AND (2 * k.passed_a > k.decided_a) <> (2 * k.passed_b > k.decided_b)
-          THEN CASE WHEN 2 * k.passed_a > k.decided_a THEN k.content_a ELSE k.content_b END END
-GROUP BY 1, 2, 3, 4, 5, 6;
+-- name: older_at_work
+-- Whether a transaction is under way that began to write before this one did: it may not have seen which sides are kept.
+SELECT pg_snapshot_xmin(pg_current_snapshot()) < pg_current_xact_id();
 
--- name: paired_by_field
--- Two sides' tasks by what their authors say of them in each field of the metadata, those together whose counts are the
--- same on both. What is no word of a usual length says nothing.
--- include: tasks_of_sides
-, said_of AS (
-    SELECT k.*, s.field, CASE WHEN jsonb_typeof(t.config->'metadata'->s.field) = 'string'
-                              THEN t.config->'metadata'->>s.field END AS label
-    FROM task k JOIN proctor.task t ON t.tenant_id = :tenant AND t.content_digest = coalesce(k.content_a, k.content_b)
-    CROSS JOIN (VALUES ('difficulty'), ('category')) AS s (field)
-)
-SELECT field, CASE WHEN length(label) BETWEEN 1 AND :longest THEN label END AS label, expected_a, decided_a, passed_a,
-       expected_b, decided_b, passed_b, count(*) AS tasks
-FROM said_of GROUP BY 1, 2, 3, 4, 5, 6, 7, 8;
-
--- name: cost_of_side
--- What a profile's cells cost: attempts, how many of them say it, and the same of tasks, known where all attempts do.
-WITH behind AS (
-    SELECT e.content_digest AS task, (a.usage->>'cost_nano')::bigint AS cost FROM proctor.expected_cell e
+-- name: count_side
+-- What a side's tasks come to: their cells, and the attempts behind these as in usage_by_task.
+WITH counted AS (
+    SELECT e.content_digest, count(*) AS cells, count(*) FILTER (WHERE e.withdrawn_at IS NULL) AS expected,
+           count(r.verdict) FILTER (WHERE e.withdrawn_at IS NULL) AS decided,
+           count(*) FILTER (WHERE e.withdrawn_at IS NULL AND r.verdict) AS passed
+    FROM proctor.expected_cell e
+    LEFT JOIN proctor.result r ON r.tenant_id = e.tenant_id AND r.cell_id = e.cell_id AND r.policy_version = :policy
+    WHERE e.tenant_id = :tenant AND e.run_set_id = :run_set AND e.profile = :profile
+    GROUP BY e.content_digest
+), behind AS (
+    SELECT e.content_digest, a.usage, a.started_at, a.ended_at FROM proctor.expected_cell e
     JOIN proctor.attempt a ON a.tenant_id = e.tenant_id AND a.cell_id = e.cell_id AND a.ended_at IS NOT NULL
     WHERE e.tenant_id = :tenant AND e.run_set_id = :run_set AND e.withdrawn_at IS NULL AND e.profile = :profile
     UNION ALL
-    SELECT e.content_digest, (a.usage->>'cost_nano')::bigint FROM proctor.expected_cell e
+    SELECT e.content_digest, a.usage, a.started_at, a.ended_at FROM proctor.expected_cell e
     JOIN proctor.result r ON r.tenant_id = e.tenant_id AND r.cell_id = e.cell_id AND r.policy_version = :policy
     JOIN proctor.attempt graded ON graded.tenant_id = r.tenant_id AND graded.id = r.attempt_id
          AND graded.cell_id <> e.cell_id
     JOIN proctor.attempt a ON a.tenant_id = e.tenant_id AND a.cell_id = graded.cell_id AND a.ended_at IS NOT NULL
     WHERE e.tenant_id = :tenant AND e.run_set_id = :run_set AND e.withdrawn_at IS NULL AND e.reused
       AND e.profile = :profile
+), spent AS (
+    SELECT content_digest, count(*) AS attempts, count(usage->>'cost_nano') AS priced,
+           sum((usage->>'cost_nano')::bigint) AS cost_nano, sum(extract(epoch FROM ended_at - started_at)) AS seconds
+    FROM behind GROUP BY content_digest
 )
-SELECT coalesce(sum(attempts), 0) AS attempts, coalesce(sum(priced), 0) AS priced, sum(cost) AS cost,
-       count(*) FILTER (WHERE attempts = priced) AS known, count(*) FILTER (WHERE attempts > priced) AS unknown,
-       sum(cost) FILTER (WHERE attempts = priced) AS known_cost,
-       sum(cost * cost) FILTER (WHERE attempts = priced) AS squares
-FROM (SELECT task, count(*) AS attempts, count(cost) AS priced, sum(cost) AS cost FROM behind GROUP BY task) each;
+INSERT INTO proctor.side_task (tenant_id, side_id, place, key, content_digest, name, difficulty, category, cells,
+                               expected, decided, passed, attempts, priced, cost_nano, seconds)
+SELECT :tenant, :side, row_number() OVER (ORDER BY t.agent_digest COLLATE "C", t.verifier_digest COLLATE "C"),
+       CAST(encode(substring(sha256(convert_to(t.agent_digest || t.verifier_digest, 'UTF8')) FOR 16), 'hex') AS uuid),
+       t.content_digest, t.name,
+       CASE WHEN jsonb_typeof(t.config->'metadata'->'difficulty') = 'string'
+             AND length(t.config->'metadata'->>'difficulty') BETWEEN 1 AND :longest THEN t.config->'metadata'->>'difficulty' END,
+       CASE WHEN jsonb_typeof(t.config->'metadata'->'category') = 'string'
+             AND length(t.config->'metadata'->>'category') BETWEEN 1 AND :longest THEN t.config->'metadata'->>'category' END,
+       c.cells, c.expected, c.decided, c.passed, coalesce(s.attempts, 0), coalesce(s.priced, 0), s.cost_nano, s.seconds
+FROM counted c
+JOIN proctor.task t ON t.tenant_id = :tenant AND t.content_digest = c.content_digest
+LEFT JOIN spent s ON s.content_digest = c.content_digest
+ON CONFLICT DO NOTHING;
+
+-- name: end_kept_side
+-- A side's cells as in cell_marks, and what its tasks cost.
+UPDATE proctor.kept_side k
+SET kept = :kept, cells = c.cells, priced = s.priced, unpriced = s.unpriced, cost_nano = s.cost_nano,
+    cost_squares = s.cost_squares
+FROM (
+    SELECT count(*) || ':' || coalesce(sum(hashtextextended(CAST(e.cell_id AS text), 0)), 0) AS cells
+    FROM proctor.expected_cell e
+    WHERE e.tenant_id = :tenant AND e.run_set_id = :run_set AND e.profile = :profile AND e.withdrawn_at IS NULL
+) c, (
+    SELECT count(*) FILTER (WHERE attempts > 0 AND priced = attempts) AS priced,
+           count(*) FILTER (WHERE priced < attempts) AS unpriced,
+           coalesce(sum(cost_nano) FILTER (WHERE priced = attempts), 0) AS cost_nano,
+           coalesce(sum(CAST(cost_nano AS numeric) * cost_nano) FILTER (WHERE priced = attempts), 0) AS cost_squares
+    FROM proctor.side_task WHERE tenant_id = :tenant AND side_id = :side
+) s
+WHERE k.tenant_id = :tenant AND k.id = :side
+RETURNING k.id, k.cells, k.priced, k.unpriced, k.cost_nano, k.cost_squares;
+
+-- name: tasks_of_sides
+-- The tasks of two sides, as they are kept, put together: the beginning of the statements below. A task is one on both
+-- sides where the agent sees the same and the same verifier judges; no side has two of them, which would share their cells.
+WITH task AS (
+    SELECT a.place, coalesce(a.name, b.name) AS name, coalesce(a.content_digest, b.content_digest) AS content,
+           coalesce(a.difficulty, b.difficulty) AS difficulty, coalesce(a.category, b.category) AS category,
+           a.expected AS expected_a, a.decided AS decided_a, a.passed AS passed_a, a.attempts AS attempts_a,
+           a.priced AS priced_a, a.cost_nano AS cost_a, a.seconds AS seconds_a,
+           b.expected AS expected_b, b.decided AS decided_b, b.passed AS passed_b, b.attempts AS attempts_b,
+           b.priced AS priced_b, b.cost_nano AS cost_b, b.seconds AS seconds_b
+    FROM (SELECT * FROM proctor.side_task WHERE tenant_id = :tenant AND side_id = :side_a) a
+    FULL JOIN (SELECT * FROM proctor.side_task WHERE tenant_id = :tenant AND side_id = :side_b) b ON b.key = a.key
+)
+
+-- name: paired_groups
+-- Two sides' tasks, those together whose counts are the same on both. `names`: of those that one side solves, and not the
+-- other; `contents`: of those that one side has, and not the other.
+-- include: tasks_of_sides
+
+SELECT expected_a, decided_a, passed_a, expected_b, decided_b, passed_b, count(*) AS tasks,
+       sum(attempts_a) AS attempts_a, sum(priced_a) AS priced_a, sum(cost_a) AS cost_a,
+       sum(attempts_b) AS attempts_b, sum(priced_b) AS priced_b, sum(cost_b) AS cost_b,
+       array_agg(name) FILTER (WHERE decided_a > 0 AND decided_b > 0
+                               AND (2 * passed_a > decided_a) <> (2 * passed_b > decided_b)) AS names,
+       array_agg(content) FILTER (WHERE expected_a IS NULL OR expected_b IS NULL) AS contents
+FROM task
+GROUP BY 1, 2, 3, 4, 5, 6;
+
+-- name: paired_by_field
+-- Two sides' tasks by what their authors say of them, those together whose counts are the same on both.
+-- include: tasks_of_sides
+
+SELECT s.field, s.label, expected_a, decided_a, passed_a, expected_b, decided_b, passed_b, count(*) AS tasks
+FROM task k CROSS JOIN LATERAL (VALUES ('difficulty', k.difficulty), ('category', k.category)) AS s (field, label)
+GROUP BY 1, 2, 3, 4, 5, 6, 7, 8;
 
 -- name: tasks_by_key
--- The counts of the tasks of two sides, as paired_groups has them, in the order of what the agent sees and what judges.
+-- The counts of the tasks of two sides in the order of what the agent sees and what judges.
 -- include: tasks_of_sides
 
-SELECT k.expected_a, k.decided_a, k.passed_a, k.expected_b, k.decided_b, k.passed_b
-FROM task k JOIN proctor.task t ON t.tenant_id = :tenant AND t.content_digest = coalesce(k.content_a, k.content_b)
-ORDER BY t.agent_digest COLLATE "C", t.verifier_digest COLLATE "C";
+SELECT expected_a, decided_a, passed_a, expected_b, decided_b, passed_b
+FROM task WHERE expected_a IS NOT NULL AND expected_b IS NOT NULL ORDER BY place;
 
 -- name: paired_tasks
--- The tasks of two sides one by one, as paired_groups has them; those that flipped first, the largest first, then by
--- name.
+-- The tasks of two sides one by one; those that flipped first, the largest first, then by name.
 -- include: tasks_of_sides
 , told AS (
-    SELECT k.*, coalesce(content_a, content_b) AS content,
+    SELECT k.*,
            CASE WHEN decided_a = expected_a AND decided_b = expected_b AND expected_a > 0 AND expected_b > 0
                 THEN (passed_b * expected_a - passed_a * expected_b)::float / (expected_a * expected_b) END AS difference
     FROM task k
@@ -904,60 +960,41 @@ ORDER BY t.agent_digest COLLATE "C", t.verifier_digest COLLATE "C";
                 WHEN passed_a = expected_a THEN 'both_pass' ELSE 'mixed' END AS kind
     FROM told k
 )
-SELECT k.*, t.name
-FROM kinds k JOIN proctor.task t ON t.tenant_id = :tenant AND t.content_digest = k.content
+SELECT k.*
+FROM kinds k
 WHERE (CAST(:kind AS text) IS NULL OR k.kind = :kind)
-  AND (CAST(:field AS text) IS NULL OR jsonb_typeof(t.config->'metadata'->CAST(:field AS text)) = 'string'
-       AND t.config->'metadata'->>CAST(:field AS text) = :label)
+  AND (CAST(:field AS text) IS NULL
+       OR CASE CAST(:field AS text) WHEN 'difficulty' THEN k.difficulty ELSE k.category END = :label)
   AND (CAST(:size AS float) IS NULL OR k.size < :size
-       OR k.size = :size AND (t.name COLLATE "C", k.content) > (:title, :content))
-ORDER BY k.size DESC, t.name COLLATE "C", k.content LIMIT :limit;
-
--- name: usage_of_tasks
--- As usage_by_task, of these tasks of one profile.
-WITH behind AS (
-    SELECT e.content_digest AS task, a.usage, a.started_at, a.ended_at FROM proctor.expected_cell e
-    JOIN proctor.attempt a ON a.tenant_id = e.tenant_id AND a.cell_id = e.cell_id AND a.ended_at IS NOT NULL
-    WHERE e.tenant_id = :tenant AND e.run_set_id = :run_set AND e.withdrawn_at IS NULL
-      AND e.profile = :profile AND e.content_digest = ANY(CAST(:contents AS text[]))
-    UNION ALL
-    SELECT e.content_digest, a.usage, a.started_at, a.ended_at FROM proctor.expected_cell e
-    JOIN proctor.result r ON r.tenant_id = e.tenant_id AND r.cell_id = e.cell_id AND r.policy_version = :policy
-    JOIN proctor.attempt graded ON graded.tenant_id = r.tenant_id AND graded.id = r.attempt_id
-         AND graded.cell_id <> e.cell_id
-    JOIN proctor.attempt a ON a.tenant_id = e.tenant_id AND a.cell_id = graded.cell_id AND a.ended_at IS NOT NULL
-    WHERE e.tenant_id = :tenant AND e.run_set_id = :run_set AND e.withdrawn_at IS NULL AND e.reused
-      AND e.profile = :profile AND e.content_digest = ANY(CAST(:contents AS text[]))
-)
-SELECT task, count(*) AS attempts, count(usage->>'cost_nano') AS priced,
-       sum((usage->>'cost_nano')::bigint) AS cost, sum(extract(epoch FROM ended_at - started_at)) AS seconds
-FROM behind GROUP BY task;
+       OR k.size = :size AND (k.name COLLATE "C", k.content) > (:title, :content))
+ORDER BY k.size DESC, k.name COLLATE "C", k.content LIMIT :limit;
 
 -- name: gaps_by_task
--- Of one profile: cells without a verdict, and withdrawn ones, by task and how they ended, as task_classes.
-SELECT e.content_digest, t.name, CASE WHEN e.withdrawn_at IS NOT NULL THEN e.reason END AS withdrawn,
+-- Of a side as it is kept: cells without a verdict, and withdrawn ones, by task and how they ended, as task_classes.
+SELECT e.content_digest, s.name, CASE WHEN e.withdrawn_at IS NOT NULL THEN e.reason END AS withdrawn,
        r.verdict, coalesce(r.class, last.class, 'not_started') AS class,
        coalesce(last.owner, CASE WHEN r.cell_id IS NULL THEN 'nobody' ELSE 'model' END) AS owner, count(*) AS cells
-FROM proctor.expected_cell e
-JOIN proctor.task t ON t.tenant_id = e.tenant_id AND t.content_digest = e.content_digest
+FROM proctor.side_task s
+JOIN proctor.expected_cell e ON e.tenant_id = s.tenant_id AND e.run_set_id = :run_set AND e.profile = :profile
+     AND e.content_digest = s.content_digest
 LEFT JOIN proctor.result r ON r.tenant_id = e.tenant_id AND r.cell_id = e.cell_id AND r.policy_version = :policy
 LEFT JOIN LATERAL (
     SELECT o.class, o.owner FROM proctor.own_outcome o
     WHERE r.cell_id IS NULL AND o.tenant_id = e.tenant_id AND o.cell_id = e.cell_id AND o.policy_version = :policy
     ORDER BY o.number DESC, o.grading DESC LIMIT 1
 ) last ON true
-WHERE e.tenant_id = :tenant AND e.run_set_id = :run_set AND e.profile = :profile
+WHERE s.tenant_id = :tenant AND s.side_id = :side AND s.decided < s.cells
   AND (r.cell_id IS NULL OR e.withdrawn_at IS NOT NULL)
-GROUP BY 1, 2, 3, 4, 5, 6 ORDER BY t.name COLLATE "C", e.content_digest, 7 DESC, 5;
+GROUP BY 1, 2, 3, 4, 5, 6 ORDER BY s.name COLLATE "C", e.content_digest, 7 DESC, 5;
 
 -- name: keys_of_tasks
--- What pairs the tasks of one profile that have these contents or these names.
-SELECT t.content_digest, t.name, t.agent_digest, t.verifier_digest, count(*) FILTER (WHERE e.withdrawn_at IS NULL) AS cells
-FROM proctor.expected_cell e
-JOIN proctor.task t ON t.tenant_id = e.tenant_id AND t.content_digest = e.content_digest
-WHERE e.tenant_id = :tenant AND e.run_set_id = :run_set AND e.profile = :profile
-  AND (e.content_digest = ANY(CAST(:contents AS text[])) OR t.name = ANY(CAST(:names AS text[])))
-GROUP BY 1, 2, 3, 4 ORDER BY t.name COLLATE "C", t.content_digest;
+-- What pairs the tasks of a side that have these contents or these names.
+SELECT s.content_digest, s.name, t.agent_digest, t.verifier_digest, s.expected AS cells
+FROM proctor.side_task s
+JOIN proctor.task t ON t.tenant_id = s.tenant_id AND t.content_digest = s.content_digest
+WHERE s.tenant_id = :tenant AND s.side_id = :side
+  AND (s.content_digest = ANY(CAST(:contents AS text[])) OR s.name = ANY(CAST(:names AS text[])))
+ORDER BY s.name COLLATE "C", s.content_digest;
 
 -- name: cell_marks
 -- A mark of which cells each profile of a run set stands for, whatever their order.

@@ -24,6 +24,7 @@ from proctor.engine.certificates.standing import baseline_reasons, grounds_of
 from proctor.engine.choosing import CellChoice, owed_cells
 from proctor.engine.errors import RunSetEnded, RunSetImported, RunSetMoved, RunSetRuns, RunSetStopped
 from proctor.engine.imports.bringing import is_imported
+from proctor.engine.kept_sides import with_tasks_kept
 from proctor.engine.lanes import Allowed, limits_of
 from proctor.engine.outcomes import OutcomePolicy
 from proctor.engine.planning import CellKind, RunSetRow
@@ -31,6 +32,7 @@ from proctor.engine.pushes.taking import reasons_against
 from proctor.engine.reclassifying import Reclassifier
 from proctor.engine.recording import KIND
 from proctor.engine.resolving import Resolved, override_reasons, planned_tasks
+from proctor.engine.sides import Reference, read_heads
 from proctor.engine.spec import RunSetSpec
 from proctor.engine.task_names import task_digests
 from proctor.engine.tracing import tell_opened, telling_of_run_set
@@ -46,6 +48,8 @@ __all__ = ["EngineService", "OnMoved", "Opened", "Rehearsal", "Selection"]
 _run = partial(run_query, "proctor.engine")
 _log = structlog.get_logger(__name__)
 
+_KEPT_AT_END = range(10_000, 1_000_001)
+"""Cells of a run set whose sides are kept when it ends: fewer are soon counted, more would hold others up."""
 
 T = TypeVar("T")
 
@@ -227,12 +231,16 @@ class EngineService:
     def finish(self, identity: UUID, *, paused_reason: str | None = None) -> RunSetRow:
         """Say how a run set ended once nothing of it is left to do, and append leaderboard revisions."""
 
-        def work(connection: Connection) -> tuple[RunSetRow, bool]:
+        def work(connection: Connection) -> tuple[RunSetRow, bool, int]:
             row = reading.find_run_set(connection, self.tenant, str(identity))
             progress = reading.progress(connection, self.tenant, row)
             state, reason = _ending(row, progress, paused_reason)
             if state == row.state == "complete" and self._published(connection, row):
-                return row, False  # its revisions were appended with that word, and verdicts are final
+                return (
+                    row,
+                    False,
+                    progress.expected,
+                )  # its revisions were appended with that word, and verdicts are final
             if state == "paused":
                 queue.let_go(connection, self.tenant, KIND, identity, drop=False)
             changed = (state, reason) != (row.state, row.reason)
@@ -241,14 +249,21 @@ class EngineService:
                 self._emit(connection, row, f"run_set.{state}")
             row = reading.find_run_set(connection, self.tenant, str(identity))
             self._publish(connection, row)
-            return row, changed
+            return row, changed, progress.expected
 
-        row, changed = self.read(work)
+        row, changed, cells = self.read(work)
         if changed:
             self._tell(row, row.state, reason=row.reason or None)
         if row.state not in ("running", "paused"):
             self._drop_lanes()
+            if cells in _KEPT_AT_END:
+                self._keep_sides(row)
         return row
+
+    def _keep_sides(self, row: RunSetRow) -> None:
+        """Count its tasks now, and not when somebody first compares it."""
+        whole = Reference(text=row.name, run_set=row, profile=None)
+        with_tasks_kept(self.read, self.tenant, self.read(lambda c: read_heads(c, self.tenant, whole)))
 
     def _drop_lanes(self) -> None:
         """What cells of ended run sets waited in. Its own transaction: who queues cells meanwhile holds nobody up."""

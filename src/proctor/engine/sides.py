@@ -25,6 +25,7 @@ __all__ = ["Reference", "find_reference", "read_heads", "read_sides"]
 _run = partial(run_query, "proctor.engine")
 
 _LABEL: str = "label:"
+_NO_CELLS: str = "0:0"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,7 +74,7 @@ def _target(connection: Connection, tenant: UUID, name: str) -> str:
 
 
 def read_heads(connection: Connection, tenant: UUID, reference: Reference) -> list[Side]:
-    """The profiles of a reference without their tasks.
+    """The profiles of a reference without their tasks, and without a mark of their cells.
 
     Raises ``ReferenceInvalid`` for a profile that the run set does not have.
     """
@@ -83,9 +84,6 @@ def read_heads(connection: Connection, tenant: UUID, reference: Reference) -> li
     if not chosen:
         names = ", ".join(one.name for one in profiles)
         raise ReferenceInvalid(f"{row.name} has no profile {reference.profile!r}; there are {names}.")
-    cells = {
-        one.profile: f"{one.cells}:{one.mark}" for one in _run(connection, "cell_marks", tenant=tenant, run_set=row.id)
-    }
     return [
         Side(
             reference=reference.text,
@@ -97,7 +95,7 @@ def read_heads(connection: Connection, tenant: UUID, reference: Reference) -> li
             document=profile.document,
             policy_version=row.policy_version,
             tasks={},
-            cells=cells.get(profile.position, ""),
+            cells="",
         )
         for profile in chosen
     ]
@@ -117,7 +115,13 @@ def read_sides(
     tallies: dict[tuple[int, str], list[Any]] = defaultdict(list)
     for one in _run(connection, "task_classes", **key):
         tallies[one.profile, one.content_digest].append(one)
-    return [replace(head, tasks=_tasks(head.position, tallies, usage, tasks)) for head in heads]
+    cells = {
+        one.profile: f"{one.cells}:{one.mark}" for one in _run(connection, "cell_marks", tenant=tenant, run_set=row.id)
+    }
+    return [
+        replace(head, tasks=_tasks(head.position, tallies, usage, tasks), cells=cells.get(head.position, _NO_CELLS))
+        for head in heads
+    ]
 
 
 def _tasks(

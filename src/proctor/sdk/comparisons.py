@@ -12,6 +12,7 @@ from sqlalchemy import Connection
 from proctor.engine.comparing import compare_groups, couples_of
 from proctor.engine.errors import NothingToCompare
 from proctor.engine.gates import Against
+from proctor.engine.kept_sides import with_tasks_kept
 from proctor.engine.pair_segments import segments_of_pair
 from proctor.engine.pairing import TasksAsked, paired_tasks, tasks_of_pair
 from proctor.engine.pairs import Comparison, PairSegments, Side, TaskOfPair
@@ -44,10 +45,11 @@ def compare_references(
 
     Raises ``NothingToCompare`` and what a reference can raise.
     """
-
     groups = platform.engine.read(lambda c: [_heads(c, platform.tenant, text) for text in references])
+    kept = iter(with_tasks_kept(platform.engine.read, platform.tenant, [side for group in groups for side in group]))
     together = partial(paired_tasks, platform.engine.read, platform.tenant)
-    return compare_groups(groups, alpha=alpha, together=together, base_only=base_only)
+    sides = [[next(kept) for _ in group] for group in groups]
+    return compare_groups(sides, alpha=alpha, together=together, base_only=base_only)
 
 
 def _heads(connection: Connection, tenant: UUID, text: str) -> list[Side]:
@@ -56,29 +58,23 @@ def _heads(connection: Connection, tenant: UUID, text: str) -> list[Side]:
 
 def tasks_of_comparison(platform: Platform, base: str, other: str, which: TasksAsked) -> list[TaskOfPair]:
     """Tasks of the first pair that two references make. Raises as ``compare_references`` does."""
-
-    def work(connection: Connection) -> list[TaskOfPair]:
-        sides = _first_pair(connection, platform.tenant, base, other)
-        return tasks_of_pair(connection, platform.tenant, sides, which)
-
-    return platform.engine.read(work)
+    sides = _first_pair(platform, base, other)
+    return platform.engine.read(lambda connection: tasks_of_pair(connection, platform.tenant, sides, which))
 
 
 def segments_of_comparison(platform: Platform, base: str, other: str, *, alpha: float) -> PairSegments:
     """The segments of the first pair that two references make. Raises as ``compare_references`` does."""
-
-    def work(connection: Connection) -> PairSegments:
-        sides = _first_pair(connection, platform.tenant, base, other)
-        return segments_of_pair(connection, platform.tenant, sides, alpha=alpha)
-
-    return platform.engine.read(work)
+    sides = _first_pair(platform, base, other)
+    return platform.engine.read(lambda connection: segments_of_pair(connection, platform.tenant, sides, alpha=alpha))
 
 
-def _first_pair(connection: Connection, tenant: UUID, base: str, other: str) -> tuple[Side, Side]:
-    couples, alone = couples_of(*(_heads(connection, tenant, text) for text in (base, other)))
+def _first_pair(platform: Platform, base: str, other: str) -> tuple[Side, Side]:
+    groups = platform.engine.read(lambda c: [_heads(c, platform.tenant, text) for text in (base, other)])
+    couples, alone = couples_of(*groups)
     if not couples:
         raise NothingToCompare("; ".join(alone))
-    return couples[0]
+    a, b = with_tasks_kept(platform.engine.read, platform.tenant, couples[0])
+    return a, b
 
 
 def find(platform: Platform, text: str) -> Reference:
