@@ -35,6 +35,11 @@ def compared(bench: Bench, *references: str) -> Pair:
     together = partial(paired_tasks, bench.engine.read, bench.tenant)
     (put,) = compare_groups([[a], [b]], alpha=0.05, together=together).pairs
     assert put == read
+    (few,) = compare_groups([[a], [b]], alpha=0.05, together=partial(together, listed=1)).pairs
+    assert (few.only_a, few.only_b, few.unpaired_cells) == (read.only_a[:1], read.only_b[:1], read.unpaired_cells)
+    assert len(few.unpaired) <= 2
+    assert few.unpaired[:1] == read.unpaired[:1]
+    assert set(few.unpaired) <= set(read.unpaired)
     ordered = list(paired_tasks(bench.engine.read, bench.tenant, a, b).groups.items())
     assert dict(ordered) == dict(put_together(a, b).groups)
     tasks = bench.engine.read(lambda c: tasks_of_pair(c, bench.tenant, (a, b), TasksAsked(limit=1000)))

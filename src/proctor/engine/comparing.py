@@ -130,7 +130,7 @@ def compare_pair(a: Side, b: Side, tasks: PairedTasks | None = None) -> Pair:
         b=_summary(b, [(other, n) for (_, other), n in paired.items()], put.by_task[1]),
         tasks=count,
         difference=difference,
-        interval=paired_interval([d for pair, n in paired.items() for d in [_float_difference(pair)] * n]),
+        interval=paired_interval(_float_differences(paired)),
         test=test,
         p_adjusted=None,
         worst=observed if settled else _extreme(both, put, _worst),
@@ -142,7 +142,7 @@ def compare_pair(a: Side, b: Side, tasks: PairedTasks | None = None) -> Pair:
         only_b=put.only_b,
         cost=_cost(put.cost, paired),
         unpaired=put.unpaired,
-        unpaired_cells=sum(one.cells for one in put.unpaired),
+        unpaired_cells=put.unpaired_cells,
         kinds=_kinds(put.groups),
         same_cells=same,
     )
@@ -155,6 +155,7 @@ def put_together(a: Side, b: Side) -> PairedTasks:
     found = [(key, counts[0].get(key), counts[1].get(key)) for key in keys]
     both = [(key, one, other) for key, one, other in found if one and other and one.expected and other.expected]
     paired = [(key, one, other) for key, one, other in both if one.decided and other.decided]
+    unpaired = tuple(_unpaired(a, b))
     return PairedTasks(
         groups=Counter((one, other) for _, one, other in found),
         ordered=lambda: [(one, other) for _, one, other in both],
@@ -165,7 +166,8 @@ def put_together(a: Side, b: Side) -> PairedTasks:
             _sum([b.tasks[key].cost_nano for key, _, _ in paired]),
         ),
         by_task=(_by_task(a), _by_task(b)),
-        unpaired=tuple(_unpaired(a, b)),
+        unpaired=unpaired,
+        unpaired_cells=sum(one.cells for one in unpaired),
     )
 
 
@@ -208,9 +210,12 @@ def _best(a: CellCounts, b: CellCounts) -> tuple[Fraction, Fraction]:
     return Fraction(a.passed + a.expected - a.decided, a.expected), Fraction(b.passed, b.expected)
 
 
-def _float_difference(pair: _Couple) -> float:
-    a, b = _observed(*pair)
-    return float(a) - float(b)
+def _float_differences(groups: Mapping[_Couple, int]) -> Mapping[float, int]:
+    found: Counter[float] = Counter()
+    for pair, n in groups.items():
+        a, b = _observed(*pair)
+        found[float(a) - float(b)] += n
+    return found
 
 
 _Means = Callable[[CellCounts, CellCounts], tuple[Fraction, Fraction]]

@@ -148,7 +148,7 @@ def compare(a: Mapping[str, float], b: Mapping[str, float]) -> Difference | None
     the interval is the one point.
     """
     differences = [mine - b[task] for task, mine in a.items() if task in b]
-    found = paired_interval(differences)
+    found = paired_interval(Counter(differences))
     if found is None:
         return None
     return Difference(
@@ -159,13 +159,14 @@ def compare(a: Mapping[str, float], b: Mapping[str, float]) -> Difference | None
     )
 
 
-def paired_interval(differences: Sequence[float]) -> Interval | None:
-    """The 95 % interval of the mean of paired differences; ``None`` for under two. Their order says nothing."""
-    if len(differences) < 2:
+def paired_interval(differences: Mapping[float, int]) -> Interval | None:
+    """The 95 % interval of the mean of paired differences, given how often each occurs; ``None`` for under two."""
+    count = sum(differences.values())
+    if count < 2:
         return None
-    mean = math.fsum(differences) / len(differences)
-    variance = math.fsum((d - mean) ** 2 for d in differences) / (len(differences) - 1)
-    seen = normal(mean, math.sqrt(variance / len(differences)))
+    mean = math.fsum(d * n for d, n in differences.items()) / count
+    variance = math.fsum(n * (d - mean) ** 2 for d, n in differences.items()) / (count - 1)
+    seen = normal(mean, math.sqrt(variance / count))
     return Interval(max(-1.0, seen.low), min(1.0, seen.high))
 
 

@@ -74,7 +74,16 @@ def _together(groups: _Groups) -> PairedTasks:
         return [(one, other) for one, other, n in sorted(both, key=_counted) if other.expected for _ in range(n)]
 
     unknown = (None, None)
-    return PairedTasks(groups=groups, ordered=ordered, only_a=(), only_b=(), cost=unknown, by_task=unknown, unpaired=())
+    return PairedTasks(
+        groups=groups,
+        ordered=ordered,
+        only_a=(),
+        only_b=(),
+        cost=unknown,
+        by_task=unknown,
+        unpaired=(),
+        unpaired_cells=0,
+    )
 
 
 def _counted(group: tuple[CellCounts, CellCounts, int]) -> tuple[int, ...]:

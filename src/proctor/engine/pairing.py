@@ -6,8 +6,8 @@ groups them. ``put_together`` of the comparing module says the same of sides tha
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+import heapq
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal
@@ -29,7 +29,6 @@ TaskKind = Literal["flips", "both_pass", "both_fail", "owed", "mixed"]
 _GROUPED = frozenset({"paired_groups", "paired_by_field"})
 
 _Sides = tuple[Side, Side]
-_Told = tuple[CellCounts | None, CellCounts | None, Any]
 
 
 def _kept(side: Side) -> KeptTasks:
@@ -47,30 +46,34 @@ def _together(name: str, connection: Connection, tenant: UUID, sides: _Sides, /,
     return rows
 
 
-def paired_tasks(read: Read, tenant: UUID, a: Side, b: Side) -> PairedTasks:
+def paired_tasks(read: Read, tenant: UUID, a: Side, b: Side, *, listed: int | None = None) -> PairedTasks:
     """What the statistics need of two sides whose tasks are kept.
 
-    What has no verdict is looked for on a connection beside the one that puts them together: of many tasks both take
-    about as long, on a processor each.
+    ``listed``: how many tasks are named of those that one side alone solves, and of those that a side lacks; ``None``:
+    all of them.
     """
     sides = (a, b)
-    with ThreadPoolExecutor(max_workers=1) as beside:
-        looking = beside.submit(read, lambda connection: [_gaps(connection, tenant, side) for side in sides])
-        told = [(*_counts(row), row) for row in read(partial(_groups, tenant, sides))]
-        gaps = looking.result()
-    absent = read(partial(_absent, tenant, sides, told))
+    told = [(*_counts(row), row) for row in read(partial(_groups, tenant, sides))]
     paired = [(one, other, row) for one, other, row in told if one and other and one.decided and other.decided]
+    alone = (
+        [digest for one, other, row in told if one and not other for digest in row.contents],
+        [digest for one, other, row in told if other and not one for digest in row.contents],
+    )
     return PairedTasks(
         groups={(one, other): row.tasks for one, other, row in told},
         ordered=lambda: read(partial(_ordered, tenant, sides)),
-        only_a=_names(row for one, other, row in paired if solved(one) and not solved(other)),
-        only_b=_names(row for one, other, row in paired if solved(other) and not solved(one)),
+        only_a=_names((row for one, other, row in paired if solved(one) and not solved(other)), listed),
+        only_b=_names((row for one, other, row in paired if solved(other) and not solved(one)), listed),
         cost=(
             _cost([(row.attempts_a, row.priced_a, row.cost_a) for _, _, row in paired]),
             _cost([(row.attempts_b, row.priced_b, row.cost_b) for _, _, row in paired]),
         ),
         by_task=(_kept(a).cost, _kept(b).cost),
-        unpaired=(*_unpaired(a, gaps[0], absent[0]), *_unpaired(b, gaps[1], absent[1])),
+        unpaired=(
+            *read(partial(_unpaired, tenant, (a, b), alone[0], listed)),
+            *read(partial(_unpaired, tenant, (b, a), alone[1], listed)),
+        ),
+        unpaired_cells=sum(row.left_out for _, _, row in told),
     )
 
 
@@ -84,8 +87,9 @@ def _counts(row: Any) -> tuple[CellCounts | None, CellCounts | None]:
     return a, b
 
 
-def _names(rows: Iterable[Any]) -> tuple[str, ...]:
-    return tuple(sorted(name for row in rows for name in row.names))
+def _names(rows: Iterable[Any], listed: int | None) -> tuple[str, ...]:
+    names = (name for row in rows for name in row.names)
+    return tuple(sorted(names) if listed is None else heapq.nsmallest(listed, names))
 
 
 def _ordered(tenant: UUID, sides: _Sides, connection: Connection) -> list[tuple[CellCounts, CellCounts]]:
@@ -99,25 +103,22 @@ def _cost(groups: Sequence[tuple[int, int, int | None]]) -> int | None:
     return int(sum(cost or 0 for _, _, cost in groups)) if told else None
 
 
-def _gaps(connection: Connection, tenant: UUID, side: Side) -> Sequence[Any]:
-    named = {"run_set": side.run_set, "profile": side.position, "policy": side.policy_version}
-    return _run(connection, "gaps_by_task", tenant=tenant, side=_kept(side).id, **named).all()
+_Placed = tuple[tuple[str, str], Unpaired]
+"""With its task's name and content, by which they stand in order."""
 
 
-_Absent = Mapping[tuple[str, str], Unpaired]
-"""Those of a side that the other does not have, by name and content."""
+def _unpaired(
+    tenant: UUID, sides: _Sides, alone: Sequence[str], listed: int | None, connection: Connection
+) -> list[Unpaired]:
+    """What of the first side found no partner: tasks that are alone, and the cells that others lack."""
+    absent = _absent(connection, tenant, sides, alone)
+    gaps = _gaps(connection, tenant, sides[0], {"without": list(alone), "listed": listed})
+    return [one for _, one in sorted([*absent, *gaps], key=lambda each: each[0])][:listed]
 
 
-def _absent(tenant: UUID, sides: _Sides, told: Sequence[_Told], connection: Connection) -> tuple[_Absent, _Absent]:
-    a, b = sides
-    alone_a = [digest for one, other, row in told if one and not other for digest in row.contents]
-    alone_b = [digest for one, other, row in told if other and not one for digest in row.contents]
-    return _absent_of(connection, tenant, (a, b), alone_a), _absent_of(connection, tenant, (b, a), alone_b)
-
-
-def _absent_of(connection: Connection, tenant: UUID, sides: _Sides, alone: Sequence[str]) -> _Absent:
+def _absent(connection: Connection, tenant: UUID, sides: _Sides, alone: Sequence[str]) -> Iterator[_Placed]:
     if not alone:
-        return {}
+        return
     side, other = sides
 
     def keys(of: Side, *, contents: Sequence[str] = (), names: Sequence[str] = ()) -> Sequence[Any]:
@@ -127,24 +128,19 @@ def _absent_of(connection: Connection, tenant: UUID, sides: _Sides, alone: Seque
     rows = keys(side, contents=alone)
     namesakes = keys(other, names=[row.name for row in rows])
     by_name = {row.name: (row.agent_digest, row.verifier_digest) for row in namesakes}
-
-    def absent(row: Any) -> Unpaired:
+    for row in rows:
         reason = why_absent((row.agent_digest, row.verifier_digest), by_name.get(row.name))
-        return Unpaired(task=row.name, side=title_of(other), cells=row.cells, reason=reason)
+        absent = Unpaired(task=row.name, side=title_of(other), cells=row.cells, reason=reason)
+        yield (row.name, row.content_digest), absent
 
-    return {(row.name, row.content_digest): absent(row) for row in rows}
 
-
-def _unpaired(side: Side, gaps: Sequence[Any], absent: _Absent) -> list[Unpaired]:
-    """What a side lacks, in the order of its tasks' names. A task that the other does not have is said once."""
-    found = list(absent.items())
-    for row in gaps:
-        if (row.name, row.content_digest) not in absent:
-            outcome: str = row._mapping["class"]
-            gap = Tally(outcome=outcome, owner=row.owner, verdict=row.verdict, cells=row.cells, withdrawn=row.withdrawn)
-            missing = Unpaired(task=row.name, side=title_of(side), cells=row.cells, reason=why_missing(gap))
-            found.append(((row.name, row.content_digest), missing))
-    return [one for _, one in sorted(found, key=lambda each: each[0])]
+def _gaps(connection: Connection, tenant: UUID, side: Side, which: Mapping[str, object]) -> Iterator[_Placed]:
+    named = {"run_set": side.run_set, "profile": side.position, "policy": side.policy_version}
+    for row in _run(connection, "gaps_by_task", tenant=tenant, side=_kept(side).id, **named, **which).all():
+        outcome: str = row._mapping["class"]
+        gap = Tally(outcome=outcome, owner=row.owner, verdict=row.verdict, cells=row.cells, withdrawn=row.withdrawn)
+        missing = Unpaired(task=row.name, side=title_of(side), cells=row.cells, reason=why_missing(gap))
+        yield (row.name, row.content_digest), missing
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -155,6 +155,8 @@ class PairedTasks:
     by_task: tuple[TaskCost | None, TaskCost | None]
     """Of all tasks of each side."""
     unpaired: tuple[Unpaired, ...]
+    unpaired_cells: int
+    """Of all of them, also those that are not listed."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -267,11 +269,13 @@ class Pair:
     claim: str
     fields: tuple[FieldDifference, ...]
     only_a: tuple[str, ...]
-    """Tasks that a solves (more than half of its trials) and b does not."""
+    """Tasks that a solves (more than half of its trials) and b does not; as many as were asked for, by name."""
     only_b: tuple[str, ...]
     cost: Cost
     unpaired: tuple[Unpaired, ...]
+    """Cells that were left out; of each side as many entries as were asked for, by the names of their tasks."""
     unpaired_cells: int
+    """All that were left out, listed or not."""
     kinds: TaskCounts
     same_cells: bool = False
     """One side shows again what the other has: no test, and no part in the adjustment of the others' p."""

@@ -909,10 +909,10 @@ RETURNING k.id, k.cells, k.priced, k.unpriced, k.cost_nano, k.cost_squares;
 WITH task AS (
     SELECT a.place, coalesce(a.name, b.name) AS name, coalesce(a.content_digest, b.content_digest) AS content,
            coalesce(a.difficulty, b.difficulty) AS difficulty, coalesce(a.category, b.category) AS category,
-           a.expected AS expected_a, a.decided AS decided_a, a.passed AS passed_a, a.attempts AS attempts_a,
+           a.cells AS cells_a, a.expected AS expected_a, a.decided AS decided_a, a.passed AS passed_a, a.attempts AS attempts_a,
            a.priced AS priced_a, a.cost_nano AS cost_a, a.seconds AS seconds_a,
-           b.expected AS expected_b, b.decided AS decided_b, b.passed AS passed_b, b.attempts AS attempts_b,
-           b.priced AS priced_b, b.cost_nano AS cost_b, b.seconds AS seconds_b
+           b.cells AS cells_b, b.expected AS expected_b, b.decided AS decided_b, b.passed AS passed_b,
+           b.attempts AS attempts_b, b.priced AS priced_b, b.cost_nano AS cost_b, b.seconds AS seconds_b
     FROM (SELECT * FROM proctor.side_task WHERE tenant_id = :tenant AND side_id = :side_a) a
     FULL JOIN (SELECT * FROM proctor.side_task WHERE tenant_id = :tenant AND side_id = :side_b) b ON b.key = a.key
 )
@@ -923,6 +923,8 @@ WITH task AS (
 -- include: tasks_of_sides
 
 SELECT expected_a, decided_a, passed_a, expected_b, decided_b, passed_b, count(*) AS tasks,
+       sum(CASE WHEN expected_a IS NULL THEN expected_b WHEN expected_b IS NULL THEN expected_a
+                ELSE cells_a - decided_a + cells_b - decided_b END) AS left_out,
        sum(attempts_a) AS attempts_a, sum(priced_a) AS priced_a, sum(cost_a) AS cost_a,
        sum(attempts_b) AS attempts_b, sum(priced_b) AS priced_b, sum(cost_b) AS cost_b,
        array_agg(name) FILTER (WHERE decided_a > 0 AND decided_b > 0
@@ -970,11 +972,17 @@ WHERE (CAST(:kind AS text) IS NULL OR k.kind = :kind)
 ORDER BY k.size DESC, k.name COLLATE "C", k.content LIMIT :limit;
 
 -- name: gaps_by_task
--- Of a side as it is kept: cells without a verdict, and withdrawn ones, by task and how they ended, as task_classes.
+-- Of a side as it is kept: cells without a verdict, and withdrawn ones, by task and how they ended, as task_classes. Of its
+-- first tasks by name, without those that the other side does not have.
 SELECT e.content_digest, s.name, CASE WHEN e.withdrawn_at IS NOT NULL THEN e.reason END AS withdrawn,
        r.verdict, coalesce(r.class, last.class, 'not_started') AS class,
        coalesce(last.owner, CASE WHEN r.cell_id IS NULL THEN 'nobody' ELSE 'model' END) AS owner, count(*) AS cells
-FROM proctor.side_task s
+FROM (
+    SELECT t.tenant_id, t.name, t.content_digest FROM proctor.side_task t
+    WHERE t.tenant_id = :tenant AND t.side_id = :side AND t.decided < t.cells
+      AND t.content_digest <> ALL (CAST(:without AS text[]))
+    ORDER BY t.name COLLATE "C", t.content_digest LIMIT :listed
+) s
 JOIN proctor.expected_cell e ON e.tenant_id = s.tenant_id AND e.run_set_id = :run_set AND e.profile = :profile
      AND e.content_digest = s.content_digest
 LEFT JOIN proctor.result r ON r.tenant_id = e.tenant_id AND r.cell_id = e.cell_id AND r.policy_version = :policy
@@ -983,8 +991,7 @@ LEFT JOIN LATERAL (
     WHERE r.cell_id IS NULL AND o.tenant_id = e.tenant_id AND o.cell_id = e.cell_id AND o.policy_version = :policy
     ORDER BY o.number DESC, o.grading DESC LIMIT 1
 ) last ON true
-WHERE s.tenant_id = :tenant AND s.side_id = :side AND s.decided < s.cells
-  AND (r.cell_id IS NULL OR e.withdrawn_at IS NOT NULL)
+WHERE r.cell_id IS NULL OR e.withdrawn_at IS NOT NULL
 GROUP BY 1, 2, 3, 4, 5, 6 ORDER BY s.name COLLATE "C", e.content_digest, 7 DESC, 5;
 
 -- name: keys_of_tasks

@@ -18,14 +18,22 @@ class ComparisonCalls:
 
     _platform: Platform
 
-    def compare(self, references: Sequence[str], *, alpha: float = 0.05, base_only: bool = False) -> Comparison:
+    def compare(
+        self,
+        references: Sequence[str],
+        *,
+        alpha: float = 0.05,
+        base_only: bool = False,
+        listed: int | None = None,
+    ) -> Comparison:
         """Compare run sets or profiles pair by pair: ``RUN_SET[:PROFILE]`` or ``label:NAME[:PROFILE]``.
 
-        ``base_only``: the first with each of the others, and not these with one another.
+        ``base_only``: the first with each of the others, and not these with one another. ``listed``: how many tasks of
+        a kind are named in ``only_a``, ``only_b`` and ``unpaired``; ``None``: all.
         """
         from proctor.sdk.comparisons import compare_references
 
-        return compare_references(self._platform, references, alpha=alpha, base_only=base_only)
+        return compare_references(self._platform, references, alpha=alpha, base_only=base_only, listed=listed)
 
     def compare_segments(self, base: str, other: str, *, alpha: float = 0.05) -> PairSegments:
         """The first pair that two references make, by what the authors of its tasks say of them."""

@@ -39,15 +39,17 @@ __all__ = [
 
 
 def compare_references(
-    platform: Platform, references: Sequence[str], *, alpha: float, base_only: bool = False
+    platform: Platform, references: Sequence[str], *, alpha: float, base_only: bool, listed: int | None
 ) -> Comparison:
     """Every reference compared with every later one; ``base_only``: the first with each of the others.
+
+    ``listed``: as of ``paired_tasks``.
 
     Raises ``NothingToCompare`` and what a reference can raise.
     """
     groups = platform.engine.read(lambda c: [_heads(c, platform.tenant, text) for text in references])
     kept = iter(with_tasks_kept(platform.engine.read, platform.tenant, [side for group in groups for side in group]))
-    together = partial(paired_tasks, platform.engine.read, platform.tenant)
+    together = partial(paired_tasks, platform.engine.read, platform.tenant, listed=listed)
     sides = [[next(kept) for _ in group] for group in groups]
     return compare_groups(sides, alpha=alpha, together=together, base_only=base_only)
 

@@ -30076,6 +30076,11 @@ export interface operations {
                  * @example false
                  */
                 base_only?: boolean;
+                /**
+                 * @description How many tasks of a kind are named in only_a, only_b and unpaired.
+                 * @example 1
+                 */
+                listed?: number | null;
             };
             header?: {
                 /**

@@ -17,12 +17,18 @@ export const suiteBoard = (suite: string) =>
       ) as Promise<SuiteBoard>,
   });
 
+/** As many of the tasks that a comparison leaves out are told one by one. */
+const LISTED = 200;
+
 export const comparison = (sides: readonly string[]) =>
   queryOptions({
     queryKey: ["comparison", sides],
     queryFn: ({ signal }) =>
       answered(
-        api.GET("/api/v1/comparisons", { params: { query: { side: [...sides], base_only: true } }, signal }),
+        api.GET("/api/v1/comparisons", {
+          params: { query: { side: [...sides], base_only: true, listed: LISTED } },
+          signal,
+        }),
       ) as Promise<Comparison>,
     enabled: sides.length > 1,
   });

@@ -29,9 +29,13 @@ def compare(
     side: Annotated[list[str], Query(min_length=1, max_length=20, description="RUN_SET[:PROFILE] or label:NAME.")],
     alpha: Annotated[float, Query(gt=0, lt=1)] = 0.05,
     base_only: Annotated[bool, Query(description="Only the first side with each of the others.")] = False,
+    listed: Annotated[
+        int | None,
+        Query(ge=0, le=1_000_000, description="How many tasks of a kind are named in only_a, only_b and unpaired."),
+    ] = None,
 ) -> Response:
     """Profiles or run sets, task by task: the differences with their intervals."""
-    return answered(asked.client.compare(side, alpha=alpha, base_only=base_only))
+    return answered(asked.client.compare(side, alpha=alpha, base_only=base_only, listed=listed))
 
 
 @router.get("/comparisons/segments", response_model=PairSegments)

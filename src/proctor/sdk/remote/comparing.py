@@ -18,9 +18,19 @@ class RemoteComparisons:
 
     transport: Transport
 
-    def compare(self, references: Sequence[str], *, alpha: float = 0.05, base_only: bool = False) -> Comparison:
-        """Compare run sets or profiles pair by pair. ``base_only``: the first with each of the others alone."""
-        asked = {"side": list(references), "alpha": alpha, "base_only": base_only}
+    def compare(
+        self,
+        references: Sequence[str],
+        *,
+        alpha: float = 0.05,
+        base_only: bool = False,
+        listed: int | None = None,
+    ) -> Comparison:
+        """Compare run sets or profiles pair by pair. ``base_only``: the first with each of the others alone.
+
+        ``listed``: how many tasks of a kind are named; ``None``: all.
+        """
+        asked = {"side": list(references), "alpha": alpha, "base_only": base_only, "listed": listed}
         return read(Comparison, self.transport.get("comparisons", **asked))
 
     def compare_segments(self, base: str, other: str, *, alpha: float = 0.05) -> PairSegments:

@@ -4,9 +4,6 @@ import styles from "./compare.module.css";
 import { Axis, againstBase, isDistinguished } from "./difference";
 import { boundsOf, doubtOf, groundOf } from "./report";
 
-/** Of what was left out; all of it is among the tasks. */
-const LISTED = 200;
-
 /** One pair in words and drawn: the difference with its interval, over what, by which test. `pairs`: of the page. */
 export function Claim({ pair, reach, pairs }: { pair: Pair; reach: number; pairs: number }) {
   const seen = againstBase(pair);
@@ -65,17 +62,18 @@ function Configuration({ pair }: { pair: Pair }) {
 }
 
 function LeftOut({ pair }: { pair: Pair }) {
-  if (pair.unpaired.length === 0) return null;
+  if (pair.unpaired_cells === 0) return null;
+  const told = pair.unpaired.reduce((sum, one) => sum + one.cells, 0);
   return (
     <details>
       <summary>What was left out, and why ({count(pair.unpaired_cells)} cells)</summary>
       <ul className={styles.left}>
-        {pair.unpaired.slice(0, LISTED).map((one) => (
+        {pair.unpaired.map((one) => (
           <li key={`${one.task} ${one.side} ${one.reason}`}>
             {one.task}, {one.side}: {counted(one.cells, "cell")}, {one.reason}
           </li>
         ))}
-        {pair.unpaired.length > LISTED && <li>and {count(pair.unpaired.length - LISTED)} more</li>}
+        {told < pair.unpaired_cells && <li>and {counted(pair.unpaired_cells - told, "cell")} more</li>}
       </ul>
     </details>
   );
