@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import re
-import time
 
 from playwright.sync_api import expect
 
@@ -19,6 +18,9 @@ from tests.web.test_matrix import Stage, eve, stage  # noqa: F401  fixtures
 TASKS = int(os.environ.get("PROCTOR_COMPARED_TASKS", "5000"))
 PROMISED_SEC = 1.0
 TRIES = 4
+SHOWN = """() => /paired over/.test(document.querySelector('[aria-label*="against"]')?.textContent ?? "")
+  && document.querySelectorAll('[role="row"], tr').length > 1 && performance.now()"""
+"""Looked at before each frame: the milliseconds since the page was asked for, once they are there."""
 
 
 def test_the_claim_and_the_first_rows_are_soon_there(eve: Visitor, stage: Stage) -> None:  # noqa: F811
@@ -28,11 +30,9 @@ def test_the_claim_and_the_first_rows_are_soon_there(eve: Visitor, stage: Stage)
     eve.go("/run-sets")
     found = []
     for _ in range(TRIES):
-        began = time.perf_counter()
-        eve.page.goto(f"{eve.site.url}{path}")
-        expect(eve.page.get_by_label(re.compile("against"))).to_contain_text("paired over", timeout=60_000)
-        expect(eve.page.get_by_role("row").nth(1)).to_be_visible(timeout=60_000)
-        found.append(time.perf_counter() - began)
+        eve.page.goto(f"{eve.site.url}{path}", wait_until="commit")
+        found.append(eve.page.wait_for_function(SHOWN, timeout=60_000).json_value() / 1000)
+    expect(eve.page.get_by_role("row").nth(1)).to_be_visible()
     allowed = PROMISED_SEC * slowness()
     print(f"{TASKS} tasks: {', '.join(f'{one:.2f}' for one in found)} s; allowed here {allowed:.2f} s")
     table = eve.page.get_by_label(re.compile("tasks$")).last

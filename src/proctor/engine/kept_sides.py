@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
 from typing import Any, Protocol, TypeVar
@@ -41,11 +40,8 @@ class Read(Protocol):
 
 
 def with_tasks_kept(read: Read, tenant: UUID, sides: Sequence[Side]) -> list[Side]:
-    """These sides, their tasks counted where a statement can put them together: two sides at a time."""
-    if len(sides) == 1:
-        return [_with_tasks_kept(read, tenant, sides[0])]
-    with ThreadPoolExecutor(max_workers=2) as beside:
-        return list(beside.map(partial(_with_tasks_kept, read, tenant), sides))
+    """These sides, their tasks counted where a statement can put them together."""
+    return [_with_tasks_kept(read, tenant, side) for side in sides]
 
 
 def _with_tasks_kept(read: Read, tenant: UUID, side: Side) -> Side:
@@ -77,7 +73,7 @@ def _begin(connection: Connection, named: dict[str, Any]) -> None:
 
 
 def _count(connection: Connection, named: dict[str, Any]) -> Any:
-    _run(connection, "only_one_keeps", **named)
+    _run(connection, "only_one_keeps", tenant=named["tenant"])
     found = _find(connection, named)
     if found is not None:
         _run(connection, "drop_kept_side", **named)

@@ -375,6 +375,7 @@ side_task = Table(
     Column("priced", Integer, nullable=False, comment="attempts that told their cost"),
     Column("cost_nano", BigInteger),
     Column("seconds", Float),
+    Index("ix_side_task_open", "tenant_id", "side_id", postgresql_where=text("decided < cells")),
 )
 
 side_change = Table(

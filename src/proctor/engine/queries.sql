@@ -834,9 +834,9 @@ WITH old AS (
 DELETE FROM proctor.side_change c USING old WHERE c.tenant_id = :tenant AND c.side_id = old.id;
 
 -- name: only_one_keeps
--- Whoever keeps the same side waits here, and finds it kept.
-SELECT pg_advisory_xact_lock(hashtextextended(concat_ws(' ', CAST(:tenant AS text), CAST(:run_set AS text),
-                                                        CAST(:profile AS text), CAST(:policy AS text)), 0));
+-- Of a tenant's, one after the other: who waits here for the same side finds it kept, and none is in the way of another as
+-- a transaction that began before.
+SELECT pg_advisory_xact_lock(hashtextextended('kept sides of ' || CAST(:tenant AS text), 0));
 
 -- name: older_at_work
 -- Whether a transaction is under way that began to write before this one did: it may not have seen which sides are kept.

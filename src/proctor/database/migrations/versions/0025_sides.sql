@@ -46,6 +46,7 @@ CREATE TABLE proctor.side_task (
     seconds FLOAT,
     CONSTRAINT pk_side_task PRIMARY KEY (tenant_id, side_id, place)
 );
+CREATE INDEX ix_side_task_open ON proctor.side_task (tenant_id, side_id) WHERE decided < cells;
 COMMENT ON COLUMN proctor.side_task.place IS 'in the order of what the agent sees and what judges';
 COMMENT ON COLUMN proctor.side_task.key IS 'of what the agent sees and what judges: by it the tasks of two sides are the same';
 COMMENT ON COLUMN proctor.side_task.difficulty IS 'as its author says in a word of a usual length; NULL: not so';
