@@ -128,7 +128,7 @@ function Facts({ status, board }: { status: RunSetStatus; board: Leaderboard | u
           {status.left_sec != null && ` · about ${duration(status.left_sec)} left`}
         </span>
       )}
-      <span className="muted">worked {duration(clocks.worked_sec)}</span>
+      <span className="muted">attempts worked {duration(clocks.worked_sec)} in all</span>
     </p>
   );
 }
