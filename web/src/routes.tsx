@@ -141,6 +141,18 @@ const datasets = createRoute({
   component: lazyRouteComponent(() => loaded(import("./pages/datasets/datasets")), "DatasetsPage"),
 });
 
+const bring = createRoute({
+  getParentRoute: () => root,
+  path: "/datasets/new",
+  component: lazyRouteComponent(() => loaded(import("./pages/bring/bring")), "BringPage"),
+});
+
+const evaluate = createRoute({
+  getParentRoute: () => root,
+  path: "/datasets/$dataset/evaluate",
+  component: lazyRouteComponent(() => loaded(import("./pages/evaluate/evaluate")), "EvaluatePage"),
+});
+
 const dataset = createRoute({
   getParentRoute: () => root,
   path: "/datasets/$dataset",
@@ -192,7 +204,9 @@ export const router = createRouter({
     compare,
     sideBySide,
     datasets,
+    bring,
     dataset,
+    evaluate,
     evaluators,
     jobs,
     job,

@@ -9,6 +9,7 @@ import type {
   JobState,
   ListedExample,
   ListedResult,
+  SampleSet,
   Segments,
   Spread,
 } from "./schema";
@@ -38,6 +39,27 @@ export const versions = (name: string) =>
           signal,
         }),
       ),
+  });
+
+/** Outputs of a version's examples that are kept, of the newest ones that there are. */
+export const samples = (version: string) =>
+  queryOptions({
+    queryKey: ["samples", version],
+    queryFn: async ({ signal }) => {
+      const found = await paged<SampleSet>(api.GET("/api/v1/samples", { params: { query: { limit: LONG } }, signal }));
+      return { ...found, items: found.items.filter((one) => one.dataset_version === version) };
+    },
+  });
+
+/** Evaluators that fit what a version's examples expect. */
+export const suggestions = (reference: string) =>
+  queryOptions({
+    queryKey: ["dataset", reference, "suggestions"],
+    queryFn: async ({ signal }) => {
+      const params = { path: { dataset: reference } };
+      const facts = await answered(api.GET("/api/v1/datasets/{dataset}/facts", { params, signal }));
+      return answered(api.POST("/api/v1/evaluators/suggestions", { body: facts, signal }));
+    },
   });
 
 export interface ExampleFilter {

@@ -1,6 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
-import { getRouteApi, useNavigate } from "@tanstack/react-router";
+import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
 import { dataset, versions } from "../../api/data";
+import { useMay } from "../../api/permitted";
 import type { DatasetVersion } from "../../api/schema";
 import { counted } from "../../design/numbers";
 import { Asked } from "../../parts/asked";
@@ -40,6 +41,7 @@ function Version({ version }: { version: DatasetVersion }) {
   const { tab = "examples" } = route.useSearch();
   const navigate = useNavigate({ from: "/datasets/$dataset" });
   const all = useQuery(versions(version.dataset));
+  const may = useMay("runs:write");
   const open = (next: Tab) => navigate({ search: next === "examples" ? {} : { tab: next } });
   const go = (name: string) =>
     navigate({ params: { dataset: `${version.dataset}@${name}` }, search: (before) => before });
@@ -71,7 +73,11 @@ function Version({ version }: { version: DatasetVersion }) {
         </p>
       </header>
       <p className={styles.command}>
-        <span className="muted">Evaluate this version:</span>{" "}
+        {may && (
+          <Link to="/datasets/$dataset/evaluate" params={{ dataset: nameOf(version) }}>
+            Evaluate this version…
+          </Link>
+        )}{" "}
         <code>proctor evaluate {nameOf(version)} --outputs outputs.jsonl -e exact-match</code>
       </p>
       <nav className={styles.tabs} aria-label="Of this version">

@@ -1,9 +1,11 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { datasets } from "../../api/data";
+import { useMay } from "../../api/permitted";
 import type { DatasetRow } from "../../api/schema";
 import { count } from "../../design/numbers";
 import { Asked } from "../../parts/asked";
+import { PageHead } from "../../parts/section";
 import { Empty } from "../../parts/states";
 import { type Column, Table } from "../../parts/table";
 import { Time } from "../../parts/time";
@@ -30,9 +32,10 @@ const COLUMNS: readonly Column<DatasetRow>[] = [
 export function DatasetsPage() {
   useTitle("Datasets");
   const asked = useQuery(datasets);
+  const may = useMay("datasets:write");
   return (
     <>
-      <h1>Datasets</h1>
+      <PageHead title="Datasets" tools={may && <Link to="/datasets/new">Bring a dataset…</Link>} />
       <Asked query={asked} what="datasets" rows={12}>
         {({ items }) =>
           items.length === 0 ? (

@@ -10,6 +10,7 @@ import { Button } from "../../parts/button";
 import { Facts } from "../../parts/facts";
 import { useOnce } from "../../parts/form";
 import { Permitted } from "../../parts/permitted";
+import { ProblemLine } from "../../parts/problem-line";
 import { useTitle } from "../../parts/title";
 import { draft, forgetDraft, keepDraft } from "./draft";
 import { creationOf } from "./file";
@@ -76,11 +77,7 @@ function Launch() {
         onDragOver={(event) => event.preventDefault()}
         onDrop={drop}
       />
-      {problem && (
-        <p role="alert" className={styles.problem}>
-          {problem.message} {"remedy" in problem && <span className="muted">{String(problem.remedy ?? "")}</span>}
-        </p>
-      )}
+      {problem && <ProblemLine error={problem} />}
       <div className={styles.actions}>
         <Button onClick={() => rehearse.mutate(file)} disabled={rehearse.isPending}>
           {rehearse.isPending ? "Looking…" : "What would it take?"}

@@ -1,0 +1,101 @@
+"""Examples are brought and judged in the browser: what would come of them and what is wrong with them is seen before."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from playwright.sync_api import Page, expect
+
+from tests.web.conftest import RUNS_SEC, Site, Visitor
+
+EXAMPLES = '''{"nr": "q1", "question": "Capital of France?", "answer": "Paris"}
+{"nr": "q2", "question": "Capital of Italy?", "answer": "Rome"}
+{"nr": "q3", "question": "Capital of Spain?", "answer": "Madrid"}'''
+OUTPUTS = '''{"id": "q1", "output": "Paris"}
+{"id": "q2", "output": "Milan"}
+{"id": "q3", "output": "Madrid"}'''
+
+
+def field(page: Page, label: str) -> str:
+    return page.get_by_label(label, exact=True).input_value()
+
+
+def test_pasted_examples_become_a_version_and_are_evaluated(ada: Visitor) -> None:
+    page = ada.go("/datasets")
+    page.get_by_role("link", name="Bring a dataset").click()
+    page.get_by_label("Name").fill("capitals")
+    page.get_by_label(re.compile("^Examples, a JSON")).fill(EXAMPLES)
+    seen = page.get_by_role("region", name="What is seen of it")
+    expect(seen).to_contain_text("3 rows looked at")
+    expect(seen.get_by_role("row").filter(has_text="question")).to_contain_text("text3/3Capital of France?")
+    assert (field(page, "Id"), field(page, "Input"), field(page, "Expected output")) == ("", "question", "answer")
+    page.get_by_label("Id", exact=True).select_option("nr")
+    expect(page.get_by_role("button", name="Import")).to_be_disabled()
+    page.get_by_role("button", name="What would it bring?").click()
+    verdict = page.get_by_role("region", name="Before it is imported")
+    expect(verdict).to_contain_text("a new version", timeout=30_000)
+    expect(verdict).to_contain_text("3 examples")
+    page.get_by_role("button", name="Import").dblclick()
+    expect(page.get_by_role("heading", name="capitals")).to_be_visible(timeout=30_000)
+    assert ada.serious() == []
+
+    page.get_by_role("link", name="Evaluate this version").click()
+    first = page.get_by_role("checkbox").first
+    expect(first).to_be_checked()
+    page.get_by_label(re.compile("^Outputs, a JSON")).fill(OUTPUTS)
+    page.get_by_label("Name").fill("by-hand")
+    page.get_by_role("button", name="Evaluate", exact=True).dblclick()
+    expect(page).to_have_url(re.compile("/jobs/"), timeout=30_000)
+    told = page.get_by_role("row").filter(has_text="q2").filter(has_text="scored")
+    expect(told).to_contain_text("exact-match", timeout=RUNS_SEC * 1000)
+    expect(page.get_by_role("row").filter(has_text="scored")).to_have_count(3)
+    with ada.site.api() as api:
+        assert [one["name"] for one in api.get("jobs").json()["items"]].count("by-hand") == 1
+
+
+def test_rows_that_are_no_examples_are_named_before_anything_is_kept(ada: Visitor, tmp_path: Path) -> None:
+    file = tmp_path / "rows.jsonl"
+    file.write_text(f"{EXAMPLES}\nnonsense\n" + '{"nr": 7}\n')
+    page = ada.go("/datasets/new")
+    page.get_by_label("Name").fill("broken")
+    page.get_by_label(re.compile("^A file: Examples")).set_input_files(file)
+    expect(page.get_by_text("line 4: not JSON")).to_be_visible()
+    page.get_by_label("Id", exact=True).select_option("nr")
+    page.get_by_role("button", name="What would it bring?").click()
+    verdict = page.get_by_role("region", name="Before it is imported")
+    expect(verdict.get_by_text(re.compile("^row 4"))).to_be_visible(timeout=30_000)
+    left_out = page.get_by_role("button", name=re.compile("Import without 2 rows"))
+    expect(left_out).to_be_enabled()
+    with ada.site.api() as api:
+        assert "broken" not in [one["name"] for one in api.get("datasets").json()["items"]]
+    left_out.click()
+    expect(page.get_by_role("heading", name="broken")).to_be_visible(timeout=30_000)
+    expect(page.get_by_text("3 examples")).to_be_visible()
+
+
+def test_what_the_server_refuses_is_told_with_what_helps(ada: Visitor) -> None:
+    page = ada.go("/datasets/new")
+    page.get_by_label("Name").fill("no name at all!")
+    page.get_by_label(re.compile("^Examples, a JSON")).fill(EXAMPLES)
+    page.get_by_role("button", name="What would it bring?").click()
+    expect(page.get_by_role("alert")).to_contain_text("name", timeout=30_000)
+    ada.problems = [one for one in ada.problems if "422" not in one]
+    page.get_by_label("Name").fill("none")
+    page.get_by_label(re.compile("^Examples, a JSON")).fill("nonsense")
+    page.get_by_role("button", name="What would it bring?").click()
+    expect(page.get_by_role("alert")).to_be_visible(timeout=30_000)
+
+
+def test_a_viewer_is_told_whose_it_is(visitor: Visitor, site: Site, job: str) -> None:
+    with site.api() as api:
+        seen = api.post("users", json={"name": "vic@example.org", "role": "viewer", "kind": "person"}).json()
+        key = api.post("keys", json={"name": "vic", "user": seen["id"]}).json()["secret"]
+    page = visitor.sign_in(key).go("/datasets/refunds")
+    expect(page.get_by_role("link", name="Evaluate this version")).to_have_count(0)
+    page = visitor.go("/datasets")
+    expect(page.get_by_role("link", name="Bring a dataset")).to_have_count(0)
+    page = visitor.go("/datasets/new")
+    expect(page.get_by_label("Name")).to_have_count(0)
+    page = visitor.go("/datasets/refunds/evaluate")
+    expect(page.get_by_role("button", name="Evaluate", exact=True)).to_have_count(0)

@@ -1,0 +1,209 @@
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useNavigate } from "@tanstack/react-router";
+import { useEffect, useState } from "react";
+import type { DatasetVersion } from "../../api/schema";
+import { sent } from "../../api/sending";
+import { count, counted } from "../../design/numbers";
+import { Button } from "../../parts/button";
+import { Field, Select } from "../../parts/field";
+import { useOnce } from "../../parts/form";
+import { Permitted } from "../../parts/permitted";
+import { type Preview, previewOf } from "../../parts/preview";
+import { PreviewTable } from "../../parts/preview-table";
+import { ProblemLine } from "../../parts/problem-line";
+import { contentOf, EMPTY, fileNameOf, headOf, type Source, SourceField } from "../../parts/source";
+import { useTitle } from "../../parts/title";
+import styles from "./bring.module.css";
+import { formatOf, NAMED, type Naming, namingOf } from "./naming";
+
+const TITLE = "Bring a dataset";
+
+export function BringPage() {
+  useTitle(TITLE);
+  return (
+    <Permitted needs="datasets:write" title={TITLE}>
+      <Bring />
+    </Permitted>
+  );
+}
+
+/** What came, or would come, of the rows. */
+interface Brought {
+  dataset: string;
+  label: string;
+  made: boolean;
+  rows: number;
+  version: DatasetVersion | null;
+  difference: { added: number; changed: number; removed: number; same: number } | null;
+  left_out: number;
+  problems: readonly { row: number; field: string; reason: string }[];
+}
+
+interface Wanted {
+  name: string;
+  source: Source;
+  naming: Naming;
+}
+
+/** Examples become a version: what would come of them, and the lines that are none, stand before the button. */
+function Bring() {
+  const navigate = useNavigate();
+  const client = useQueryClient();
+  const [name, setName] = useState("");
+  const [source, setSource] = useState<Source>(EMPTY);
+  const [chosen, setChosen] = useState<Partial<Naming>>({});
+  const [told, setTold] = useState("");
+  const preview = usePreview(source);
+  const naming = { ...namingOf(preview), ...chosen };
+  const bring = (wanted: Wanted, more: Record<string, string>) =>
+    sent<Brought>({
+      path: "/api/v1/datasets/imports",
+      query: { name: wanted.name, ...queryOf(wanted), ...more },
+      content: contentOf(wanted.source),
+      tell: setTold,
+    });
+  const look = useMutation({
+    mutationFn: (wanted: Wanted) => bring(wanted, { dry_run: "true", skip_malformed: "true" }),
+  });
+  const keep = useMutation({
+    mutationFn: (wanted: Wanted) => bring(wanted, look.data?.left_out ? { skip_malformed: "true" } : {}),
+    onSuccess: async ({ dataset, label }) => {
+      await client.invalidateQueries({ queryKey: ["datasets"] });
+      return navigate({ to: "/datasets/$dataset", params: { dataset: `${dataset}@${label}` } });
+    },
+  });
+  const start = useOnce(keep.mutateAsync);
+  const changed = <T,>(set: (value: T) => void) => {
+    return (value: T) => {
+      set(value);
+      look.reset();
+      keep.reset();
+    };
+  };
+  const change = changed((next: Source) => {
+    setSource(next);
+    setChosen({});
+  });
+  const wanted = { name: name.trim(), source, naming };
+  const isBusy = look.isPending || keep.isPending;
+  const isReady = wanted.name !== "" && contentOf(source).size > 0 && !isBusy;
+  return (
+    <div className={styles.page}>
+      <h1>{TITLE}</h1>
+      <Field
+        label="Name"
+        name="name"
+        value={name}
+        placeholder="refunds"
+        required
+        hint="A name that is there gets another version."
+        onChange={(event) => changed(setName)(event.target.value)}
+      />
+      <SourceField
+        label="Examples, a JSON object a line: write them, paste them, or drop a JSONL, CSV or Parquet file here."
+        source={source}
+        accept=".jsonl,.ndjson,.csv,.parquet"
+        placeholder='{"id": "q1", "input": "Capital of France?", "expected": "Paris"}'
+        change={change}
+      />
+      {preview && (
+        <>
+          <PreviewTable preview={preview} />
+          <Names naming={naming} preview={preview} change={changed((one) => setChosen({ ...chosen, ...one }))} />
+        </>
+      )}
+      {[look, keep].map(({ error }) => error && <ProblemLine key={error.message} error={error} />)}
+      <div className={styles.actions}>
+        <Button onClick={() => look.mutate(wanted)} disabled={!isReady}>
+          What would it bring?
+        </Button>
+        <Button kind="primary" onClick={() => start(wanted)} disabled={!isReady || !look.data}>
+          {look.data?.left_out ? `Import without ${counted(look.data.left_out, "row")}` : "Import"}
+        </Button>
+        <span className="muted" role="status">
+          {isBusy && told}
+        </span>
+      </div>
+      {look.data && <Verdict said={look.data} />}
+    </div>
+  );
+}
+
+/** What is seen of the rows; nothing of files that are no lines. */
+function usePreview(source: Source): Preview | null {
+  const [preview, setPreview] = useState<Preview | null>(null);
+  useEffect(() => {
+    let isWanted = true;
+    const isLines = formatOf(fileNameOf(source)) === "jsonl" && contentOf(source).size > 0;
+    if (!isLines) setPreview(null);
+    else void headOf(source).then(({ text, isWhole }) => isWanted && setPreview(previewOf(text, isWhole)));
+    return () => {
+      isWanted = false;
+    };
+  }, [source]);
+  return preview;
+}
+
+function queryOf({ source, naming }: Wanted): Record<string, string | undefined> {
+  const file = fileNameOf(source);
+  return {
+    file,
+    format: formatOf(file),
+    id_field: naming.id || undefined,
+    input_field: naming.input || undefined,
+    expected_field: naming.expected || undefined,
+  };
+}
+
+interface NamesProps {
+  naming: Naming;
+  preview: Preview;
+  change: (naming: Partial<Naming>) => void;
+}
+
+/** What the rows call an example's parts. */
+function Names({ naming, preview, change }: NamesProps) {
+  const options = [{ value: "", label: "—" }, ...preview.fields.map(({ name }) => ({ value: name, label: name }))];
+  return (
+    <div className={styles.names}>
+      {NAMED.map(({ part, label }) => (
+        <Select
+          key={part}
+          label={label}
+          options={options}
+          value={naming[part]}
+          onChange={(event) => change({ [part]: event.target.value })}
+        />
+      ))}
+    </div>
+  );
+}
+
+function Verdict({ said }: { said: Brought }) {
+  const { difference } = said;
+  return (
+    <section className={styles.verdict} aria-label="Before it is imported">
+      <h2>
+        {said.made ? `${said.dataset}@${said.label}, a new version` : `${said.dataset}@${said.label} holds the same`}
+      </h2>
+      <p>
+        {counted(said.rows, "example")}
+        {difference &&
+          `: +${count(difference.added)} −${count(difference.removed)} ~${count(difference.changed)} against the newest version`}
+      </p>
+      {said.left_out > 0 && (
+        <>
+          <p>{counted(said.left_out, "row")} that are no examples:</p>
+          <ul className={styles.reasons}>
+            {said.problems.map((one) => (
+              <li key={`${one.row} ${one.field}`}>
+                row {count(one.row)}
+                {one.field && `, ${one.field}`}: {one.reason}
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
+    </section>
+  );
+}

@@ -1,0 +1,33 @@
+import { count, counted } from "../design/numbers";
+import type { FieldSeen, Preview } from "./preview";
+import styles from "./preview-table.module.css";
+import { type Column, Table } from "./table";
+
+const LISTED = 20;
+
+/** The fields of rows that are not sent yet, and the lines that are no rows. */
+export function PreviewTable({ preview }: { preview: Preview }) {
+  const { rows, fields, problems } = preview;
+  const columns: readonly Column<FieldSeen>[] = [
+    { name: "Field", cell: (one) => <code>{one.name}</code> },
+    { name: "Holds", cell: (one) => one.kinds.join(", ") },
+    { name: "In rows", kind: "number", cell: (one) => `${count(one.present)}/${count(rows)}` },
+    { name: "First", cell: (one) => one.sample },
+  ];
+  return (
+    <section aria-label="What is seen of it" className={styles.preview}>
+      <p className="muted">{counted(rows, "row")} looked at</p>
+      {rows > 0 && <Table caption="Fields" columns={columns} rows={fields} keyOf={(one) => one.name} />}
+      {problems.length > 0 && (
+        <ul className={styles.problems}>
+          {problems.slice(0, LISTED).map((one) => (
+            <li key={one.line}>
+              line {count(one.line)}: {one.reason}
+            </li>
+          ))}
+          {problems.length > LISTED && <li>and {count(problems.length - LISTED)} more</li>}
+        </ul>
+      )}
+    </section>
+  );
+}
