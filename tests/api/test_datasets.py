@@ -99,6 +99,8 @@ def test_lists_come_in_pages(server: Server, acme: Tenant) -> None:
     assert [one["id"] for one in viewer.get("datasets/qa@1.1.0/examples?without_tags=x")["items"]] == ["b"]
     assert viewer.get(f"datasets/qa/examples?limit=2&tags=x&cursor={page['next']}", 422)["code"] == "cursor"
     assert viewer.get("datasets/qa/examples?split=test", 422)["code"] == "dataset-split"
+    assert [one["id"] for one in viewer.get('datasets/qa/examples?words="Q":')["items"]] == ["b"]
+    assert viewer.get("datasets/qa/examples?words=%00", 422)["code"] == "request-invalid"
 
     found = viewer.get("datasets/qa/diff?against=qa@1.0.0")
     assert found["difference"] == {"added": 2, "changed": 0, "removed": 0, "same": 1}

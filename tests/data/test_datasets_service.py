@@ -282,6 +282,10 @@ def test_examples_come_in_pages_and_by_what_they_are(desk: Desk) -> None:
     assert page(9_997, 3, difficulty="hard", tags=["t"]) == ([9_997, 10_001, 10_003], 10_004)
     assert page(0, 2, without_tags=["t"]) == ([0, 3], 4)
     assert page(0, 2, from_source="elsewhere") == ([], None)
+    assert page(0, 3, words="E0000") == ([0, 1, 2], 3)
+    assert page(3, 9, words="0001", difficulty="hard") == ([11, 13, 15, 17, 19, 10_001], None)
+    assert page(0, 9, words="e11999") == ([11_999], None)
+    assert page(0, 9, words="100%_.*") == ([], None)
     (first,) = desk.service.examples(desk.tenant, version, Filter(source="qa"), limit=1).examples
     assert (first.input, first.expected, first.tags, first.metadata) == (0, None, (), None)
     with pytest.raises(SplitInvalid, match="it has none"):

@@ -1,4 +1,4 @@
-"""Examples are brought and judged in the browser: what would come of them and what is wrong with them is seen before."""
+"""Examples are brought and judged in the browser: what would come of them, and what is wrong, is seen before."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from playwright.sync_api import Page, expect
 
 from tests.web.conftest import RUNS_SEC, Site, Visitor
 
-EXAMPLES = '''{"nr": "q1", "question": "Capital of France?", "answer": "Paris"}
+EXAMPLES = """{"nr": "q1", "question": "Capital of France?", "answer": "Paris"}
 {"nr": "q2", "question": "Capital of Italy?", "answer": "Rome"}
-{"nr": "q3", "question": "Capital of Spain?", "answer": "Madrid"}'''
-OUTPUTS = '''{"id": "q1", "output": "Paris"}
+{"nr": "q3", "question": "Capital of Spain?", "answer": "Madrid"}"""
+OUTPUTS = """{"id": "q1", "output": "Paris"}
 {"id": "q2", "output": "Milan"}
-{"id": "q3", "output": "Madrid"}'''
+{"id": "q3", "output": "Madrid"}"""
 
 
 def field(page: Page, label: str) -> str:
@@ -39,6 +39,15 @@ def test_pasted_examples_become_a_version_and_are_evaluated(ada: Visitor) -> Non
     page.get_by_role("button", name="Import").dblclick()
     expect(page.get_by_role("heading", name="capitals")).to_be_visible(timeout=30_000)
     assert ada.serious() == []
+
+    expect(page.get_by_role("table", name="Examples").locator("tbody tr")).to_have_count(3)
+    page.keyboard.press("/")
+    page.keyboard.type("MADRID")
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile("q=MADRID"))
+    expect(page.get_by_role("table", name="Examples").locator("tbody tr")).to_have_count(1, timeout=15_000)
+    page.get_by_role("button", name="clear").click()
+    expect(page.get_by_role("table", name="Examples").locator("tbody tr")).to_have_count(3)
 
     page.get_by_role("link", name="Evaluate this version").click()
     first = page.get_by_role("checkbox").first

@@ -97,6 +97,7 @@ def list_examples(
     tag: Tags = None,
     difficulty: Difficulty = None,
     split: Split = None,
+    words: Annotated[str | None, typer.Option(help="Only those with this in id, input or expected output.")] = None,
     start: Annotated[int, typer.Option("--from", min=0, help="The position to begin at.")] = 0,
     limit: Annotated[int, typer.Option(min=1, max=10_000, help="At most so many.")] = 20,
     as_json: AsJson = False,
@@ -105,7 +106,7 @@ def list_examples(
     with client(as_json=as_json) as opened:
         from proctor.datasets.derivations import Filter
 
-        wanted = asked_for(Filter, source=dataset, tags=tag or [], difficulty=difficulty, split=split)
+        wanted = asked_for(Filter, source=dataset, tags=tag or [], difficulty=difficulty, split=split, words=words)
         page = opened.datasets.examples(wanted, start=start, limit=limit)
         if as_json:
             print_json(page)

@@ -37,14 +37,15 @@ def filter_dataset(
     difficulty: Annotated[str | None, typer.Option(help="Of this difficulty.")] = None,
     source: Annotated[str | None, typer.Option(help="From this source.")] = None,
     split: Annotated[str | None, typer.Option(help="Of this split.")] = None,
+    words: Annotated[str | None, typer.Option(help="With this in the id, input or expected output.")] = None,
     name: Name = None,
     version: NewLabel = None,
     metadata: Metadata = None,
     as_json: AsJson = False,
 ) -> None:
     """Make a version of the examples that fit all that is named."""
-    if not (tag or without_tag or difficulty or source or split):
-        raise typer.BadParameter("say what to keep: --tag, --without-tag, --difficulty, --source or --split")
+    if not (tag or without_tag or difficulty or source or split or words):
+        raise typer.BadParameter("say what to keep: --tag, --without-tag, --difficulty, --source, --split or --words")
     from proctor.datasets.derivations import Filter
 
     wanted = asked_for(
@@ -55,6 +56,7 @@ def filter_dataset(
         difficulty=difficulty,
         from_source=source,
         split=split,
+        words=words,
     )
     _make(wanted, name, version, metadata, as_json=as_json)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 from proctor.datasets.examples import value_of
@@ -22,13 +23,15 @@ __all__ = ["ExamplePage", "ListedExample", "Wanted", "page_of", "positions_of"]
 
 _SHOWN: Sequence[str] = tuple(name for name in COLUMNS if name != "embedding")
 """Of a list: an embedding has thousands of numbers, and exports have it."""
+_SEARCHED: Sequence[str] = ("id", "input", "expected")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Wanted:
     """Which examples: with all of the tags and none of the others, of a difficulty, a source and a split.
 
-    What is ``None`` or empty fits all.
+    ``words``: that stand in the id, the input or the expected output, whatever their case. What is ``None`` or empty
+    fits all.
     """
 
     tags: tuple[str, ...] = ()
@@ -36,6 +39,7 @@ class Wanted:
     difficulty: str | None = None
     source: str | None = None
     split: Split | None = None
+    words: str | None = None
 
     def columns(self) -> Sequence[str]:
         """What has to be read to know."""
@@ -106,10 +110,20 @@ def positions_of(objects: ObjectStore, version: DatasetVersion, wanted: Wanted) 
 
 def _places(objects: ObjectStore, version: DatasetVersion, wanted: Wanted, start: int, stop: int) -> Sequence[int]:
     columns = wanted.columns()
-    if not columns:
-        return range(start, stop)
+    places = _with_words(objects, version, wanted.words, start, stop) if wanted.words else range(start, stop)
+    if not columns or not places:
+        return places
     rows = read_rows(objects, version, start, stop, columns).to_pylist()
-    return [start + number for number, row in enumerate(rows) if wanted.fits(row)]
+    return [place for place in places if wanted.fits(rows[place - start])]
+
+
+def _with_words(objects: ObjectStore, version: DatasetVersion, words: str, start: int, stop: int) -> Sequence[int]:
+    """Where these words stand. Texts are looked through where they are: a version may have millions."""
+    import pyarrow.compute as pc
+
+    table = read_rows(objects, version, start, stop, _SEARCHED)
+    found = [pc.fill_null(pc.match_substring(table[name], words, ignore_case=True), False) for name in _SEARCHED]
+    return [start + number for number in pc.indices_nonzero(reduce(pc.or_, found)).to_pylist()]
 
 
 def _listed(objects: ObjectStore, version: DatasetVersion, places: Sequence[int]) -> list[ListedExample]:

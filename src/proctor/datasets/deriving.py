@@ -106,6 +106,7 @@ def wanted_of(filter_: Filter, split: Split | None) -> Wanted:
         difficulty=filter_.difficulty,
         source=filter_.from_source,
         split=split,
+        words=filter_.words,
     )
 
 

@@ -66,6 +66,7 @@ export interface ExampleFilter {
   tags?: string[];
   difficulty?: string;
   from_source?: string;
+  words?: string;
   cursor?: string;
 }
 

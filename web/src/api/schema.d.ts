@@ -4512,6 +4512,11 @@ export interface components {
              * @description One of the version's splits.
              */
             split?: string | null;
+            /**
+             * Words
+             * @description That stand in the id, the input or the expected output, whatever their case.
+             */
+            words?: string | null;
         };
         /**
          * Finding
@@ -17186,6 +17191,11 @@ export interface operations {
                  * @example split
                  */
                 split?: string | null;
+                /**
+                 * @description Only those in whose id, input or expected output this stands, whatever its case.
+                 * @example trials written
+                 */
+                words?: string | null;
                 /**
                  * @description Items of a page.
                  * @example 100

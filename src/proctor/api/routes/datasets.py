@@ -119,6 +119,15 @@ def list_examples(
     difficulty: Annotated[_Word | None, Query(description="Only those of this.")] = None,
     from_source: Annotated[_Source | None, Query(description="Whose source is this.")] = None,
     split: Annotated[_Word | None, Query(description="Only those of this split.")] = None,
+    words: Annotated[
+        str | None,
+        Query(
+            min_length=1,
+            max_length=200,
+            pattern=r"^[^\x00]+$",
+            description="Only those in whose id, input or expected output this stands, whatever its case.",
+        ),
+    ] = None,
 ) -> Response:
     """A version's examples in their order, without their embeddings."""
     (start,) = paging.place(_position) or (0,)
@@ -129,6 +138,7 @@ def list_examples(
         difficulty=difficulty,
         from_source=from_source,
         split=split,
+        words=words,
     )
     page = asked.client.datasets.examples(wanted, start=start, limit=paging.limit)
     following = None if page.next is None else paging.listing.cursor([page.next])

@@ -9,6 +9,7 @@ import { Pager } from "../../parts/pager";
 import { Empty } from "../../parts/states";
 import { type Column, Table } from "../../parts/table";
 import { Value } from "../../parts/value";
+import { useKeys } from "../../shell/keys";
 import styles from "./dataset.module.css";
 
 const route = getRouteApi("/datasets/$dataset");
@@ -17,11 +18,18 @@ const route = getRouteApi("/datasets/$dataset");
 export function Examples({ reference }: { reference: string }) {
   const search = route.useSearch();
   const navigate = useNavigate({ from: "/datasets/$dataset" });
-  const { tags, difficulty, from, cursor, example } = search;
-  const asked = useQuery(examples(reference, { tags, difficulty, from_source: from, cursor }));
-  const isFiltered = Boolean(tags || difficulty || from);
+  const { tags, difficulty, from, q, cursor, example } = search;
+  const asked = useQuery(examples(reference, { tags, difficulty, from_source: from, words: q, cursor }));
+  const isFiltered = Boolean(tags || difficulty || from || q);
   const open = (id: string | undefined) =>
     navigate({ search: (before) => ({ ...before, example: id }), replace: true, resetScroll: false });
+  useKeys([
+    {
+      keys: "/",
+      what: "Find words",
+      run: () => document.querySelector<HTMLInputElement>("[data-filter]")?.focus(),
+    },
+  ]);
   const columns: readonly Column<ListedExample>[] = [
     {
       name: "Id",
@@ -40,12 +48,18 @@ export function Examples({ reference }: { reference: string }) {
   const submit = (data: FormData) => {
     const said = (name: string) => String(data.get(name)).trim() || undefined;
     void navigate({
-      search: { tags: said("tags")?.split(/\s*,\s*/), difficulty: said("difficulty"), from: said("from") },
+      search: {
+        q: said("q"),
+        tags: said("tags")?.split(/\s*,\s*/),
+        difficulty: said("difficulty"),
+        from: said("from"),
+      },
     });
   };
   return (
     <>
-      <form action={submit} className={styles.filters} key={JSON.stringify([tags, difficulty, from])}>
+      <form action={submit} className={styles.filters} key={JSON.stringify([q, tags, difficulty, from])}>
+        <Field label="Words" name="q" type="search" data-filter defaultValue={q} maxLength={200} />
         <Field label="Tags" name="tags" defaultValue={tags?.join(", ")} />
         <Field label="Difficulty" name="difficulty" defaultValue={difficulty} />
         <Field label="Source" name="from" defaultValue={from} />

@@ -9,6 +9,7 @@ export interface DatasetSearch {
   tags?: string[];
   difficulty?: string;
   from?: string;
+  q?: string;
   against?: string;
   cursor?: string;
   example?: string;
@@ -20,6 +21,7 @@ export function datasetSearch(search: Record<string, unknown>): DatasetSearch {
     tags: several(search.tags),
     difficulty: text(search.difficulty),
     from: text(search.from),
+    q: text(search.q),
     against: text(search.against),
     cursor: text(search.cursor),
     example: text(search.example),
