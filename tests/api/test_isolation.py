@@ -55,6 +55,7 @@ def planted(  # type: ignore[no-untyped-def]
     user = acme.owner.post("users", {"name": "planted@example.org", "role": "member"})
     key = acme.owner.post("keys", {"name": "planted-key", "user": user["id"]})
     assert acme.owner("PUT", "secrets/PLANTED_SECRET", {"value": "planted-value"}).status_code == 200
+    assert acme.owner("PUT", "alerts/acknowledgements/planted.alert", {"note": "planted-note"}).status_code == 200
     wanted = {"name": "planted-evaluator", "type": "regex", "configuration": {"pattern": "planted"}}
     acme.owner.post("evaluators", wanted)
     acme.owner.post("prompts", {"name": "planted-prompt", "prompt": "planted {{input}}"})
@@ -86,6 +87,7 @@ def planted(  # type: ignore[no-untyped-def]
         "operation": operation,
         "digest": "1" * 64,
         "secret": "PLANTED_SECRET",
+        "alert": "planted.alert",
         "evaluator": "planted-evaluator",
         "prompt": "planted-prompt",
         "user": user["id"],

@@ -17,6 +17,7 @@ from tests.api.test_isolation import planted  # noqa: F401  a fixture: one of ev
 
 PAGED = {
     "/api/v1/agents": ("name=codex", "prepared=false"),
+    "/api/v1/alerts/acknowledgements": (),
     "/api/v1/audit-log": ("action=user.created", "actor={user}"),
     "/api/v1/comparisons/tasks": (),
     "/api/v1/datasets": (),

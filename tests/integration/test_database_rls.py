@@ -39,6 +39,7 @@ FACTS: tuple[str, ...] = (
 )
 IDENTITY: tuple[str, ...] = ("tenant_quota", "tenant_user", "api_key", "idempotent_request", "security_event")
 SECRETS: tuple[str, ...] = ("tenant_secret",)
+ALERTS: tuple[str, ...] = ("acknowledgement",)
 WORK: tuple[str, ...] = ("operation",)
 """Long work: the role that does it sees whose waits, and no more of it."""
 MONEY: tuple[str, ...] = ("budget_account", "budget_slice", "user_budget")
@@ -74,7 +75,18 @@ def tables(engine: Engine) -> list[Row[Any]]:
 
 def test_the_catalog_is_what_this_test_knows(owner: Engine) -> None:
     names = {table.name for table in tables(owner) if not table.partition}
-    assert names >= {*NO_TENANT, *QUEUE, *FACTS, *IDENTITY, *SECRETS, *WORK, *MONEY, *EVALUATORS, *NOBODY_ELSES}
+    assert names >= {
+        *NO_TENANT,
+        *QUEUE,
+        *FACTS,
+        *IDENTITY,
+        *SECRETS,
+        *ALERTS,
+        *WORK,
+        *MONEY,
+        *EVALUATORS,
+        *NOBODY_ELSES,
+    }
 
 
 def test_every_table_has_forced_row_level_security_or_a_reason(owner: Engine) -> None:
@@ -208,7 +220,9 @@ def test_facts_are_only_ever_added_to(owner: Engine, role: str) -> None:
 
 def test_the_audit_log_is_only_ever_added_to(owner: Engine) -> None:
     assert privileges(owner, "proctor_app")["security_event"] == {"SELECT", "INSERT"}
-    assert not [name for name in (*IDENTITY, *SECRETS, *MONEY) if name in privileges(owner, "proctor_scheduler")]
+    assert not [
+        name for name in (*IDENTITY, *SECRETS, *ALERTS, *MONEY) if name in privileges(owner, "proctor_scheduler")
+    ]
 
 
 def test_a_secret_is_never_given_another_place(owner: Engine) -> None:

@@ -20,6 +20,7 @@ from proctor.api.live import Live
 from proctor.api.metrics import Metrics
 from proctor.api.middleware import Exempt, Limits, RequestGuard
 from proctor.api.routes import (
+    alerts,
     analyses,
     attempts,
     audit_log,
@@ -87,6 +88,7 @@ ROUTERS: tuple[tuple[str, APIRouter], ...] = (
         )
     ),
     (PREFIX, health.samples),
+    (PREFIX, alerts.router),
     (PREFIX, operations.links),
     (PREFIX, streams.rows),
 )

@@ -31,7 +31,7 @@ _NOT_FOUND = (
     *("user-unknown", "key-unknown", "state-missing", "artifact-unknown", "not-blocked", "tenant-unknown"),
     *("event-forgotten", "operation-unknown", "download-unknown", "secret-unknown", "dataset-unknown"),
     *("evaluator-unknown", "job-unknown", "samples-unknown", "dashboard-missing", "cell-unknown"),
-    "step-unknown",
+    *("step-unknown", "acknowledgement-unknown"),
 )
 _CONFLICT = (
     *("name-taken", "last-owner", "request-running"),

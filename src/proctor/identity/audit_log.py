@@ -52,6 +52,8 @@ class Action(StrEnum):
     SECRET_REMOVED = "secret.removed"  # noqa: S105
     SECRET_REFUSED = "secret.refused"  # noqa: S105
     SECRETS_REWRAPPED = "secrets.rewrapped"
+    ALERT_ACKNOWLEDGED = "alert.acknowledged"
+    ALERT_TAKEN_BACK = "alert.taken-back"
 
 
 @dataclass(frozen=True, kw_only=True)

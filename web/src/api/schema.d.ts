@@ -2739,6 +2739,50 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/alerts/acknowledgements": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Acknowledgements
+         * @description Alerts that somebody has seen and whose time is not over; in the order of their keys.
+         */
+        get: operations["list_acknowledgements_api_v1_alerts_acknowledgements_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/alerts/acknowledgements/{alert}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Acknowledge
+         * @description Say that an alert is seen, in place of what was said of it before. Safe to repeat.
+         */
+        put: operations["acknowledge_api_v1_alerts_acknowledgements__alert__put"];
+        post?: never;
+        /**
+         * Take Back
+         * @description The alert needs somebody again, before its time is over.
+         */
+        delete: operations["take_back_api_v1_alerts_acknowledgements__alert__delete"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/downloads/{link}": {
         parameters: {
             query?: never;
@@ -2784,11 +2828,54 @@ export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
         /**
+         * Acknowledgement
+         * @description That an alert was seen. ``acknowledged_by`` is a user's name.
+         */
+        Acknowledgement: {
+            /** Alert */
+            alert: string;
+            /** Acknowledged By */
+            acknowledged_by: string;
+            /** Note */
+            note: string;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /**
+             * Until
+             * Format: date-time
+             */
+            until: string;
+        };
+        /**
+         * AcknowledgementWanted
+         * @description For how long an alert needs nobody, and why.
+         * @example {
+         *       "hours": 24,
+         *       "note": "the budget is raised on Monday"
+         *     }
+         */
+        AcknowledgementWanted: {
+            /**
+             * Note
+             * @default
+             */
+            note: string;
+            /**
+             * Hours
+             * @description From now on.
+             * @default 24
+             */
+            hours: number;
+        };
+        /**
          * Action
          * @description What is written down.
          * @enum {string}
          */
-        Action: "setup.done" | "tenant.created" | "user.created" | "user.changed" | "key.created" | "key.rotated" | "key.revoked" | "access.refused" | "quota.set" | "data.exported" | "data.imported" | "dataset.made" | "dataset.split" | "run-set.started" | "run-set.controlled" | "job.submitted" | "job.controlled" | "job.deleted" | "job.held" | "job.released" | "retention.set" | "stream.opened" | "stream.closed" | "samples.kept" | "samples.deleted" | "prompt.added" | "evaluator.registered" | "evaluator-rule.set" | "secret.set" | "secret.removed" | "secret.refused" | "secrets.rewrapped";
+        Action: "setup.done" | "tenant.created" | "user.created" | "user.changed" | "key.created" | "key.rotated" | "key.revoked" | "access.refused" | "quota.set" | "data.exported" | "data.imported" | "dataset.made" | "dataset.split" | "run-set.started" | "run-set.controlled" | "job.submitted" | "job.controlled" | "job.deleted" | "job.held" | "job.released" | "retention.set" | "stream.opened" | "stream.closed" | "samples.kept" | "samples.deleted" | "prompt.added" | "evaluator.registered" | "evaluator-rule.set" | "secret.set" | "secret.removed" | "secret.refused" | "secrets.rewrapped" | "alert.acknowledged" | "alert.taken-back";
         /**
          * AgentLine
          * @description One agent.
@@ -5761,6 +5848,18 @@ export interface components {
          * @enum {string}
          */
         Owner: "model" | "task" | "user" | "provider" | "infrastructure" | "nobody" | "policy";
+        /** Page[Acknowledgement] */
+        Page_Acknowledgement_: {
+            /** Items */
+            items: (components["schemas"]["Acknowledgement"] | {
+                [key: string]: unknown;
+            })[];
+            /**
+             * Next
+             * @description The cursor of the next page; null at the end.
+             */
+            next: string | null;
+        };
         /** Page[AgentLine] */
         Page_AgentLine_: {
             /** Items */
@@ -9217,6 +9316,8 @@ export interface components {
     };
     pathItems: never;
 }
+export type Acknowledgement = components['schemas']['Acknowledgement'];
+export type AcknowledgementWanted = components['schemas']['AcknowledgementWanted'];
 export type Action = components['schemas']['Action'];
 export type AgentLine = components['schemas']['AgentLine'];
 export type AgentSettings = components['schemas']['AgentSettings'];
@@ -9359,6 +9460,7 @@ export type Operation = components['schemas']['Operation'];
 export type OutcomeClass = components['schemas']['OutcomeClass'];
 export type OutcomeRow = components['schemas']['OutcomeRow'];
 export type Owner = components['schemas']['Owner'];
+export type PageAcknowledgement = components['schemas']['Page_Acknowledgement_'];
 export type PageAgentLine = components['schemas']['Page_AgentLine_'];
 export type PageAlias = components['schemas']['Page_Alias_'];
 export type PageApiKey = components['schemas']['Page_ApiKey_'];
@@ -35915,6 +36017,432 @@ export interface operations {
             };
             /** @description Forbidden */
             403: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Gateway Timeout */
+            504: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_acknowledgements_api_v1_alerts_acknowledgements_get: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Items of a page.
+                 * @example 100
+                 */
+                limit?: number;
+                /**
+                 * @description `next` of the page before.
+                 * @example WyJjZGViMDQ1NyIsIjAxOThjMmYwLTVlMWEtN2IzYy1hNGQ1LTZlN2Y4MDkxYTJiMyJd
+                 */
+                cursor?: string | null;
+                /**
+                 * @description Fields of each item, commas between; all without.
+                 * @example id,name
+                 */
+                fields?: string | null;
+            };
+            header?: {
+                /**
+                 * @description The ETag of the answer that one has: 304 where it still is that.
+                 * @example "9b2cf535f27731c974343645a3985328"
+                 */
+                "If-None-Match"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "items": [
+                     *         {
+                     *           "alert": "run-set.0198c2f0-5e1a-7b3c-a4d5-6e7f8091a2b3.paused",
+                     *           "acknowledged_by": "ada@example.org",
+                     *           "note": "the budget is raised on Monday",
+                     *           "created_at": "2026-07-01T02:00:00Z",
+                     *           "until": "2026-07-02T02:00:00Z"
+                     *         }
+                     *       ],
+                     *       "next": "WyJjZGViMDQ1NyIsIjAxOThjMmYwLTVlMWEtN2IzYy1hNGQ1LTZlN2Y4MDkxYTJiMyJd"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Page_Acknowledgement_"];
+                };
+            };
+            /** @description It still is what the caller has. */
+            304: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Gateway Timeout */
+            504: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    acknowledge_api_v1_alerts_acknowledgements__alert__put: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The alert's own key, such as `queue.slow` or `run-set.ID.paused`: whoever tells of it names it.
+                 * @example run-set.0198c2f0-5e1a-7b3c-a4d5-6e7f8091a2b3.paused
+                 */
+                alert: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "hours": 24,
+                 *       "note": "the budget is raised on Monday"
+                 *     }
+                 */
+                "application/json": components["schemas"]["AcknowledgementWanted"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "alert": "run-set.0198c2f0-5e1a-7b3c-a4d5-6e7f8091a2b3.paused",
+                     *       "acknowledged_by": "ada@example.org",
+                     *       "note": "the budget is raised on Monday",
+                     *       "created_at": "2026-07-01T02:00:00Z",
+                     *       "until": "2026-07-02T02:00:00Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Acknowledgement"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Gateway Timeout */
+            504: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    take_back_api_v1_alerts_acknowledgements__alert__delete: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The alert's own key, such as `queue.slow` or `run-set.ID.paused`: whoever tells of it names it.
+                 * @example run-set.0198c2f0-5e1a-7b3c-a4d5-6e7f8091a2b3.paused
+                 */
+                alert: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "alert": "run-set.0198c2f0-5e1a-7b3c-a4d5-6e7f8091a2b3.paused",
+                     *       "acknowledged_by": "ada@example.org",
+                     *       "note": "the budget is raised on Monday",
+                     *       "created_at": "2026-07-01T02:00:00Z",
+                     *       "until": "2026-07-02T02:00:00Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Acknowledgement"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     "X-Trace-Id": components["headers"]["X-Trace-Id"];

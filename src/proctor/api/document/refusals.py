@@ -52,6 +52,7 @@ _OWN: Mapping[str, tuple[str, ...]] = {
     "POST /keys": ("user-unknown", "key-unknown", "key-refused", "scope"),
     "PUT /secrets/{name}": ("secret-value", "secret-name"),
     "DELETE /secrets/{name}": ("secret-unknown",),
+    "DELETE /alerts/acknowledgements/{alert}": ("acknowledgement-unknown",),
     "POST /tenants": ("name-taken", "tenant-name", "user-name"),
     "GET /providers": ("providers-invalid",),
     "GET /usage": ("usage-time",),

@@ -119,6 +119,7 @@ PARAMETERS: Mapping[str, Any] = {
     "link": "AZjC8HoRfA0Ojx8qO0xdbn8",
     "sha256": SPEC,
     "scope": "provider",
+    "alert": f"run-set.{RUN_SET}.paused",
     "limit": 100,
     "cursor": Listing("/api/v1/run-sets").cursor([RUN_SET]),
     "fields": "id,name",
@@ -298,6 +299,13 @@ WRITTEN: Mapping[str, Any] = {
         "set_at": "2026-06-30T09:10:00Z",
         "set_by": "ada@example.org",
         "last_used_at": BEGAN,
+    },
+    "Acknowledgement": {
+        "alert": f"run-set.{RUN_SET}.paused",
+        "acknowledged_by": "ada@example.org",
+        "note": "the budget is raised on Monday",
+        "created_at": BEGAN,
+        "until": "2026-07-02T02:00:00Z",
     },
     "AgentLine": {
         "name": "codex",
