@@ -3,6 +3,7 @@ import { keepPreviousData, queryOptions } from "@tanstack/react-query";
 import { answered, api, paged } from "./client";
 import { fetched } from "./files";
 import type {
+  Acknowledgement,
   Action,
   Apart,
   ApiKey,
@@ -116,4 +117,12 @@ export const metrics = queryOptions({
   },
   refetchInterval: COUNTED_MS,
   retry: false,
+});
+
+/** Alerts that somebody of the tenant has seen, until a time is over; as often as what they are of is counted. */
+export const acknowledgements = queryOptions({
+  queryKey: ["acknowledgements"],
+  queryFn: ({ signal }) =>
+    paged<Acknowledgement>(api.GET("/api/v1/alerts/acknowledgements", { params: { query: { limit: 1000 } }, signal })),
+  refetchInterval: COUNTED_MS,
 });

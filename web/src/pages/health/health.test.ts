@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import type { RunSetRow } from "../../api/schema";
-import { heldBack, needsOf, type Progress } from "./needs";
+import type { Acknowledgement, RunSetRow } from "../../api/schema";
+import { apart, heldBack, needsOf, type Progress } from "./needs";
 import { samplesOf, sum } from "./prometheus";
 
 const TEXT = `# HELP proctor_queue_rows Rows
@@ -67,16 +67,54 @@ test("what holds back a run set leads to its cells", () => {
   expect(told("running", {})).toEqual([]);
   expect(told("running", { waits: [{ ...WAIT, state: "full" }] })).toEqual([]);
   expect(told("paused", {}, "the budget is used up")).toEqual([
-    { what: "nightly is paused: the budget is used up", to: "/run-sets/r1?owed=true", show: "6 cells" },
+    {
+      key: "run-set.r1.paused",
+      what: "nightly is paused: the budget is used up",
+      to: "/run-sets/r1?owed=true",
+      show: "6 cells",
+    },
   ]);
   expect(told("running", { waits: [WAIT] }).map((one) => one.what)).toEqual([
     "nightly waits for provider anthropic, closed until 14:05:10",
   ]);
   expect(told("complete_with_gaps", { dead: 1 })).toEqual([
     {
+      key: "run-set.r1.dead",
       what: "1 cell of nightly given up after all tries: resume it to try them again",
       to: "/run-sets/r1?owed=true",
       show: "1 cell",
     },
   ]);
+});
+
+/** What the server takes (`proctor.api.routes.alerts`). */
+const TAKEN = /^[a-z][A-Za-z0-9_.:@~+-]{0,199}$/;
+
+test("a need keeps its key when its figures change", () => {
+  const keys = (text: string) => needsOf(samplesOf(text)).map((one) => one.key);
+  const more = TEXT.replace(" 5.0", " 6.0").replace("7300", "9300").replace("0.25", "0.5").replace("} 1\n", "} 8\n");
+  expect(keys(TEXT)).toEqual(["queue.dead", "infrastructure.share", "queue.slow", "logs.lost"]);
+  expect(keys(more)).toEqual(keys(TEXT));
+  expect(keys('proctor_leaked_sandboxes{backend="local"} 2')).toEqual(["sandboxes.leaked"]);
+});
+
+test("the key of a wait is its scope and name in the characters that the server takes", () => {
+  const keyed = (scope: string, name: string) => {
+    const waits = [{ ...WAIT, scope, name }] as Progress["waits"];
+    return heldBack([{ row: row("running"), progress: { ...PROGRESS, waits } }], "utc").map((one) => one.key)[0] ?? "";
+  };
+  expect(keyed("provider", "anthropic")).toBe("run-set.r1.waits.provider.anthropic");
+  expect(keyed("registry", "docker.io/library")).toBe("run-set.r1.waits.registry.docker.io~2f~library");
+  const names = ["a/b", "a b", "a~2f~b", "ü", "👋", "x".repeat(400)];
+  const keys = names.map((name) => keyed("profile", name));
+  expect(keys.filter((one) => !TAKEN.test(one))).toEqual([]);
+  expect(new Set(keys).size).toBe(names.length);
+});
+
+test("what is acknowledged stands apart, and what nobody needs any more does not stand at all", () => {
+  const needs = needsOf(samplesOf(TEXT));
+  const told = [{ alert: "queue.slow" }, { alert: "sandboxes.leaked" }] as Acknowledgement[];
+  const { open, seen } = apart(needs, told);
+  expect(open.map((one) => one.key)).toEqual(["queue.dead", "infrastructure.share", "logs.lost"]);
+  expect(seen.map(({ need, by }) => [need.key, by.alert])).toEqual([["queue.slow", "queue.slow"]]);
 });

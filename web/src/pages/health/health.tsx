@@ -1,4 +1,4 @@
-import { useQueries, useQuery } from "@tanstack/react-query";
+import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useMemo } from "react";
 import { COUNTED_MS, errorLines, metrics, providers } from "../../api/administration";
@@ -7,7 +7,6 @@ import { runSet, runSets } from "../../api/queries";
 import type { LogLine, ProviderLine, RunSetRow } from "../../api/schema";
 import { bytes, count, counted, percent, UNKNOWN } from "../../design/numbers";
 import { ownerOf, ownerWords, words } from "../../design/outcomes";
-import { usePreferences } from "../../design/preferences";
 import { Blocked } from "../../parts/blocked";
 import { Facts } from "../../parts/facts";
 import { Chip } from "../../parts/glyph";
@@ -18,8 +17,8 @@ import { Time } from "../../parts/time";
 import { useTitle } from "../../parts/title";
 import styles from "./health.module.css";
 import { History } from "./history";
-import { type Held, heldBack, needsOf } from "./needs";
 import { type Sample, samplesOf, sum } from "./prometheus";
+import { WhatNeedsYou } from "./what-needs-you";
 
 /** What needs somebody, first; then how the installation is. Green is silence. */
 export function HealthPage() {
@@ -30,7 +29,7 @@ export function HealthPage() {
   return (
     <Settling>
       <h1>Health</h1>
-      <Needs samples={samples} isPending={told.isPending} />
+      <WhatNeedsYou samples={samples} isPending={told.isPending} />
       {isAdministrator && <History ended={sum(samples, "proctor_attempts_recent")} />}
       <RunningSets />
       {told.error ? (
@@ -46,56 +45,6 @@ export function HealthPage() {
       <Errors />
     </Settling>
   );
-}
-
-/** How many run sets of a state are looked into, the newest first: a status each. */
-const LOOKED_INTO = 12;
-const HELD_STATES = ["running", "paused", "complete_with_gaps"] as const;
-
-function Needs({ samples, isPending }: { samples: readonly Sample[]; isPending: boolean }) {
-  const { zone } = usePreferences();
-  const { held, isPending: isHeldPending } = useHeld();
-  if (isPending || isHeldPending) {
-    return (
-      <Section title="What needs you">
-        <Loading what="what needs you" rows={1} />
-      </Section>
-    );
-  }
-  const own = held.reduce((cells, one) => cells + one.progress.dead, 0);
-  const things = [...needsOf(samples, own), ...heldBack(held, zone)];
-  const title = `${counted(things.length, "thing needs", "things need")} you`;
-  return (
-    <Section title={things.length === 0 ? "Nothing needs you" : title}>
-      <ul>
-        {things.map((one) => (
-          <li key={one.what} className={styles.need}>
-            {one.what}
-            {one.to && (
-              <>
-                {" "}
-                <Link to={one.to}>{one.show}</Link>
-              </>
-            )}
-          </li>
-        ))}
-      </ul>
-    </Section>
-  );
-}
-
-/** The tenant's run sets that are not through. */
-function useHeld(): { held: Held[]; isPending: boolean } {
-  const lists = useQueries({
-    queries: HELD_STATES.map((state) => ({ ...runSets({ state }), refetchInterval: COUNTED_MS })),
-  });
-  const rows = lists.flatMap((one) => one.data?.items.slice(0, LOOKED_INTO) ?? []);
-  const told = useQueries({ queries: rows.map((row) => ({ ...runSet(row.id), refetchInterval: COUNTED_MS })) });
-  const held = rows.flatMap((row, at) => {
-    const progress = told[at]?.data?.progress;
-    return progress === undefined ? [] : [{ row, progress }];
-  });
-  return { held, isPending: [...lists, ...told].some((one) => one.isPending) };
 }
 
 function RunningSets() {

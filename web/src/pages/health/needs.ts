@@ -1,5 +1,5 @@
 /** What somebody should look at, and where the cells or run sets are that it holds back. */
-import type { RunSetRow, RunSetStatus } from "../../api/schema";
+import type { Acknowledgement, RunSetRow, RunSetStatus } from "../../api/schema";
 import { clock, counted, duration, percent, type Zone } from "../../design/numbers";
 import { words } from "../../design/outcomes";
 import { type Sample, sum } from "./prometheus";
@@ -7,6 +7,8 @@ import { type Sample, sum } from "./prometheus";
 export type Progress = RunSetStatus["progress"];
 
 export interface Need {
+  /** What it is, whatever its figures are now: by this it is acknowledged. */
+  key: string;
   what: string;
   /** Where what it holds back is shown. */
   to?: string;
@@ -35,17 +37,26 @@ export function needsOf(samples: readonly Sample[], own = 0): Need[] {
   const running = { to: "/run-sets?state=running", show: "run sets that run" };
   return [
     dead > 0 && {
+      key: "queue.dead",
       what: `${counted(dead, "cell")} given up after all tries: resume their run sets to try them again`,
       to: "/run-sets?state=complete_with_gaps",
       show: "run sets with gaps",
     },
-    leaked > 0 && { what: `${counted(leaked, "sandbox", "sandboxes")} that nobody owns any more` },
+    leaked > 0 && {
+      key: "sandboxes.leaked",
+      what: `${counted(leaked, "sandbox", "sandboxes")} that nobody owns any more`,
+    },
     share >= INFRASTRUCTURE_MOST && {
+      key: "infrastructure.share",
       what: `${percent(share)} of the last ${counted(ended, "attempt")} failed by infrastructure`,
       ...running,
     },
-    oldest > SLOW_QUEUE_SEC && { what: `the oldest ready work waits for ${duration(oldest)}`, ...running },
-    lost > 0 && { what: `${counted(lost, "log line")} lost` },
+    oldest > SLOW_QUEUE_SEC && {
+      key: "queue.slow",
+      what: `the oldest ready work waits for ${duration(oldest)}`,
+      ...running,
+    },
+    lost > 0 && { key: "logs.lost", what: `${counted(lost, "log line")} lost` },
   ].filter((one) => one !== false);
 }
 
@@ -58,13 +69,16 @@ function pausedOf({ row, progress }: Held): Need[] {
   if (row.state !== "paused") return [];
   const left = progress.expected - progress.decided;
   const why = row.reason ? `: ${row.reason}` : "";
-  return [{ what: `${row.name} is paused${why}`, to: owedOf(row), show: counted(left, "cell") }];
+  return [
+    { key: keyOf(row, "paused"), what: `${row.name} is paused${why}`, to: owedOf(row), show: counted(left, "cell") },
+  ];
 }
 
 function waitsOf({ row, progress }: Held, zone: Zone): Need[] {
   return progress.waits
     .filter((one) => one.state !== "full")
     .map((one) => ({
+      key: keyOf(row, "waits", one.scope, one.name),
       what: `${row.name} waits for ${words(one.scope)} ${one.name}, ${words(one.state)}${
         one.until ? ` until ${clock(new Date(one.until), zone)}` : ""
       }${one.reason ? `: ${one.reason}` : ""}`,
@@ -78,6 +92,7 @@ function givenUp({ row, progress }: Held): Need[] {
   const cells = counted(progress.dead, "cell");
   return [
     {
+      key: keyOf(row, "dead"),
       what: `${cells} of ${row.name} given up after all tries: resume it to try them again`,
       to: owedOf(row),
       show: cells,
@@ -87,4 +102,31 @@ function givenUp({ row, progress }: Held): Need[] {
 
 function owedOf(row: RunSetRow): string {
   return `/run-sets/${row.id}?owed=true`;
+}
+
+/** As many characters as the server takes of a key. */
+const LONGEST_KEY = 200;
+
+/** A key in the characters that the server takes; of a name each other one is written as its number. */
+function keyOf(row: RunSetRow, ...parts: string[]): string {
+  const safe = parts.map((one) => one.replace(/[^\w.:@+-]/gu, (char) => `~${char.codePointAt(0)?.toString(16)}~`));
+  return ["run-set", row.id, ...safe].join(".").slice(0, LONGEST_KEY);
+}
+
+/** What is acknowledged, and by whom. */
+export interface Seen {
+  need: Need;
+  by: Acknowledgement;
+}
+
+/** Needs apart by whether somebody has seen them. */
+export function apart(needs: readonly Need[], told: readonly Acknowledgement[]): { open: Need[]; seen: Seen[] } {
+  const known = new Map(told.map((one) => [one.alert, one]));
+  return {
+    open: needs.filter((need) => !known.has(need.key)),
+    seen: needs.flatMap((need) => {
+      const by = known.get(need.key);
+      return by === undefined ? [] : [{ need, by }];
+    }),
+  };
 }
