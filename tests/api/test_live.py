@@ -165,7 +165,9 @@ def test_a_script_takes_what_is_there_and_ends(live: Live, acme: Tenant) -> None
     assert acme.owner.get(f"events/history?limit=2&after={page['next']}")["next"] is None
 
 
-@pytest.mark.parametrize("query", ["topic=run-set:x", "topic=suite:1", "after=x", "wait=-1", "topic=", "wait=nan"])
+@pytest.mark.parametrize(
+    "query", ["topic=run-set:x", "topic=job:x", "topic=suite:1", "after=x", "wait=-1", "topic=", "wait=nan"]
+)
 def test_what_is_malformed_is_refused(acme: Tenant, query: str) -> None:
     assert acme.owner.get(f"events?{query}", 422)["code"] in ("topic", "cursor", "request-invalid")
 

@@ -44,7 +44,7 @@ def test_a_job_judges_every_output_and_tells_mean_error_coverage_and_bounds(desk
     assert exact.interval is not None
     assert (round(exact.interval.low, 4), round(exact.interval.high, 4)) == (0.4093, 0.9285)
     assert (exact.bounds.low, exact.bounds.high) == (0.6, 0.8)
-    assert desk.events(job) == ["job.complete", "job.submitted"]
+    assert desk.events(job) == ["job.complete", "job.started", "job.submitted"]
 
 
 def test_a_result_is_identified_by_columns_and_says_what_it_is_of(desk: Desk) -> None:
@@ -292,7 +292,7 @@ def test_a_process_that_dies_with_a_chunk_takes_no_other_along(
         (3, 30, 40, "Its process ended with -9.")
     ]
     assert standing.done == 40
-    assert desk.events(job) == ["job.complete_with_gaps", "job.submitted"]
+    assert desk.events(job) == ["job.complete_with_gaps", "job.started", "job.submitted"]
     monkeypatch.undo()
     assert desk.service.resume(str(job.id)).state is JobState.RUNNING
     assert desk.work(job).job.state is JobState.COMPLETE

@@ -76,7 +76,7 @@ def test_rows_are_judged_while_the_stream_is_open_and_it_ends_once_it_is_closed(
     assert (done.job.state, done.job.open, done.done) == (JobState.COMPLETE, False, 12)
     assert [row["row"] for row in desk.rows(job)] == [*range(6), *range(6)]
     assert [row["example"] for row in desk.rows(job)][:6] == [f"e{n}" for n in range(6)]
-    assert desk.events(job) == ["job.complete", "job.submitted"]
+    assert desk.events(job) == ["job.closed", "job.complete", "job.started", "job.submitted"]
 
 
 def test_a_result_says_what_it_is_of_and_has_no_dataset_version(desk: Desk, streams: Streams) -> None:

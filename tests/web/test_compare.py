@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 
 from tests.web.conftest import Visitor, slowness
 from tests.web.large_sides import multiply
@@ -42,3 +42,39 @@ def test_the_claim_and_the_first_rows_are_soon_there(eve: Visitor, stage: Stage)
     eve.page.keyboard.press("5")
     expect(eve.page.get_by_role("button", name=re.compile("^All")).locator("b")).to_have_text(f"{TASKS + 1:,}")
     assert min(found) <= allowed
+
+
+def test_keys_go_through_tasks_that_are_out_of_sight(eve: Visitor, stage: Stage) -> None:  # noqa: F811
+    run_set = stage.made("by-keys", 2, 1, 1, ["passed", "failed"])
+    multiply(stage.bench.owner, stage.bench.tenant, run_set, 300)
+    page = eve.go("/compare?base=by-keys:profile-000&with=by-keys:profile-001&show=all")
+    current = page.locator("tr[aria-current]")
+    table = page.get_by_label(re.compile("tasks$")).last
+    for _ in range(60):
+        page.keyboard.press("j")
+    expect(current).to_have_attribute("aria-rowindex", "61")
+    assert is_in_sight(page)
+    table.evaluate("(one) => one.scrollTo(0, 0)")
+    page.wait_for_timeout(300)
+    expect(current).to_have_count(0)
+    page.keyboard.press("k")
+    expect(current).to_have_attribute("aria-rowindex", "60")
+    expect(current.get_by_role("link").first).to_be_focused()
+    assert is_in_sight(page)
+    for _ in range(45):
+        page.keyboard.press("k")
+    expect(current).to_have_attribute("aria-rowindex", "15")
+    assert is_in_sight(page)
+
+
+def is_in_sight(page: Page) -> bool:
+    """Whether the current row is seen: what is in its middle is its own."""
+    return bool(
+        page.evaluate(
+            """() => {
+                const row = document.querySelector("tr[aria-current]");
+                const { left, top, bottom } = row.getBoundingClientRect();
+                return [top + 2, bottom - 2].every((y) => row.contains(document.elementFromPoint(left + 20, y)));
+            }"""
+        )
+    )

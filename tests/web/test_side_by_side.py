@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 
 from tests.web.conftest import Visitor
 
@@ -23,6 +23,40 @@ def test_a_flip_opens_both_attempts_where_they_part(ada: Visitor, nightly: str) 
     assert ada.serious() == []
     page.get_by_role("link", name="good", exact=True).click()
     expect(page.get_by_label("Why")).to_contain_text("passed")
+
+
+def test_tasks_are_gone_through_by_keys_and_enter_opens_both_attempts(ada: Visitor, nightly: str) -> None:
+    page = ada.go(f"/compare?base={nightly}:poor&with={nightly}:good")
+    tasks = page.get_by_role("region", name="Tasks")
+    links = [tasks.get_by_role("row").nth(at).get_by_role("link").first for at in range(1, 4)]
+    assert not {"Enter"} & listed(page), "no task is gone to yet"
+    for key, at in (("j", 0), ("j", 1), ("j", 2), ("k", 1)):
+        page.keyboard.press(key)
+        expect(links[at]).to_be_focused()
+        expect(tasks.locator("tr[aria-current]")).to_have_attribute("aria-rowindex", str(at + 2))
+    assert ada.measure("getComputedStyle(document.activeElement).outlineStyle") == "solid"
+    assert {"j", "k", "Enter", "s", "1", "5"} <= listed(page)
+    assert ada.serious() == []
+    name = links[1].inner_text()
+    links[1].blur()
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile("/compare/attempts"))
+    expect(page.get_by_role("heading", level=1)).to_have_text(name)
+    page.go_back()
+    page.keyboard.press("j")
+    expect(links[0]).to_be_focused()
+    name = links[0].inner_text()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", level=1)).to_have_text(name)
+
+
+def listed(page: Page) -> set[str]:
+    """The keys of the page, as it lists them."""
+    page.keyboard.press("?")
+    found = set(page.get_by_role("dialog").locator("dt").all_inner_texts())
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    return found
 
 
 def test_steps_that_are_the_same_are_said_and_those_that_are_not_stand_beside_each_other(

@@ -27,7 +27,7 @@ def events(
     after: Annotated[str | None, typer.Option(help="The id of the event to go on after.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Print what happened to a server's run sets and attempts in the last week; --json: one document a line."""
+    """Print what happened to a server's run sets, attempts and jobs in the last week; --json: one document a line."""
     with told(as_json=as_json):
         from proctor.sdk.logins import LoginMissing
         from proctor.sdk.opening import chosen_login

@@ -16,6 +16,7 @@ from proctor.database.engine import Database
 from proctor.database.queries import run_query
 from proctor.datasets import registry
 from proctor.jobs.chunks import Chunk, Cut
+from proctor.jobs.events import JobEvent, tell
 from proctor.jobs.orders import Judge, Order
 from proctor.jobs.pieces import Piece, pieces_of
 from proctor.jobs.targets import Target
@@ -98,7 +99,8 @@ class Claimer:
         unknown = [job for job in jobs if job not in self._jobs]
         if not unknown:
             return
-        _run(connection, "begin_jobs", tenant=tenant, ids=unknown)
+        for job in _run(connection, "begin_jobs", tenant=tenant, ids=unknown).scalars().all():
+            tell(connection, tenant, job, JobEvent.STARTED)
         for row in _run(connection, "jobs_of", tenant=tenant, ids=unknown).all():
             self._jobs[row.id] = _known(connection, tenant, row)
         while len(self._jobs) > _KEPT:

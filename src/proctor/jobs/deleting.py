@@ -19,8 +19,9 @@ from proctor.jobs.asking import LONGEST_REASON
 from proctor.jobs.chunks import chunk_id
 from proctor.jobs.claiming import KIND
 from proctor.jobs.errors import JobHeld, JobInvalid, JobRunning, JobUnknown, SamplesUsed
+from proctor.jobs.events import JobEvent, tell
 from proctor.jobs.pieces import pieces_prefix
-from proctor.jobs.service import find, find_samples, tell
+from proctor.jobs.service import find, find_samples
 from proctor.jobs.values import Job, JobState, SampleSet, job_of
 from proctor.objects.store import ObjectStore
 from proctor.queue import removing
@@ -55,8 +56,7 @@ class JobKeeper:
             results.end_job(connection, self._tenant, job.id)
             _run(connection, "drop_stream", tenant=self._tenant, id=job.id)
             if _run(connection, "delete_job", tenant=self._tenant, id=job.id, by=by).rowcount:
-                payload = {"name": job.name}
-                tell(connection, self._tenant, job.id, "job.deleted", trace_id=job.trace_id, payload=payload)
+                tell(connection, self._tenant, job.id, JobEvent.DELETED)
             return find(connection, self._tenant, str(job.id))
 
         deleted = self._database.as_tenant(self._tenant, work)

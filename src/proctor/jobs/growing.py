@@ -21,8 +21,9 @@ from proctor.database.queries import run_query
 from proctor.jobs.chunks import chunk_id
 from proctor.jobs.claiming import KIND
 from proctor.jobs.errors import StreamClosed
+from proctor.jobs.events import JobEvent, tell
 from proctor.jobs.pieces import Piece
-from proctor.jobs.service import enqueue, find, tell
+from proctor.jobs.service import enqueue, find
 from proctor.jobs.values import Job, JobState, job_of
 from proctor.jobs.waking import CHANNEL
 from proctor.jobs.worker import close_gaps
@@ -84,9 +85,8 @@ def close(connection: Connection, tenant: UUID, reference: str) -> Job:
     stream = lock_stream(connection, tenant, find(connection, tenant, reference))
     if stream.open:
         _run(connection, "close_stream", tenant=tenant, id=stream.id)
-        if stream.chunks_done == stream.cut.chunks:
-            payload = {"name": stream.name, "state": JobState.COMPLETE.value}
-            tell(connection, tenant, stream.id, "job.complete", trace_id=stream.trace_id, payload=payload)
+        is_done = stream.chunks_done == stream.cut.chunks
+        tell(connection, tenant, stream.id, JobEvent.COMPLETE if is_done else JobEvent.CLOSED)
         close_gaps(connection, tenant, stream.id)
     return find(connection, tenant, str(stream.id))
 

@@ -29,7 +29,7 @@ WHERE tenant_id = :tenant AND id = :id;
 -- name: begin_jobs
 -- Their first chunks were claimed.
 UPDATE proctor.evaluation_job SET state = 'running', started_at = coalesce(started_at, now())
-WHERE tenant_id = :tenant AND id = ANY(CAST(:ids AS uuid[])) AND state = 'queued';
+WHERE tenant_id = :tenant AND id = ANY(CAST(:ids AS uuid[])) AND state = 'queued' RETURNING id;
 
 -- name: jobs_of
 -- What workers have to know of jobs to do their chunks.
@@ -59,13 +59,13 @@ SET chunks_done = j.chunks_done + :chunks,
                     THEN now()
                     ELSE j.ended_at END
 WHERE j.tenant_id = :tenant AND j.id = :id
-RETURNING j.state, j.trace_id, j.name, j.chunks, j.chunks_done, j.held_at IS NOT NULL AS held;
+RETURNING j.state, j.held_at IS NOT NULL AS held;
 
 -- name: close_gaps
 -- A job of which nothing is left but chunks that nobody will try again.
 UPDATE proctor.evaluation_job SET state = 'complete_with_gaps', ended_at = now()
 WHERE tenant_id = :tenant AND id = :id AND state IN ('queued', 'running') AND chunks_done < chunks AND NOT open
-RETURNING trace_id, name;
+RETURNING id;
 
 -- name: hold_job
 -- A first hold stays as it was put.
@@ -129,10 +129,12 @@ WHERE tenant_id = :tenant AND (CAST(:before AS uuid) IS NULL OR (created_at, id)
     SELECT s.created_at, s.id FROM proctor.sample_set s WHERE s.tenant_id = :tenant AND s.id = :before))
 ORDER BY created_at DESC, id DESC LIMIT :limit;
 
--- name: insert_events
+-- name: insert_event
+-- What happened to a job, with how far it is; an event that is there already is the same.
 INSERT INTO proctor.event (tenant_id, id, name, subject, trace_id, payload)
-SELECT :tenant, r.id, r.name, r.subject, r.trace_id, r.payload
-FROM jsonb_to_recordset(CAST(:rows AS jsonb)) AS r (id uuid, name text, subject uuid, trace_id text, payload jsonb)
+SELECT tenant_id, :event, :name, id, trace_id,
+       jsonb_build_object('name', name, 'state', state, 'chunks', chunks, 'chunks_done', chunks_done)
+FROM proctor.evaluation_job WHERE tenant_id = :tenant AND id = :id
 ON CONFLICT (tenant_id, id) DO NOTHING;
 
 -- name: known_parts

@@ -16,14 +16,15 @@ from proctor.database.queries import run_query
 from proctor.jobs.chunks import Chunk, chunk_id
 from proctor.jobs.claiming import KIND
 from proctor.jobs.errors import JobEnded, JobUnknown, SamplesUnknown
+from proctor.jobs.events import JobEvent, tell
 from proctor.jobs.pieces import pieces_of
 from proctor.jobs.values import Job, JobState, NewJob, SampleSet, job_of, sample_set_of
-from proctor.kernel.ids import derived_id, new_id
+from proctor.kernel.ids import new_id
 from proctor.queue import service as queue
 from proctor.results import service as results
 from proctor.results.service import Pace
 
-__all__ = ["Gap", "JobService", "enqueue", "find", "known_parts", "tell", "unkept", "unkept_streams"]
+__all__ = ["Gap", "JobService", "enqueue", "find", "known_parts", "unkept", "unkept_streams"]
 
 _run = partial(run_query, "proctor.jobs")
 
@@ -77,7 +78,7 @@ class JobService:
             )
             job = find(connection, tenant, str(identity))
             enqueue(connection, tenant, job, range(job.cut.chunks))
-            tell(connection, tenant, job.id, "job.submitted", trace_id=job.trace_id, payload={"name": job.name})
+            tell(connection, tenant, job.id, JobEvent.SUBMITTED)
             return job
 
         return self._database.as_tenant(tenant, work)
@@ -225,15 +226,6 @@ def known_parts(connection: Connection, tenant: UUID, keys: Sequence[str]) -> se
     return set(_run(connection, "known_parts", tenant=tenant, keys=list(keys)).scalars())
 
 
-def tell(
-    connection: Connection, tenant: UUID, job: UUID, name: str, *, trace_id: str, payload: Mapping[str, Any]
-) -> None:
-    """An event of a job's, once."""
-    row = {"id": str(derived_id("event", name, tenant, job)), "name": name, "subject": str(job)}
-    rows = json.dumps([{**row, "trace_id": trace_id, "payload": dict(payload)}])
-    _run(connection, "insert_events", tenant=tenant, rows=rows)
-
-
 _SHORTEST: int = 8
 """Characters of an id that stand for it."""
 
@@ -269,8 +261,14 @@ def _chunks(connection: Connection, tenant: UUID, job: Job, indices: Sequence[in
     return {index: piece.as_chunk for (_, index), piece in found.items()}
 
 
+_CHANGES: Mapping[JobState, JobEvent] = {
+    JobState.PAUSED: JobEvent.PAUSED,
+    JobState.CANCELLED: JobEvent.CANCELLED,
+}
+"""What is told of a job that somebody brought into a state; into any other it is resumed."""
+
+
 def _set(connection: Connection, tenant: UUID, job: Job, state: JobState) -> None:
     _run(connection, "set_state", tenant=tenant, id=job.id, state=state.value, ended=state.has_ended)
-    if state.has_ended:
-        payload = {"name": job.name, "state": state.value}
-        tell(connection, tenant, job.id, f"job.{state.value}", trace_id=job.trace_id, payload=payload)
+    if state is not job.state:
+        tell(connection, tenant, job.id, _CHANGES.get(state, JobEvent.RESUMED))

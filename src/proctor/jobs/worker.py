@@ -22,12 +22,13 @@ from sqlalchemy import Connection
 from proctor.database.engine import Database
 from proctor.database.queries import run_query
 from proctor.jobs.claiming import KIND, Claimer
+from proctor.jobs.events import JobEvent, JobKey, Untold, tell, tell_advance
 from proctor.jobs.latencies import note_latencies
 from proctor.jobs.orders import Order
 from proctor.jobs.outside import Resources
 from proctor.jobs.preparing import Preparer
 from proctor.jobs.scorers import Ended, Scorers
-from proctor.jobs.service import tell
+from proctor.jobs.values import JobState
 from proctor.jobs.waking import Ear
 from proctor.objects.store import ObjectStore
 from proctor.queue import service as queue
@@ -72,6 +73,8 @@ class Settled:
     rows: int
     chunks: int
     state: str
+    told: bool
+    """Whether an event says so."""
 
 
 class ChunkWorker:
@@ -97,6 +100,7 @@ class ChunkWorker:
         self._scorers = Scorers(settings.processes, self._ended.put)
         self._preparer = Preparer(database, objects, self._scorers, resources, tries=TRIES)
         self._held: dict[int, Order] = {}
+        self._untold = Untold()
         self._stopping, self._over = threading.Event(), threading.Event()
         self._idle, self._worked_at = 0, time.monotonic()
 
@@ -129,6 +133,7 @@ class ChunkWorker:
                 pass
             while self._held:
                 self._settle(self._gathered(None))
+            self._tell(self._untold.all(), last=True)
         finally:
             self._over.set()
             ear.close()
@@ -139,11 +144,12 @@ class ChunkWorker:
 
     def _step(self, work_left: Callable[[], bool]) -> bool:
         """Claim, then wait for what ends; whether to go on."""
+        self._tell(self._untold.due())
         most = self._settings.processes * AHEAD
         if len(self._held) <= most // 2:
             self._claim(most - len(self._held))
         if self._held:
-            self._settle(self._gathered(None))
+            self._settle(self._gathered(self._untold.seconds))
             return True
         if not work_left():
             return False
@@ -206,24 +212,37 @@ class ChunkWorker:
             batches = [batch for claim in ours if (batch := done[claim].batch) is not None]
             results.record(connection, tenant, batches)
             note_latencies(connection, tenant, batches)
-            return [advance(connection, tenant, job, of_job) for job, of_job in _by_job(batches).items()]
+            return [
+                advance(connection, tenant, job, of_job, say=self._untold.may_tell(JobKey(tenant, job)))
+                for job, of_job in _by_job(batches).items()
+            ]
 
         for settled in self._database.as_tenant(tenant, work):
+            self._untold.advanced(JobKey(tenant, settled.job), told=settled.told)
             self._on_settled(settled)
 
     def _fail(self, tenant: UUID, failed: Sequence[Ended]) -> None:
         for one in failed:
             place = one.order.place
-            tell = _log.warning if one.order.tries + 1 >= TRIES else _log.info
-            tell("chunk.failed", job=str(place.job), chunk=place.chunk, error=one.error)
+            log = _log.warning if one.order.tries + 1 >= TRIES else _log.info
+            log("chunk.failed", job=str(place.job), chunk=place.chunk, error=one.error)
         backs = [_back(one) for one in failed]
 
-        def work(connection: Connection) -> None:
+        def work(connection: Connection) -> set[UUID]:
             queue.put_back(connection, tenant, KIND, backs)
-            for job in sorted({one.order.place.job for one in failed}):
-                close_gaps(connection, tenant, job)
+            return {
+                job for job in sorted({one.order.place.job for one in failed}) if close_gaps(connection, tenant, job)
+            }
 
-        self._database.as_tenant(tenant, work)
+        ended = self._database.as_tenant(tenant, work)
+        for job in {one.order.place.job for one, back in zip(failed, backs, strict=True) if back.dead} - ended:
+            self._untold.advanced(JobKey(tenant, job), told=False)
+
+    def _tell(self, jobs: Iterable[JobKey], *, last: bool = False) -> None:
+        """Tell of what was done of these jobs since they were told of."""
+        for one in jobs:
+            work = partial(tell_advance, tenant=one.tenant, job=one.job, last=last)
+            self._untold.advanced(one, told=self._database.as_tenant(one.tenant, work))
 
     # --- the heart ----------------------------------------------------------------------------------------------------
 
@@ -241,8 +260,8 @@ class ChunkWorker:
         self._recover(self._database, dead)
 
 
-def advance(connection: Connection, tenant: UUID, job: UUID, batches: Sequence[Batch]) -> Settled:
-    """Add chunks that are done to their job, and end it with the last."""
+def advance(connection: Connection, tenant: UUID, job: UUID, batches: Sequence[Batch], *, say: bool) -> Settled:
+    """Add chunks that are done to their job, and end it with the last. ``say``: tell of them, too, if it goes on."""
     counts: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
     for batch in batches:
         for evaluator, statuses in batch.counts.items():
@@ -252,23 +271,33 @@ def advance(connection: Connection, tenant: UUID, job: UUID, batches: Sequence[B
     row = _run(connection, "advance", tenant=tenant, id=job, **values).one()
     if row.held:
         results.hold(connection, tenant, job, held=True)
-    if row.state == "complete":
-        payload = {"name": row.name, "state": row.state}
-        tell(connection, tenant, job, "job.complete", trace_id=row.trace_id, payload=payload)
-    close_gaps(connection, tenant, job)
-    return Settled(job=job, rows=sum(batch.rows for batch in batches), chunks=len(batches), state=row.state)
+    return Settled(
+        job=job,
+        rows=sum(batch.rows for batch in batches),
+        chunks=len(batches),
+        state=row.state,
+        told=_told(connection, tenant, job, row.state, say=say),
+    )
 
 
-def close_gaps(connection: Connection, tenant: UUID, job: UUID) -> None:
-    """End a job of which nothing is left but dead letters."""
+def _told(connection: Connection, tenant: UUID, job: UUID, state: str, *, say: bool) -> bool:
+    """Whether chunks that are done are told of: by the event that the job has ended, or by one of their own."""
+    if state == JobState.COMPLETE:
+        tell(connection, tenant, job, JobEvent.COMPLETE)
+        return True
+    return close_gaps(connection, tenant, job) or (say and tell_advance(connection, tenant, job))
+
+
+def close_gaps(connection: Connection, tenant: UUID, job: UUID) -> bool:
+    """End a job of which nothing is left but dead letters; whether it was that."""
     if not queue.dead_letters(connection, tenant, KIND, holder=job, limit=1):
-        return
+        return False
     if set(queue.count_states(connection, tenant, KIND, job)) != {"dead"}:
-        return
-    row = _run(connection, "close_gaps", tenant=tenant, id=job).one_or_none()
-    if row is not None:
-        payload = {"name": row.name, "state": "complete_with_gaps"}
-        tell(connection, tenant, job, "job.complete_with_gaps", trace_id=row.trace_id, payload=payload)
+        return False
+    if _run(connection, "close_gaps", tenant=tenant, id=job).one_or_none() is None:
+        return False
+    tell(connection, tenant, job, JobEvent.COMPLETE_WITH_GAPS)
+    return True
 
 
 def _back(one: Ended) -> queue.PutBack:

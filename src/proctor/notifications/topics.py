@@ -24,16 +24,20 @@ MOST_TOPICS: int = 100
 SHOWN: Mapping[str, frozenset[str]] = {
     "run_set": frozenset({"name"}),
     "attempt": frozenset({"run_set", "cell", "number", "class", "owner", "verdict"}),
+    "job": frozenset({"name", "state", "chunks", "chunks_done"}),
 }
 """By the first word of an event's name: the fields of its payload."""
-_RUN_SET = "run-set:"
+_RUN_SET, _JOB = "run-set:", "job:"
 
 
 class TopicInvalid(UsageError):
     """There is no such kind of topic, or there are too many at once."""
 
     code = "topic"
-    remedy = f"Use run-set:ID with a run set's whole id, or {ALL}; at most {MOST_TOPICS} of them."
+    remedy = (
+        f"Use run-set:ID with a run set's whole id, job:ID with an evaluation job's, or {ALL}; at most {MOST_TOPICS}"
+        " of them."
+    )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -89,16 +93,25 @@ def frame_of(event: Event) -> Frame | None:
 
 def topics_of(event: Event) -> tuple[str, ...]:
     """What an event may be listened to by."""
-    run_set = event.subject if event.name.startswith("run_set.") else event.payload.get("run_set")
+    kind = event.name.partition(".")[0]
+    if kind == "job":
+        return ALL, f"{_JOB}{event.subject}"
+    run_set = event.subject if kind == "run_set" else event.payload.get("run_set")
     return (ALL,) if run_set is None else (ALL, f"{_RUN_SET}{run_set}")
 
 
 def _checked(text: str) -> str:
     if text == ALL:
         return text
+    for kind in (_RUN_SET, _JOB):
+        if text.startswith(kind):
+            return f"{kind}{_id(text.removeprefix(kind))}"
+    raise TopicInvalid(where="topic")
+
+
+def _id(text: str) -> UUID:
+    """Raises ``TopicInvalid``."""
     try:
-        if not text.startswith(_RUN_SET):
-            raise ValueError(text)
-        return f"{_RUN_SET}{UUID(text.removeprefix(_RUN_SET))}"
+        return UUID(text)
     except ValueError as error:
         raise TopicInvalid(where="topic") from error

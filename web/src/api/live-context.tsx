@@ -1,5 +1,5 @@
 import { createContext, useContext, useEffect, useRef, useSyncExternalStore } from "react";
-import { Live, type LiveEvent, type Standing, socketUrl } from "./live";
+import { Live, type Reader, type Standing, socketUrl } from "./live";
 
 const Context = createContext<Live | null>(null);
 
@@ -26,23 +26,25 @@ export function useStanding(): Standing {
 }
 
 /**
- * Be called for each event of a topic, and for a gap, while mounted. `after`: go on after that event; `null` as long as
+ * Be called for each event of a topic, and for whatever else a reader is told, while mounted. `after`: go on after that event; `null` as long as
  * it is not known, and nothing is followed.
  */
-export function useLive(
-  topic: string,
-  after: string | null | undefined,
-  reader: { event: (event: LiveEvent) => void; gap: () => void },
-) {
+export function useLive(topic: string, after: string | null | undefined, reader: Reader) {
   const live = useSocket();
   const current = useRef(reader);
   current.current = reader;
+  const polls = reader.poll !== undefined;
   useEffect(() => {
     if (after === null) return;
     return live.follow(
       topic,
-      { event: (event) => current.current.event(event), gap: () => current.current.gap() },
+      {
+        event: (event) => current.current.event(event),
+        gap: () => current.current.gap(),
+        joined: () => current.current.joined?.(),
+        ...(polls && { poll: () => current.current.poll?.() }),
+      },
       after ?? null,
     );
-  }, [live, topic, after]);
+  }, [live, topic, after, polls]);
 }

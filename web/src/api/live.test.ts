@@ -113,3 +113,45 @@ test("a topic that nobody follows any more is left", () => {
   leave();
   expect(last().said.at(-1)).toEqual({ unsubscribe: ["run-set:r"] });
 });
+
+test("a job's events come to those who follow the job", () => {
+  const live = new Live("ws://x/ws");
+  const seen: string[] = [];
+  live.follow("job:j", { event: ({ id }) => seen.push(id), gap: () => undefined });
+  last().opened();
+  for (const subject of ["j", "other"])
+    last().tells({ event: { ...event(subject), name: "job.advanced", subject, payload: { chunks: 3 } } });
+  expect(seen).toEqual(["j"]);
+});
+
+test("a reader is told when events begin to come to it", () => {
+  const live = new Live("ws://x/ws");
+  const joined = vi.fn();
+  live.follow("job:j", { event: () => undefined, gap: () => undefined, joined });
+  last().opened();
+  expect(joined).not.toHaveBeenCalled();
+  last().tells({ subscribed: ["job:j"], after: "0" });
+  expect(joined).toHaveBeenCalledOnce();
+});
+
+test("while it is broken those that can look every ten seconds, and it says so", () => {
+  const live = new Live("ws://x/ws");
+  const poll = vi.fn();
+  live.follow("job:j", { event: () => undefined, gap: () => undefined, poll });
+  last().opened();
+  vi.advanceTimersByTime(60_000);
+  expect(poll).not.toHaveBeenCalled();
+  last().broken();
+  vi.advanceTimersByTime(9_999);
+  expect([poll.mock.calls.length, live.standing]).toEqual([
+    0,
+    { state: "reconnecting", since: expect.anything(), isPolling: false },
+  ]);
+  vi.advanceTimersByTime(20_000);
+  expect(poll).toHaveBeenCalledTimes(2);
+  expect(live.standing).toMatchObject({ state: "reconnecting", isPolling: true });
+  last().opened();
+  vi.advanceTimersByTime(60_000);
+  expect(poll).toHaveBeenCalledTimes(2);
+  expect(live.standing).toEqual({ state: "live" });
+});

@@ -1,7 +1,8 @@
 /**
  * One WebSocket for the whole page. Readers follow topics; every event reaches each reader once, in the server's order.
  * After a break it goes on after the last event seen, so that nothing is lost; where the server has forgotten that
- * event it says `gap`, and readers fetch everything anew.
+ * event it says `gap`, and readers fetch everything anew. As long as it is broken, those readers that can are asked to
+ * look by themselves now and then.
  */
 
 export interface LiveEvent {
@@ -12,16 +13,30 @@ export interface LiveEvent {
   payload: Record<string, unknown>;
 }
 
-export type Standing = { state: "live" } | { state: "connecting" } | { state: "reconnecting"; since: number };
+export type Standing = { state: "live" } | { state: "connecting" } | Broken;
+
+interface Broken {
+  state: "reconnecting";
+  /** When what is shown was last known to be as it is. */
+  since: number;
+  /** Whether somebody looks now and then meanwhile. */
+  isPolling: boolean;
+}
 
 export interface Reader {
   event: (event: LiveEvent) => void;
   /** Events may be missing: fetch again. */
   gap: () => void;
+  /** From here on events come: what was fetched before may be older than the first of them. */
+  joined?: () => void;
+  /** The socket is broken: look whether something has changed. */
+  poll?: () => void;
 }
 
 const WAITS_MS = [250, 500, 1000, 2000, 5000];
 const SEEN = 4096;
+/** Between two looks while no event can come. */
+const POLL_MS = 10_000;
 /** Codes that trying again does not mend: the key opens nothing, or not this. */
 const REFUSED = new Set([4401, 4403]);
 
@@ -35,6 +50,7 @@ export class Live {
   private after: string | null = null;
   private failures = 0;
   private timer: ReturnType<typeof setTimeout> | undefined;
+  private polls: ReturnType<typeof setInterval> | undefined;
   private stopped = false;
   standing: Standing = { state: "connecting" };
 
@@ -61,6 +77,7 @@ export class Live {
   stop(): void {
     this.stopped = true;
     clearTimeout(this.timer);
+    clearInterval(this.polls);
     this.socket?.close();
   }
 
@@ -80,6 +97,7 @@ export class Live {
     this.socket = socket;
     socket.onopen = () => {
       this.failures = 0;
+      clearInterval(this.polls);
       this.tell({ state: "live" });
       this.subscribe();
     };
@@ -91,16 +109,28 @@ export class Live {
     this.socket = null;
     for (const topic of this.readers.keys()) this.wanted.set(topic, this.wanted.get(topic) ?? this.after);
     if (this.stopped || REFUSED.has(code)) return;
-    if (this.standing.state !== "reconnecting") this.tell({ state: "reconnecting", since: Date.now() });
+    if (this.standing.state !== "reconnecting") {
+      this.tell({ state: "reconnecting", since: Date.now(), isPolling: false });
+      this.polls = setInterval(() => this.poll(), POLL_MS);
+    }
     const wait = WAITS_MS[Math.min(this.failures, WAITS_MS.length - 1)] ?? 5000;
     this.failures += 1;
     this.timer = setTimeout(() => this.open(), wait);
   }
 
-  private take(message: { event?: LiveEvent; after?: string | null; gap?: unknown }): void {
+  private poll(): void {
+    if (this.standing.state !== "reconnecting") return;
+    const able = this.everyone().filter((reader) => reader.poll);
+    for (const reader of able) reader.poll?.();
+    const isPolling = able.length > 0;
+    this.tell({ state: "reconnecting", since: isPolling ? Date.now() : this.standing.since, isPolling });
+  }
+
+  private take(message: { event?: LiveEvent; subscribed?: string[]; after?: string | null; gap?: unknown }): void {
     if (message.event) this.deliver(message.event);
-    else if (message.gap) for (const reader of this.everyone()) reader.gap();
-    else if (message.after && this.after === null) this.after = message.after;
+    if (message.gap) for (const reader of this.everyone()) reader.gap();
+    if (message.after && this.after === null) this.after = message.after;
+    for (const topic of message.subscribed ?? []) for (const reader of this.of(topic)) reader.joined?.();
   }
 
   private deliver(event: LiveEvent): void {
@@ -108,10 +138,11 @@ export class Live {
     this.seen.add(event.id);
     if (this.seen.size > SEEN) this.seen.delete(this.seen.values().next().value as string);
     this.after = event.id;
-    const runSet = event.name.startsWith("run_set.") ? event.subject : event.payload.run_set;
-    for (const topic of ["all", `run-set:${runSet}`]) {
-      for (const reader of this.readers.get(topic) ?? []) reader.event(event);
-    }
+    for (const topic of ["all", topicOf(event)]) for (const reader of this.of(topic)) reader.event(event);
+  }
+
+  private of(topic: string): Iterable<Reader> {
+    return this.readers.get(topic) ?? [];
   }
 
   private everyone(): Reader[] {
@@ -140,6 +171,12 @@ export class Live {
     this.standing = standing;
     for (const listener of this.listeners) listener();
   }
+}
+
+/** What an event is followed by, beside everything. */
+function topicOf({ name, subject, payload }: LiveEvent): string {
+  if (name.startsWith("job.")) return `job:${subject}`;
+  return `run-set:${name.startsWith("run_set.") ? subject : payload.run_set}`;
 }
 
 /** Where the socket of this page's server is. */

@@ -2323,7 +2323,7 @@ export interface paths {
         };
         /**
          * Stream Events
-         * @description What happens to the tenant's run sets and attempts, from now on or from an event on that one has seen.
+         * @description What happens to the tenant's run sets, attempts and jobs, from now on or from an event on that one has seen.
          */
         get: operations["stream_events_api_v1_events_get"];
         put?: never;
@@ -4401,7 +4401,7 @@ export interface components {
             /**
              * Subject
              * Format: uuid
-             * @description The run set or attempt that it happened to.
+             * @description The run set, attempt or job that it happened to.
              */
             subject: string;
             /**
@@ -32459,7 +32459,7 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description run-set:ID, repeated for several; without: all.
+                 * @description run-set:ID or job:ID, repeated for several; without: all.
                  * @example [
                  *       "run-set:0198c2f0-5e1a-7b3c-a4d5-6e7f8091a2b3"
                  *     ]
@@ -32579,7 +32579,7 @@ export interface operations {
                  */
                 after?: string | null;
                 /**
-                 * @description run-set:ID, repeated for several; without: all.
+                 * @description run-set:ID or job:ID, repeated for several; without: all.
                  * @example [
                  *       "run-set:0198c2f0-5e1a-7b3c-a4d5-6e7f8091a2b3"
                  *     ]

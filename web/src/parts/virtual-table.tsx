@@ -1,6 +1,6 @@
 import { useElementScrollRestoration } from "@tanstack/react-router";
-import { useVirtualizer } from "@tanstack/react-virtual";
-import { useEffect, useRef } from "react";
+import { useVirtualizer, type Virtualizer } from "@tanstack/react-virtual";
+import { useEffect, useLayoutEffect, useRef } from "react";
 import { type Column, Heads } from "./columns";
 import styles from "./virtual-table.module.css";
 
@@ -13,6 +13,10 @@ interface VirtualTableProps<Row> {
   total?: number;
   /** The last of `rows` is in sight or near: there may be more to ask for. */
   onEnd?: () => void;
+  /** Where the one is that keys have gone to: it is in sight, and its first link or itself has the focus. */
+  current?: number | null;
+  /** The focus has come to one by other ways. */
+  onCurrent?: (index: number) => void;
 }
 
 const ROW = 28;
@@ -20,7 +24,8 @@ const ROW = 28;
 const SCROLLER = "rows";
 
 /** A table of any length: real rows, of which those in sight are in the document. */
-export function VirtualTable<Row>({ caption, columns, rows, keyOf, total, onEnd }: VirtualTableProps<Row>) {
+export function VirtualTable<Row>(props: VirtualTableProps<Row>) {
+  const { caption, columns, rows, keyOf, total, onEnd, current = null, onCurrent } = props;
   const scroller = useRef<HTMLElement>(null);
   const virtual = useVirtualizer({
     count: rows.length,
@@ -33,6 +38,7 @@ export function VirtualTable<Row>({ caption, columns, rows, keyOf, total, onEnd 
   useEffect(() => {
     if (last === rows.length - 1) onEnd?.();
   }, [last, rows.length, onEnd]);
+  useRowFocus(current, virtual, scroller);
   const template = { gridTemplateColumns: columns.map((one) => one.width).join(" ") };
   return (
     <section
@@ -55,6 +61,9 @@ export function VirtualTable<Row>({ caption, columns, rows, keyOf, total, onEnd 
               <tr
                 key={keyOf(row)}
                 aria-rowindex={index + 2}
+                aria-current={index === current || undefined}
+                tabIndex={onCurrent && -1}
+                onFocus={onCurrent && (() => onCurrent(index))}
                 style={{ ...template, transform: `translateY(${start}px)` }}
               >
                 {columns.map((column) => (
@@ -69,4 +78,31 @@ export function VirtualTable<Row>({ caption, columns, rows, keyOf, total, onEnd 
       </table>
     </section>
   );
+}
+
+/** Bring the current row into sight and give it the focus, each time that another becomes it. */
+function useRowFocus(
+  current: number | null,
+  virtual: Virtualizer<HTMLElement, Element>,
+  scroller: React.RefObject<HTMLElement | null>,
+) {
+  const isWanted = useRef(false);
+  useLayoutEffect(() => {
+    isWanted.current = current !== null;
+  }, [current]);
+  // After every render: a row out of sight is in the document only once the table was scrolled to it.
+  useLayoutEffect(() => {
+    if (!isWanted.current || current === null) return;
+    const row = scroller.current?.querySelector<HTMLElement>("tr[aria-current]");
+    isWanted.current = !row;
+    if (row) focusOn(row);
+    else virtual.scrollToIndex(current);
+  });
+}
+
+/** Where it has the focus already, as by a click on it, it stays where it is. */
+function focusOn(row: HTMLElement): void {
+  if (row.contains(document.activeElement)) return;
+  (row.querySelector("a") ?? row).focus({ preventScroll: true });
+  row.scrollIntoView({ block: "nearest" });
 }

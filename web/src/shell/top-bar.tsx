@@ -66,10 +66,14 @@ function Socket() {
   const standing = useStanding();
   const now = useNow(standing.state === "reconnecting" ? 1000 : null);
   if (standing.state === "connecting") return <span className={styles.socket} data-state="connecting" />;
-  const age = standing.state === "reconnecting" ? Math.max(0, Math.round((now.getTime() - standing.since) / 1000)) : 0;
   return (
     <span className={styles.socket} data-state={standing.state} role="status">
-      {standing.state === "live" ? "live" : `reconnecting, ${age} s old`}
+      {standing.state === "live" ? "live" : brokenWords(standing, now.getTime())}
     </span>
   );
+}
+
+function brokenWords({ since, isPolling }: { since: number; isPolling: boolean }, now: number): string {
+  const age = Math.max(0, Math.round((now - since) / 1000));
+  return `reconnecting, ${isPolling ? "polling, " : ""}${age} s old`;
 }

@@ -35,7 +35,7 @@ RETRY_MS: int = 2_000
 LONGEST_WAIT_SEC: int = 86_400
 
 Topics = Annotated[
-    list[str], Query(max_length=MOST_TOPICS, description="run-set:ID, repeated for several; without: all.")
+    list[str], Query(max_length=MOST_TOPICS, description="run-set:ID or job:ID, repeated for several; without: all.")
 ]
 After = Annotated[
     str | None, Query(max_length=64, description=f"The id of the event to go on after; {BEGINNING}: all that are kept.")
@@ -59,7 +59,7 @@ class EventDocument(BaseModel):
 
     id: UUID
     name: str
-    subject: UUID = Field(description="The run set or attempt that it happened to.")
+    subject: UUID = Field(description="The run set, attempt or job that it happened to.")
     created_at: datetime
     payload: dict[str, Any]
     trace_id: str | None
@@ -85,7 +85,7 @@ async def stream_events(
     wait: Wait = None,
     last_event_id: LastEventId = None,
 ) -> Response:
-    """What happens to the tenant's run sets and attempts, from now on or from an event on that one has seen."""
+    """What happens to the tenant's run sets, attempts and jobs, from now on or from an event on that one has seen."""
     live = live_of(request)
     wish = _Wish(topics=checked_topics(topic), after=last_event_id or after, wait=wait)
     standing = Standing(live, key_of(request), Permission.RUNS_READ)

@@ -150,8 +150,8 @@ class AsyncClient:
     ) -> AsyncIterator[LiveEvent | EventsLost]:
         """What happens, from an event's id on or from now on, as long as one reads; ``wait=0``: what is kept.
 
-        A topic is ``run-set:ID``; without any, it is all that happens to run sets and attempts. A server that is away
-        is waited for. Raises ``ServerRefused``.
+        A topic is ``run-set:ID`` or ``job:ID``; without any, it is all that happens to run sets, attempts and jobs. A
+        server that is away is waited for. Raises ``ServerRefused``.
         """
         pause = FIRST_WAIT_SEC
         while True:

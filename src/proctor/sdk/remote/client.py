@@ -265,7 +265,7 @@ class RemoteClient(RemoteData, RemoteCells, RemoteComparisons):
     ) -> Iterator[LiveEvent | EventsLost]:
         """What happens, from an event's id on or from now on, as long as one reads; ``wait=0``: what is kept.
 
-        A topic is ``run-set:ID``; without any, it is all that happens to run sets and attempts.
+        A topic is ``run-set:ID`` or ``job:ID``; without any, it is all that happens to run sets, attempts and jobs.
         """
         return follow(self.transport, topics, after, wait=wait)
 

@@ -72,6 +72,7 @@ function Known({ id, attempt }: { id: string; attempt: Attempt }) {
   useLive(`run-set:${runSet}`, undefined, {
     event: ({ subject, payload }) => (subject === whole || payload.cell === cellId) && again(),
     gap: again,
+    poll: again,
   });
   const go = (to: string | null | undefined) =>
     to &&

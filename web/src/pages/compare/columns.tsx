@@ -25,15 +25,18 @@ export function columnsOf(pair: Pair): readonly (Column<TaskOfPair> & { width: s
   ];
 }
 
-/** A task that both sides have leads to both attempts, beside each other. */
-function Task({ pair: { a, b }, of }: { pair: Pair; of: TaskOfPair }) {
-  if (of.a == null || of.b == null) return of.task;
+/** Which two attempts at a task stand beside each other; `null`: one side does not have the task. */
+export function attemptsOf({ a, b }: Pair, of: TaskOfPair): { a: string; b: string; task: string } | null {
+  if (of.a == null || of.b == null) return null;
+  return { a: `${a.run_set}:${a.profile}`, b: `${b.run_set}:${b.profile}`, task: of.task };
+}
+
+/** A task that both sides have leads to both attempts. */
+function Task({ pair, of }: { pair: Pair; of: TaskOfPair }) {
+  const attempts = attemptsOf(pair, of);
+  if (attempts === null) return of.task;
   return (
-    <Link
-      to="/compare/attempts"
-      search={{ a: `${a.run_set}:${a.profile}`, b: `${b.run_set}:${b.profile}`, task: of.task }}
-      title="Both attempts side by side"
-    >
+    <Link to="/compare/attempts" search={attempts} title="Both attempts side by side">
       {of.task}
     </Link>
   );

@@ -12,15 +12,14 @@ import { Field } from "../../parts/field";
 import { Filtered, PageHead } from "../../parts/section";
 import { Empty, Failed, Loading } from "../../parts/states";
 import { useTitle } from "../../parts/title";
-import { VirtualTable } from "../../parts/virtual-table";
 import { useKeys } from "../../shell/keys";
 import { Claim } from "./claim";
-import { columnsOf } from "./columns";
 import styles from "./compare.module.css";
 import { reachOf } from "./difference";
 import { reportOf, testsOf } from "./report";
 import { Scatter } from "./scatter";
 import { Segments } from "./segments";
+import { TaskRows } from "./task-rows";
 import { countOf, KINDS, nameOf, referencesOf, SHOWN, type Shown, sidesOf } from "./tasks";
 
 const route = getRouteApi("/compare");
@@ -197,14 +196,7 @@ function Tasks({ pair, references, clear }: TasksProps) {
       ) : rows.length === 0 ? (
         <Empty>{`No task${segment ? " of this segment" : ""} is among ${WORDS[show].toLowerCase()}.`}</Empty>
       ) : (
-        <VirtualTable
-          caption={counted(found, "task")}
-          total={found}
-          onEnd={more}
-          columns={columnsOf(pair)}
-          rows={rows}
-          keyOf={(one) => one.content}
-        />
+        <TaskRows key={`${show} ${segment ?? ""}`} pair={pair} rows={rows} total={found} onEnd={more} />
       )}
     </section>
   );

@@ -10,8 +10,9 @@ import { Asked } from "../../parts/asked";
 import { dayWords, known, spent, usageWords } from "./days";
 import styles from "./month.module.css";
 
-/** The figures of the month, while attempts end. */
+/** The figures of the month, while attempts end and jobs go on. */
 const AGAIN_MS = 5000;
+const SPENDS = /^(attempt\.ended$|job\.)/;
 
 /** This month as the budgets count it: what it cost, to what it will come, and what there is room for. */
 export function MonthSoFar({ allowance }: { allowance: Allowance }) {
@@ -22,7 +23,7 @@ export function MonthSoFar({ allowance }: { allowance: Allowance }) {
     [client],
   );
   const again = useThrottled(work, AGAIN_MS);
-  useLive("all", undefined, { event: (event) => event.name === "attempt.ended" && again(), gap: again });
+  useLive("all", undefined, { event: ({ name }) => SPENDS.test(name) && again(), gap: again, poll: again });
   const { quota, used, stored_bytes: stored, over } = allowance;
   return (
     <>

@@ -1,9 +1,12 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
+import { useCallback } from "react";
 import { answered, api } from "../../api/client";
 import { job } from "../../api/data";
+import { useLive } from "../../api/live-context";
 import { useMay } from "../../api/permitted";
 import type { EvaluatorSummary, Job, JobStanding } from "../../api/schema";
+import { useThrottled } from "../../api/throttle";
 import { cost, count, counted, duration, percent, score, UNKNOWN } from "../../design/numbers";
 import { words } from "../../design/outcomes";
 import { Asked } from "../../parts/asked";
@@ -13,30 +16,52 @@ import { PageHead, Section, Settling } from "../../parts/section";
 import { type Column, Table } from "../../parts/table";
 import { useTitle } from "../../parts/title";
 import { useKeys } from "../../shell/keys";
+import { chunksWords } from "./chunks";
 import { Distributions } from "./distributions";
 import { Failures } from "./failures";
 import styles from "./jobs.module.css";
 import { Results } from "./results";
+import { LIVE_MS } from "./search";
 import { SegmentTables } from "./segments";
 
 const route = getRouteApi("/jobs/$job");
 const RUNS = new Set(["queued", "running"]);
-const LIVE_MS = 2000;
 
 /** A job: how far it is, each evaluator's mean with its coverage, how scores are spread, what failed and how. */
 export function JobPage() {
   const { job: id } = route.useParams();
-  // Jobs have no events: while one runs it is asked about again.
-  const asked = useQuery({
-    ...job(id),
-    refetchInterval: ({ state }) => (state.data && RUNS.has(state.data.job.state) ? LIVE_MS : false),
-  });
+  const asked = useFollowedJob(id);
   useTitle("Job", asked.data?.job.name);
   return (
     <Asked query={asked} what="the job" rows={12}>
       {(standing) => <Standing standing={standing} />}
     </Asked>
   );
+}
+
+/** A job as it stands, and as it stands again when an event says that it has changed. */
+function useFollowedJob(id: string) {
+  const client = useQueryClient();
+  const asked = useQuery(job(id));
+  const known = asked.data?.job;
+  const whole = known?.id ?? id;
+  const again = useThrottled(
+    useCallback(
+      () =>
+        client.invalidateQueries({
+          predicate: ({ queryKey: [what, which] }) => what === "job" && (which === id || which === whole),
+        }),
+      [client, id, whole],
+    ),
+    LIVE_MS,
+  );
+  useLive(`job:${whole}`, known ? undefined : null, {
+    event: again,
+    gap: again,
+    joined: () => known && RUNS.has(known.state) && again(),
+    poll: again,
+  });
+  return asked;
 }
 
 function Standing({ standing }: { standing: JobStanding }) {
@@ -136,6 +161,7 @@ function Progress({
         <span>
           {count(done)} of {counted(expected, "result")}
         </span>
+        <span>chunks {chunksWords(one)}</span>
         {rate != null && <span>{count(Math.round(rate))}/s</span>}
         {left != null && <span>about {duration(left)} left</span>}
         {(spent > 0 || one.budget_nano != null) && (

@@ -1,7 +1,10 @@
-import { useQuery } from "@tanstack/react-query";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
+import { useCallback } from "react";
 import { jobs } from "../../api/data";
+import { useLive } from "../../api/live-context";
 import type { Job, JobState } from "../../api/schema";
+import { useThrottled } from "../../api/throttle";
 import { count } from "../../design/numbers";
 import { words } from "../../design/outcomes";
 import { Asked } from "../../parts/asked";
@@ -12,7 +15,8 @@ import { Empty } from "../../parts/states";
 import { type Column, Table } from "../../parts/table";
 import { Time } from "../../parts/time";
 import { useTitle } from "../../parts/title";
-import { STATES } from "./search";
+import { chunksWords } from "./chunks";
+import { LIVE_MS, STATES } from "./search";
 
 const route = getRouteApi("/jobs");
 
@@ -29,6 +33,7 @@ const COLUMNS: readonly Column<Job>[] = [
   { name: "Dataset", cell: (one) => one.dataset ?? "a stream" },
   { name: "Evaluators", cell: (one) => one.judges.map((judge) => judge.name).join(", ") },
   { name: "Outputs", kind: "number", cell: (one) => count(one.cut.rows * one.cut.repeats) },
+  { name: "Chunks", meaning: "Done, of all that there are", kind: "number", cell: chunksWords },
   { name: "Begun", cell: (one) => <Time at={one.created_at} /> },
   { name: "Id", cell: (one) => <code title={one.id}>{one.id.slice(0, 13)}</code> },
 ];
@@ -38,7 +43,18 @@ export function JobsPage() {
   useTitle("Jobs");
   const { state, cursor } = route.useSearch();
   const navigate = route.useNavigate();
+  const client = useQueryClient();
   const asked = useQuery(jobs({ state, cursor }));
+  const again = useThrottled(
+    useCallback(() => client.invalidateQueries({ queryKey: ["jobs"] }), [client]),
+    LIVE_MS,
+  );
+  useLive("all", asked.data ? undefined : null, {
+    event: ({ name }) => name.startsWith("job.") && again(),
+    gap: again,
+    joined: again,
+    poll: again,
+  });
   return (
     <>
       <PageHead

@@ -9,6 +9,8 @@ export const STATES: readonly JobState[] = [
   "complete_with_gaps",
   "cancelled",
 ];
+/** Between two looks at a job while events say that it changes. */
+export const LIVE_MS = 1000;
 export const BY = ["tag", "difficulty", "source"] as const;
 
 export function jobsSearch(search: Record<string, unknown>): { state?: JobState; cursor?: string } {

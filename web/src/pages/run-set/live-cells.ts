@@ -62,9 +62,11 @@ export function useLiveCells(runSet: string, handle: React.RefObject<MatrixHandl
     told.current = happened.created_at;
     figures();
   };
+  const everything = () => void client.invalidateQueries({ queryKey: ["run-set", runSet] });
   useLive(`run-set:${asked.data?.run_set.id ?? runSet}`, asked.data ? asked.data.event : null, {
     event,
-    gap: () => void client.invalidateQueries({ queryKey: ["run-set", runSet] }),
+    gap: everything,
+    poll: everything,
   });
   return { asked, cells, version, need };
 }

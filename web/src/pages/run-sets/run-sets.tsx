@@ -43,7 +43,7 @@ export function RunSetsPage() {
   const may = useMay("runs:write");
   const asked = useQuery(runSets({ state, cursor }));
   const again = () => client.invalidateQueries({ queryKey: ["run-sets"] });
-  useLive("all", undefined, { event: (event) => event.name.startsWith("run_set.") && again(), gap: again });
+  useLive("all", undefined, { event: ({ name }) => name.startsWith("run_set.") && again(), gap: again, poll: again });
   return (
     <>
       <PageHead
