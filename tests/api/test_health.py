@@ -50,7 +50,7 @@ def last(answer: dict[str, Any]) -> dict[str, float | None]:
 
 SAMPLE = (
     "INSERT INTO proctor.health_sample SELECT date_trunc('minute', now()) - make_interval(mins => {ago}),"
-    " 0, {age}, 0, 0, {pending}, 0, 0, 0, 0, 0, NULL, NULL, 0"
+    " 0, {age}, 0, 0, {pending}, 0, 0, 0, 0, 0, NULL, NULL, 0, NULL"
 )
 
 
@@ -75,6 +75,7 @@ def test_what_waits_and_how_attempts_ended_is_sampled(
     assert found["pending"] >= 12
     assert found["oldest_normal"] is not None
     assert found["oldest_normal"] >= 0
+    assert found["ended"] == 12
     assert (found["infrastructure"], found["provider"]) == (0, 0), "twelve ended, by nobody's fault but the model's"
 
 

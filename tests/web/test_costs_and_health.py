@@ -141,7 +141,7 @@ GAP = range(20, 32)
 _SAMPLES = """
 INSERT INTO proctor.health_sample
 SELECT date_trunc('minute', now()) - make_interval(mins => r.ago), 0, r.age, 60, 0, r.ready, 2, 7, 0, 1, 7,
-       0.25, NULL, 0.2
+       0.25, NULL, 0.2, 48
 FROM jsonb_to_recordset(CAST(:rows AS jsonb)) AS r (ago int, age float, ready int)
 ON CONFLICT DO NOTHING
 """

@@ -37,6 +37,7 @@ health_sample = Table(
     Column("infrastructure", Float, comment="its share of the attempts that ended lately; NULL: none did"),
     Column("provider", Float, comment="providers' share of the same"),
     Column("relay_lag", Float, nullable=False, comment="seconds since the first event that is not published"),
+    Column("ended", BigInteger, comment="attempts that ended lately; NULL: from before it was kept"),
 )
 
 acknowledgement = Table(

@@ -64,6 +64,8 @@ class HealthSample:
     provider: float | None
     relay_lag: float
     """Seconds since the first event that is not published."""
+    ended: int
+    """Attempts that ended lately."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,6 +89,8 @@ class HealthSeries:
     provider: Sequence[float | None]
     relay_lag: Sequence[float | None]
     """Seconds since the first event that was not published."""
+    ended: Sequence[float | None]
+    """Attempts that ended in the ten minutes before, of which the shares are: the most of a step."""
 
 
 @dataclass(frozen=True, kw_only=True)

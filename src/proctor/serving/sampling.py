@@ -46,6 +46,7 @@ def _sample(connection: Connection, ended: Counter[str]) -> HealthSample:
         infrastructure=_share(ended, Owner.INFRASTRUCTURE),
         provider=_share(ended, Owner.PROVIDER),
         relay_lag=outbox.lag(connection),
+        ended=ended.total(),
     )
 
 

@@ -4830,6 +4830,8 @@ export interface components {
             provider: (number | null)[];
             /** Relay Lag */
             relay_lag: (number | null)[];
+            /** Ended */
+            ended: (number | null)[];
         };
         /**
          * Healthcheck
@@ -35985,6 +35987,9 @@ export interface operations {
                      *           1
                      *         ],
                      *         "relay_lag": [
+                     *           1
+                     *         ],
+                     *         "ended": [
                      *           1
                      *         ]
                      *       }

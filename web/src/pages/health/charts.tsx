@@ -72,12 +72,18 @@ function Chart({ plot, history, ended, steps, at, zone, point }: ChartProps) {
               {line.label} <b>{plot.write(valueAt(history, line.name, at))}</b>
             </li>
           ))}
-          {ended !== null && at === null && <li>of {counted(ended, "attempt")}</li>}
+          {plot.isShare && <li>of {endedAt(history, ended, at)}</li>}
         </ul>
       </figcaption>
       <Canvas plot={plot} history={history} steps={steps} zone={zone} point={point} />
     </figure>
   );
+}
+
+/** Of how many attempts the shares are, now or at a moment that is pointed at. */
+function endedAt(history: HealthHistory, now: number | null, at: number | null): string {
+  const ended = at === null ? now : history.series.ended[at];
+  return ended == null ? "attempts nobody counted" : counted(ended, "attempt");
 }
 
 function valueAt(history: HealthHistory, name: Plot["lines"][number]["name"], at: number | null): number | null {
