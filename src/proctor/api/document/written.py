@@ -124,6 +124,7 @@ PARAMETERS: Mapping[str, Any] = {
     "cursor": Listing("/api/v1/run-sets").cursor([RUN_SET]),
     "fields": "id,name",
     "side": ["nightly:opus", "label:release:opus"],
+    "segment": "difficulty:hard",
     "reference": "label:release:opus",
     "topic": [f"run-set:{RUN_SET}"],
     "after": "0",
@@ -265,6 +266,35 @@ WRITTEN: Mapping[str, Any] = {
     **DATASETS,
     **JOBS,
     **ANALYSES,
+    "PairSegments": {
+        "a": "baseline:opus",
+        "b": "nightly:opus",
+        "alpha": 0.05,
+        "segments": [
+            {
+                "field": "difficulty",
+                "label": "hard",
+                "tasks": 40,
+                "a": 0.425,
+                "b": 0.625,
+                "difference": -0.2,
+                "interval": {"low": -0.3747, "high": -0.0253},
+                "test": {
+                    "name": "McNemar, exact",
+                    "p": 0.0574,
+                    "better": 3,
+                    "worse": 11,
+                    "statistic": None,
+                    "seed": None,
+                },
+                "p_adjusted": 0.0574,
+                "finding": "not distinguishable",
+                "kinds": {"better": 11, "worse": 3, "both_pass": 14, "both_fail": 12, "mixed": 0, "owed": 0},
+            }
+        ],
+        "unlabelled": {"difficulty": 2, "category": 42},
+        "left_out": {"difficulty": 0, "category": 0},
+    },
     "Me": {
         "tenant": TENANT,
         "tenant_name": "acme",
