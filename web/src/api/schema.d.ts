@@ -30457,46 +30457,48 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "a": "a",
-                     *       "b": "b",
+                     *       "a": "baseline:opus",
+                     *       "b": "nightly:opus",
                      *       "alpha": 0.05,
                      *       "segments": [
                      *         {
                      *           "field": "difficulty",
-                     *           "label": "label",
+                     *           "label": "hard",
                      *           "tasks": 40,
-                     *           "a": 1,
-                     *           "b": 1,
-                     *           "difference": 0.04,
+                     *           "a": 0.425,
+                     *           "b": 0.625,
+                     *           "difference": -0.2,
                      *           "interval": {
-                     *             "low": 0.53,
-                     *             "high": 0.67
+                     *             "low": -0.3747,
+                     *             "high": -0.0253
                      *           },
                      *           "test": {
-                     *             "name": "nightly",
-                     *             "p": 0.03,
-                     *             "better": 1,
-                     *             "worse": 1,
+                     *             "name": "McNemar, exact",
+                     *             "p": 0.0574,
+                     *             "better": 3,
+                     *             "worse": 11,
                      *             "statistic": null,
                      *             "seed": null
                      *           },
-                     *           "p_adjusted": 1,
-                     *           "finding": "no difference was found",
+                     *           "p_adjusted": 0.0574,
+                     *           "finding": "not distinguishable",
                      *           "kinds": {
-                     *             "better": 0,
-                     *             "worse": 0,
-                     *             "both_pass": 0,
-                     *             "both_fail": 0,
+                     *             "better": 11,
+                     *             "worse": 3,
+                     *             "both_pass": 14,
+                     *             "both_fail": 12,
                      *             "mixed": 0,
                      *             "owed": 0
                      *           }
                      *         }
                      *       ],
                      *       "unlabelled": {
-                     *         "name": 1
+                     *         "difficulty": 2,
+                     *         "category": 42
                      *       },
                      *       "left_out": {
-                     *         "name": 1
+                     *         "difficulty": 0,
+                     *         "category": 0
                      *       }
                      *     }
                      */
@@ -30623,7 +30625,7 @@ export interface operations {
                 show?: "flips" | "both_pass" | "both_fail" | "owed" | "mixed" | "all";
                 /**
                  * @description FIELD:LABEL: of which their authors say so.
-                 * @example segment
+                 * @example difficulty:hard
                  */
                 segment?: string | null;
                 /**
