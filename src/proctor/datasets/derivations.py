@@ -48,12 +48,8 @@ class Filter(_Document):
         default=None, min_length=1, max_length=2000, pattern=_STORABLE, description="Whose source is this."
     )
     split: _Word | None = Field(default=None, description="One of the version's splits.")
-    words: str | None = Field(
-        default=None,
-        min_length=1,
-        max_length=200,
-        pattern=_STORABLE,
-        description="That stand in the id, the input or the expected output, whatever their case.",
+    words: _Word | None = Field(
+        default=None, description="That stand in the id, the input or the expected output, whatever their case."
     )
 
 

@@ -26,8 +26,8 @@ export function useStanding(): Standing {
 }
 
 /**
- * Be called for each event of a topic, and for whatever else a reader is told, while mounted. `after`: go on after that event; `null` as long as
- * it is not known, and nothing is followed.
+ * Be called for each event of a topic, and for whatever else a reader is told, while mounted. `after`: go on after that
+ * event; `null` as long as it is not known, and nothing is followed.
  */
 export function useLive(topic: string, after: string | null | undefined, reader: Reader) {
   const live = useSocket();

@@ -1,4 +1,5 @@
 /** Files that are sent, and the work that the server makes of them: followed to its end. */
+import { count } from "../design/numbers";
 import { answered, api, PAGE_HEADER } from "./client";
 import { Problem, problemOf, unreachable } from "./problem";
 import type { Operation } from "./schema";
@@ -45,7 +46,7 @@ async function ended(begun: Operation, tell: Sent["tell"]): Promise<unknown> {
 
 function howFar({ state, progress: { done, total, words } }: Operation): string {
   if (done === 0) return state === "running" ? "reading" : "waiting for its turn";
-  return `${done.toLocaleString("en")}${total === null ? "" : ` of ${total.toLocaleString("en")}`} ${words}`;
+  return `${count(done)}${total === null ? "" : ` of ${count(total)}`} ${words}`;
 }
 
 function failed({ state, error }: Operation): Problem {

@@ -1,6 +1,7 @@
 import { useId } from "react";
 import { bytes } from "../design/numbers";
 import { Button } from "./button";
+import page from "./form-page.module.css";
 import styles from "./source.module.css";
 
 /** Lines that were written here, or a file of the reader's. */
@@ -57,7 +58,7 @@ export function SourceField({ label, source, accept, placeholder, change }: Sour
       ) : (
         <textarea
           id={id}
-          className={styles.text}
+          className={page.text}
           rows={8}
           spellCheck={false}
           value={source.text}

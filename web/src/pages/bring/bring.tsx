@@ -7,14 +7,14 @@ import { count, counted } from "../../design/numbers";
 import { Button } from "../../parts/button";
 import { Field, Select } from "../../parts/field";
 import { useOnce } from "../../parts/form";
+import styles from "../../parts/form-page.module.css";
 import { Permitted } from "../../parts/permitted";
-import { type Preview, previewOf } from "../../parts/preview";
-import { PreviewTable } from "../../parts/preview-table";
 import { ProblemLine } from "../../parts/problem-line";
 import { contentOf, EMPTY, fileNameOf, headOf, type Source, SourceField } from "../../parts/source";
 import { useTitle } from "../../parts/title";
-import styles from "./bring.module.css";
 import { formatOf, NAMED, type Naming, namingOf } from "./naming";
+import { type Preview, previewOf } from "./preview";
+import { PreviewTable } from "./preview-table";
 
 const TITLE = "Bring a dataset";
 
@@ -165,7 +165,7 @@ interface NamesProps {
 function Names({ naming, preview, change }: NamesProps) {
   const options = [{ value: "", label: "—" }, ...preview.fields.map(({ name }) => ({ value: name, label: name }))];
   return (
-    <div className={styles.names}>
+    <div className={styles.actions}>
       {NAMED.map(({ part, label }) => (
         <Select
           key={part}
@@ -182,7 +182,7 @@ function Names({ naming, preview, change }: NamesProps) {
 function Verdict({ said }: { said: Brought }) {
   const { difference } = said;
   return (
-    <section className={styles.verdict} aria-label="Before it is imported">
+    <section className={styles.box} aria-label="Before it is imported">
       <h2>
         {said.made ? `${said.dataset}@${said.label}, a new version` : `${said.dataset}@${said.label} holds the same`}
       </h2>

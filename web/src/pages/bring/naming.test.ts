@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { previewOf } from "../../parts/preview";
 import { formatOf, namingOf } from "./naming";
+import { previewOf } from "./preview";
 
 test("the usual names of an example's parts are found, the most usual first", () => {
   expect(namingOf(previewOf('{"answer":1,"question":2,"nr":3}', true))).toEqual({

@@ -1,5 +1,5 @@
 /** What rows call the parts of an example, and what a file is by its name. */
-import type { Preview } from "../../parts/preview";
+import type { Preview } from "./preview";
 
 export interface Naming {
   id: string;

@@ -10,6 +10,7 @@ import { Asked } from "../../parts/asked";
 import { Button } from "../../parts/button";
 import { Field, Select } from "../../parts/field";
 import { useOnce } from "../../parts/form";
+import page from "../../parts/form-page.module.css";
 import { Permitted } from "../../parts/permitted";
 import { ProblemLine } from "../../parts/problem-line";
 import { contentOf, EMPTY, fileNameOf, type Source, SourceField } from "../../parts/source";
@@ -58,7 +59,7 @@ function Evaluate({ version }: { version: DatasetVersion }) {
   const start = useOnce(evaluate.mutateAsync);
   const isSent = from !== NEW || (label.trim() !== "" && contentOf(source).size > 0);
   return (
-    <div className={styles.page}>
+    <div className={page.page}>
       <h1>Evaluate {name}</h1>
       <Outputs kept={kept.data?.items ?? []} from={from} choose={setSet} />
       {from === NEW && (
@@ -82,7 +83,7 @@ function Evaluate({ version }: { version: DatasetVersion }) {
         {(found) => <Evaluators found={found} chosen={chosen} choose={setPicked} />}
       </Asked>
       {evaluate.error && <ProblemLine error={evaluate.error} />}
-      <div className={styles.actions}>
+      <div className={page.actions}>
         <Button kind="primary" disabled={!isSent || chosen.length === 0 || evaluate.isPending} onClick={() => start()}>
           Evaluate
         </Button>
@@ -125,7 +126,7 @@ function Evaluators({ found, chosen, choose }: EvaluatorsProps) {
   const turn = (one: string) =>
     choose(chosen.includes(one) ? chosen.filter((other) => other !== one) : [...chosen, one]);
   return (
-    <fieldset className={styles.evaluators}>
+    <fieldset className={`${page.box} ${styles.evaluators}`}>
       <legend>Evaluators that fit, the best first</legend>
       {found.length === 0 && <p className="muted">None fits what these examples expect.</p>}
       {found.map(({ evaluator, fit, cost_nano, reasons }) => (

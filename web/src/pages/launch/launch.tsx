@@ -9,12 +9,12 @@ import { cost, count, counted, duration } from "../../design/numbers";
 import { Button } from "../../parts/button";
 import { Facts } from "../../parts/facts";
 import { useOnce } from "../../parts/form";
+import styles from "../../parts/form-page.module.css";
 import { Permitted } from "../../parts/permitted";
 import { ProblemLine } from "../../parts/problem-line";
 import { useTitle } from "../../parts/title";
 import { draft, forgetDraft, keepDraft } from "./draft";
 import { creationOf } from "./file";
-import styles from "./launch.module.css";
 
 const TITLE = "Launch a run set";
 
@@ -69,7 +69,7 @@ function Launch() {
       </label>
       <textarea
         id="file"
-        className={styles.file}
+        className={styles.text}
         spellCheck={false}
         rows={18}
         value={file}
@@ -96,7 +96,7 @@ function Verdict({ said }: { said: DryRun }) {
   const budget = may.data?.quota.budget_month_nano ?? null;
   const left = budget === null || may.data === undefined ? null : budget - may.data.used.cost_month_nano;
   return (
-    <section className={styles.verdict} aria-label="Before it is launched">
+    <section className={styles.box} aria-label="Before it is launched">
       <h2>{said.comparable ? "Comparable: yes" : "Not comparable"}</h2>
       <ul className={styles.reasons}>
         {[...said.reasons, ...said.moved.map((one) => `moved since: ${one}`), ...said.remarks].map((one) => (

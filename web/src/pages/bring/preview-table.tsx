@@ -1,7 +1,7 @@
-import { count, counted } from "../design/numbers";
+import { count, counted } from "../../design/numbers";
+import { type Column, Table } from "../../parts/table";
 import type { FieldSeen, Preview } from "./preview";
 import styles from "./preview-table.module.css";
-import { type Column, Table } from "./table";
 
 const LISTED = 20;
 
