@@ -193,7 +193,7 @@ function Verdict({ said }: { said: Brought }) {
       </p>
       {said.left_out > 0 && (
         <>
-          <p>{counted(said.left_out, "row")} that are no examples:</p>
+          <p>{counted(said.left_out, "row is no example", "rows are no examples")}:</p>
           <ul className={styles.reasons}>
             {said.problems.map((one) => (
               <li key={`${one.row} ${one.field}`}>
