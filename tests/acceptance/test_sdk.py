@@ -1,9 +1,8 @@
-"""The SDK as its how-to shows it, against a real server; and each call of the client awaited as well."""
+"""The SDK as its how-to shows it, against a real server; and the same calls awaited."""
 
 from __future__ import annotations
 
 import asyncio
-import inspect
 import re
 import subprocess
 import sys
@@ -16,7 +15,6 @@ import pytest
 
 from proctor.sdk.logins import Logins
 from proctor.sdk.remote.aio import AsyncClient
-from proctor.sdk.remote.client import RemoteClient
 from proctor.sdk.remote.errors import ServerRefused
 from proctor.sdk.remote.events import LiveEvent
 from tests.acceptance.conftest import ROOT, Cli, Desk, serving
@@ -89,6 +87,9 @@ async def test_many_calls_at_once_and_events_that_end_with_their_reader(desk: De
         printed = [segment async for segment in client.log_segments(cell.attempt)]
         assert b"said" in b"".join(text for _, text in printed)
 
+        async with client.evaluations.sql("SELECT count(*) AS n FROM results") as answer:
+            assert [row for batch in answer.batches for row in batch.to_pylist()] == [{"n": 0}]
+
         heard: list[LiveEvent] = []
 
         async def listen() -> None:
@@ -109,11 +110,3 @@ async def test_many_calls_at_once_and_events_that_end_with_their_reader(desk: De
         assert time.monotonic() - began < 5, "whoever stops reading is not held until the next heartbeat"
         assert (await client.ended("nightly")).run_set.state == "complete"
     assert not [one for one in threading.enumerate() if one.name.startswith("proctor-sdk") and one.daemon]
-
-
-def test_every_call_of_the_client_can_be_awaited() -> None:
-    calls = {name for name, _ in inspect.getmembers(RemoteClient, inspect.isfunction) if not name.startswith("_")}
-    of_the_command_line = {"how_to_go_on", "tasks_further_down", "session", "check"}
-    source = inspect.getsource(AsyncClient)
-    awaited = {name for name in calls if f"self.{name} = soon(client.{name})" in source or hasattr(AsyncClient, name)}
-    assert calls - awaited == of_the_command_line

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from typing import Any
 
 import pytest
@@ -13,10 +12,8 @@ from proctor.evaluators.samples import MISSING, Sample
 from proctor.evaluators.service import Registration
 from proctor.identity.permissions import Role
 from proctor.sdk.client import Client
-from proctor.sdk.remote.aio import AsyncEvaluators
 from proctor.sdk.remote.client import RemoteClient
 from proctor.sdk.remote.errors import ServerRefused
-from proctor.sdk.remote.evaluators import RemoteEvaluators
 from tests.api.conftest import Tenant, new_tenant
 
 REGEX = {"name": "one-line", "type": "regex", "configuration": {"pattern": "^.{1,80}$"}}
@@ -151,9 +148,3 @@ def test_rules_by_the_sdk_of_an_administrator(server: Server, acme: Tenant, http
     assert [rule.subject for rule in boss.allow(acme.name, "command", allowed=False)] == ["command"]
     assert [rule.allowed for rule in boss.rules(acme.name)] == [False]
     assert boss.allow(acme.name, "command", allowed=None) == []
-
-
-def test_every_call_can_be_awaited() -> None:
-    calls = {name for name, _ in inspect.getmembers(RemoteEvaluators, inspect.isfunction) if not name.startswith("_")}
-    source = inspect.getsource(AsyncEvaluators)
-    assert calls == {name for name in calls if f"self.{name} = soon(evaluators.{name})" in source}

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager
 from functools import partial, wraps
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
@@ -37,6 +37,7 @@ from proctor.sdk.remote.usage import RemoteUsages
 if TYPE_CHECKING:
     from httpx2 import AsyncClient as Http
 
+    from proctor.results.sql import Answer
     from proctor.sdk.remote.analyses import RemoteAnalyses
     from proctor.sdk.remote.evaluators import RemoteEvaluators
     from proctor.sdk.remote.prompts import RemotePrompts
@@ -61,6 +62,9 @@ class AsyncClient:
         self.leaderboard = soon(client.leaderboard)
         self.task_names = soon(client.task_names)
         self.cells = soon(client.cells)
+        self.cell = soon(client.cell)
+        self.matrix = soon(client.matrix)
+        self.matrix_ids = soon(client.matrix_ids)
         self.running = soon(client.running)
         self.stalled = soon(client.stalled)
         self.attempt = soon(client.attempt)
@@ -71,6 +75,7 @@ class AsyncClient:
         self.history = soon(client.history)
         self.profiles = soon(client.profiles)
         self.compare = soon(client.compare)
+        self.compare_segments = soon(client.compare_segments)
         self.compare_tasks = soon(client.compare_tasks)
         self.gate = soon(client.gate)
         self.sides = soon(client.sides)
@@ -97,6 +102,7 @@ class AsyncClient:
         self.export = soon(client.export)
         self.suites = soon(client.suites)
         self.suite = soon(client.suite)
+        self.suite_board = soon(client.suite_board)
         self.knows_suite = soon(client.knows_suite)
         self.import_suite = soon(client.import_suite)
         self.import_dataset = soon(client.import_dataset)
@@ -217,6 +223,9 @@ class AsyncUsages:
     def __init__(self, usages: RemoteUsages, client: AsyncClient) -> None:
         soon = client._soon
         self.report = soon(usages.report)
+        self.of_tenants = soon(usages.of_tenants)
+        self.quota = soon(usages.quota)
+        self.set_quota = soon(usages.set_quota)
         self.allowance = soon(usages.allowance)
         self.ledger = soon(usages.ledger)
         self.set_budget = soon(usages.set_budget)
@@ -231,6 +240,7 @@ class AsyncSpendings:
     def __init__(self, spendings: RemoteSpendings, client: AsyncClient) -> None:
         soon = client._soon
         self.report = soon(spendings.report)
+        self.of_tenants = soon(spendings.of_tenants)
         self.undecided = soon(spendings.undecided)
         self.entries = soon(spendings.entries)
         self.month = soon(spendings.month)
@@ -258,6 +268,13 @@ class AsyncEvaluations:
         self.release = soon(evaluations.release)
         self.retention = soon(evaluations.retention)
         self.set_retention = soon(evaluations.set_retention)
+        self._sql, self._soon = evaluations.sql, soon
+
+    @asynccontextmanager
+    async def sql(self, query: str, jobs: Sequence[str] = ()) -> AsyncIterator[Answer]:
+        """The answer of one SELECT over the tenant's results, of those jobs or of all."""
+        with ExitStack() as stack:
+            yield await self._soon(stack.enter_context)(self._sql(query, jobs))
 
 
 class AsyncStreams:
