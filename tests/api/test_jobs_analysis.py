@@ -90,3 +90,10 @@ def test_a_viewer_reads_them_and_names_are_checked(desk: Desk, acme: Tenant) -> 
 def test_a_refusal_comes_from_afar_as_it_is(desk: Desk, far: RemoteAnalyses) -> None:
     with pytest.raises(ServerRefused, match="with another one"):
         far.compare("new", "new")
+
+
+def test_jobs_are_found_by_what_stands_in_their_names(desk: Desk, acme: Tenant) -> None:
+    named = {words: [one["name"] for one in acme.owner.get(f"jobs?words={words}")["items"]] for words in ("BA", "%25")}
+    assert named == {"BA": ["base"], "%25": []}
+    assert [one.name for one in desk.evaluations.jobs(words="EW")] == ["new"]
+    assert acme.owner.get("jobs?words=", 422)["where"] == "query.words"

@@ -219,3 +219,7 @@ def test_the_client_over_a_server_pages_as_the_one_in_this_process(acme: Tenant,
         assert [row.name for row in there.run_sets()] == ["run-2", "run-1", "run-0"]
         newest = there.run_sets()[0].id
         assert there.run_sets(before=newest) == here.run_sets(before=newest) == here.run_sets()[1:]
+        for client in (there, here):
+            assert [row.name for row in client.run_sets(words="UN-1")] == ["run-1"]
+            assert [row.name for row in client.run_sets(words="run", before=newest)] == ["run-1", "run-0"]
+            assert client.run_sets(words="r%") == client.run_sets(words="r_n") == []

@@ -40,6 +40,10 @@ def test_a_run_set_is_paused_resumed_and_cancelled(ada: Visitor, slow: str) -> N
     cancel.click()
     expect(head).to_contain_text("cancelled")
     expect(page.get_by_role("button", name="Resume")).to_be_visible()
+    page.locator("h1").click()
+    page.keyboard.press("n")
+    expect(page.get_by_label("Cell", exact=True)).to_contain_text("Resume goes on with this cell too")
+    expect(page.get_by_role("button", name="Try again")).to_have_count(0)
 
 
 def test_a_member_is_added_given_another_role_and_disabled(ada: Visitor) -> None:
@@ -227,6 +231,10 @@ def test_a_viewer_sees_no_control_that_is_refused(visitor: Visitor, site: Site) 
         expect(page.get_by_role("alert")).not_to_contain_text("Settings")
     page = visitor.go("/settings")
     expect(page.get_by_text("These are your own keys")).to_be_visible()
+    table = visitor.go("/settings?section=roles").get_by_role("table", name="What each role may do")
+    expect(table.get_by_role("columnheader", name="viewer (you)")).to_be_visible()
+    row = table.get_by_role("row", name=re.compile("runs:write"))
+    assert row.get_by_role("cell").all_inner_texts()[1:] == ["no", "no", "yes", "yes", "yes"]
 
 
 def test_a_page_of_a_list_that_is_gone_leads_to_the_first(ada: Visitor, nightly: str) -> None:

@@ -112,3 +112,34 @@ def test_it_has_nothing_serious_for_axe(ada: Visitor, nightly: str) -> None:
         expect(page.get_by_role("menuitem").first).to_contain_text("nightly")
         assert ada.serious("document.querySelector('dialog')") == []
         page.keyboard.press("Escape")
+
+
+def test_lists_are_narrowed_to_what_stands_in_their_names(ada: Visitor, nightly: str, gaps: str, job: str) -> None:
+    page = ada.go("/run-sets")
+    expect(page.get_by_role("link", name="gaps")).to_be_visible()
+    page.keyboard.press("/")
+    expect(page.get_by_role("searchbox", name="Name")).to_be_focused()
+    page.keyboard.type("NIGHT")
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile(r"/run-sets\?q=NIGHT"))
+    expect(page.get_by_role("link", name="gaps")).to_have_count(0)
+    expect(page.get_by_role("link", name="nightly").first).to_be_visible()
+    page.reload()
+    expect(page.get_by_role("searchbox", name="Name")).to_have_value("NIGHT")
+    page.get_by_role("searchbox", name="Name").fill("no such")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("No run set has “no such” in its name.")).to_be_visible()
+    with ada.site.api() as api:
+        name = api.get(f"jobs/{job}").json()["job"]["name"]
+    page = ada.go(f"/jobs?q={name[1:].upper()}")
+    expect(page.get_by_role("link", name=name, exact=True).first).to_be_visible()
+
+
+def test_a_suite_stands_by_its_label_and_leads_to_its_leaderboard(ada: Visitor, nightly: str) -> None:
+    with ada.site.api() as api:
+        suite = api.get(f"run-sets/{nightly}").json()["run_set"]["suite_id"]
+        labels = next(one["aliases"] for one in api.get("suites").json()["items"] if one["suite_id"] == suite)
+    page = ada.go("/run-sets")
+    row = page.get_by_role("row", name=re.compile("nightly")).last
+    row.get_by_role("link", name=labels[0] if labels else suite[:12]).click()
+    expect(page).to_have_url(re.compile(f"/leaderboard.*{suite}"))

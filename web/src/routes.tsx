@@ -44,8 +44,9 @@ const setup = createRoute({
 const runSets = createRoute({
   getParentRoute: () => root,
   path: "/run-sets",
-  validateSearch: (search: Record<string, unknown>): { state?: RunSetState; cursor?: string } => ({
+  validateSearch: (search: Record<string, unknown>): { state?: RunSetState; q?: string; cursor?: string } => ({
     state: chosen<RunSetState>(search.state, STATES),
+    q: text(search.q),
     cursor: text(search.cursor),
   }),
   component: RunSetsPage,

@@ -13,7 +13,7 @@ from pydantic import BaseModel, Field
 from proctor.kernel.errors import UsageError
 from proctor.sdk.cursors import CursorInvalid, Listing
 
-__all__ = ["DEFAULT_PAGE", "Chosen", "CursorInvalid", "Fields", "Limit", "Page", "PageCursor", "Paging"]
+__all__ = ["DEFAULT_PAGE", "Chosen", "CursorInvalid", "Fields", "Limit", "Page", "PageCursor", "Paging", "WordsOfName"]
 
 T = TypeVar("T")
 
@@ -24,6 +24,15 @@ LARGEST_PAGE: int = 1000
 Limit = Annotated[int, Query(ge=1, le=LARGEST_PAGE, description="Items of a page.")]
 PageCursor = Annotated[str | None, Query(max_length=500, description="`next` of the page before.")]
 Fields = Annotated[str | None, Query(max_length=500, description="Fields of each item, commas between; all without.")]
+WordsOfName = Annotated[
+    str | None,
+    Query(
+        min_length=1,
+        max_length=100,
+        pattern=r"^[^\x00]+$",
+        description="Only those in whose name this stands, whatever its case.",
+    ),
+]
 _NO_FILTERS = frozenset({"limit", "cursor", "fields"})
 
 

@@ -157,10 +157,14 @@ def run_sets(
     state: str | None = None,
     name: str | None = None,
     suite: str | None = None,
+    words: str | None = None,
     before: UUID | None = None,
     limit: int = 50,
 ) -> list[RunSetRow]:
-    """The newest run sets first, of a state, a name, a suite's id; ``before``: only those made before that one."""
+    """The newest run sets first, of a state, a name, a suite's id; ``before``: only those made before that one.
+
+    ``words``: that stand in the name, whatever their case.
+    """
     query = select(*_ROW).where(run_set.c.tenant_id == tenant)
     if state is not None:
         query = query.where(run_set.c.state == state)
@@ -168,6 +172,8 @@ def run_sets(
         query = query.where(run_set.c.name == name)
     if suite is not None:
         query = query.where(run_set.c.suite_id == suite)
+    if words is not None:
+        query = query.where(run_set.c.name.icontains(words, autoescape=True))
     if before is not None:
         place = select(run_set.c.created_at, run_set.c.id).where(run_set.c.tenant_id == tenant, run_set.c.id == before)
         query = query.where(tuple_(run_set.c.created_at, run_set.c.id) < place.scalar_subquery())

@@ -15,6 +15,7 @@ ORDER BY (name = :reference) DESC, created_at DESC, id DESC LIMIT 2;
 -- name: list_jobs
 SELECT * FROM proctor.evaluation_job
 WHERE tenant_id = :tenant AND CASE WHEN CAST(:state AS text) IS NULL THEN state <> 'deleted' ELSE state = :state END
+  AND (CAST(:words AS text) IS NULL OR strpos(lower(name), lower(:words)) > 0)
   AND (CAST(:before AS uuid) IS NULL OR id < :before)
 ORDER BY id DESC LIMIT :limit;
 

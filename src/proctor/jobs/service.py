@@ -87,9 +87,16 @@ class JobService:
         """A job by its id, the beginning of one, or its name (the newest). Raises ``JobUnknown``."""
         return self._database.as_tenant(self._tenant, lambda c: find(c, self._tenant, reference))
 
-    def jobs(self, *, state: JobState | None = None, before: UUID | None = None, limit: int = 100) -> list[Job]:
-        """A page, the newest first."""
-        wanted = {"tenant": self._tenant, "state": state, "before": before, "limit": limit}
+    def jobs(
+        self,
+        *,
+        state: JobState | None = None,
+        words: str | None = None,
+        before: UUID | None = None,
+        limit: int = 100,
+    ) -> list[Job]:
+        """A page, the newest first. ``words``: that stand in the name, whatever their case."""
+        wanted = {"tenant": self._tenant, "state": state, "words": words, "before": before, "limit": limit}
         return self._database.as_tenant(self._tenant, lambda c: [job_of(row) for row in _run(c, "list_jobs", **wanted)])
 
     def named(self, name: str, *, limit: int) -> list[Job]:

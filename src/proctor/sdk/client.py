@@ -223,11 +223,15 @@ class Client(SuiteCalls, DataCalls, CellCalls, ComparisonCalls):
         state: str | None = None,
         name: str | None = None,
         suite: str | None = None,
+        words: str | None = None,
         before: UUID | None = None,
         limit: int = 50,
     ) -> list[RunSetRow]:
-        """The newest run sets first, of a state, a name, a suite's id; ``before``: only those made before that one."""
-        tenant, wanted = self._platform.tenant, {"state": state, "name": name, "suite": suite}
+        """The newest run sets first, of a state, a name, a suite's id; ``before``: only those made before that one.
+
+        ``words``: that stand in the name, whatever their case.
+        """
+        tenant, wanted = self._platform.tenant, {"state": state, "name": name, "suite": suite, "words": words}
         return self._read(lambda c: reading.run_sets(c, tenant, **wanted, before=before, limit=limit))
 
     def find(self, reference: str | None) -> RunSetRow:

@@ -103,9 +103,16 @@ class Evaluations:
 
         return self._service.submit(resolved(self._platform, request, creator))
 
-    def jobs(self, *, state: JobState | None = None, before: UUID | None = None, limit: int = 100) -> list[Job]:
-        """A page, the newest first."""
-        return self._service.jobs(state=state, before=before, limit=limit)
+    def jobs(
+        self,
+        *,
+        state: JobState | None = None,
+        words: str | None = None,
+        before: UUID | None = None,
+        limit: int = 100,
+    ) -> list[Job]:
+        """A page, the newest first. ``words``: that stand in the name, whatever their case."""
+        return self._service.jobs(state=state, words=words, before=before, limit=limit)
 
     def job(self, reference: str) -> Job:
         """A job by id, the beginning of one, or name. Raises ``JobUnknown``."""

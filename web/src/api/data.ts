@@ -109,7 +109,7 @@ export const evaluator = (reference: string) =>
       answered(api.GET("/api/v1/evaluators/{evaluator}", { params: { path: { evaluator: reference } }, signal })),
   });
 
-export const jobs = (query: { state?: JobState; cursor?: string }) =>
+export const jobs = (query: { state?: JobState; words?: string; cursor?: string }) =>
   queryOptions({
     queryKey: ["jobs", query],
     queryFn: ({ signal }) =>

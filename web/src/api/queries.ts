@@ -10,7 +10,7 @@ export const me = queryOptions({
   retry: false,
 });
 
-export const runSets = (query: { state?: RunSetState; name?: string; cursor?: string }) =>
+export const runSets = (query: { state?: RunSetState; name?: string; words?: string; cursor?: string }) =>
   queryOptions({
     queryKey: ["run-sets", query],
     queryFn: ({ signal }) =>

@@ -20888,6 +20888,11 @@ export interface operations {
                  */
                 state?: components["schemas"]["JobState"] | null;
                 /**
+                 * @description Only those in whose name this stands, whatever its case.
+                 * @example trials written
+                 */
+                words?: string | null;
+                /**
                  * @description Items of a page.
                  * @example 100
                  */
@@ -25780,6 +25785,11 @@ export interface operations {
                  * @example workshop
                  */
                 suite?: string | null;
+                /**
+                 * @description Only those in whose name this stands, whatever its case.
+                 * @example trials written
+                 */
+                words?: string | null;
                 /**
                  * @description Items of a page.
                  * @example 100

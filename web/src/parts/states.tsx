@@ -1,5 +1,5 @@
 import { Link } from "@tanstack/react-router";
-import { WHO_MAY } from "../api/permitted";
+import { isPermission, whoMay } from "../api/permitted";
 import { Problem } from "../api/problem";
 import type { Permission } from "../api/schema";
 import { Button } from "./button";
@@ -79,7 +79,7 @@ export function Forbidden({ needs, words }: { needs?: Permission; words?: string
   return (
     <div className={styles.state} role="alert">
       <h2>This is not for your role</h2>
-      <p>{needs ? `It is for ${WHO_MAY[needs]}.` : words}</p>
+      <p>{needs ? `It is for ${whoMay(needs)}.` : words}</p>
       <p className="muted">Ask an admin or owner of your tenant, who can give you another role.</p>
     </div>
   );
@@ -88,7 +88,7 @@ export function Forbidden({ needs, words }: { needs?: Permission; words?: string
 /** Which permission a refusal names. */
 function permissionOf({ message }: Problem): Permission | undefined {
   const [, named = ""] = /^The permission '([a-z:]+)' is needed/.exec(message) ?? [];
-  return named in WHO_MAY ? (named as Permission) : undefined;
+  return isPermission(named) ? named : undefined;
 }
 
 /** What stood before is shown while it can't be had anew. */

@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from proctor.api.answers import answered
 from proctor.api.asking import Asked, needs
 from proctor.api.idempotency import Repeatable
-from proctor.api.lists import Page, Paging
+from proctor.api.lists import Page, Paging, WordsOfName
 from proctor.api.receipts import ACCEPTED
 from proctor.api.threads import slowly
 from proctor.api.uploads import kept, receive
@@ -157,10 +157,11 @@ def list_jobs(
     asked: _Reads,
     paging: Paging,
     state: Annotated[JobState | None, Query(description="Only those in this state.")] = None,
+    words: WordsOfName = None,
 ) -> Response:
     """The newest first."""
     (before,) = paging.place(UUID) or (None,)
-    found = asked.client.evaluations.jobs(state=state, before=before, limit=paging.limit)
+    found = asked.client.evaluations.jobs(state=state, words=words, before=before, limit=paging.limit)
     return answered(paging.page(found, lambda one: [one.id]))
 
 

@@ -14,7 +14,7 @@ from sqlalchemy import Connection
 from proctor.api.answers import answered
 from proctor.api.asking import Asked, needs
 from proctor.api.idempotency import Repeatable
-from proctor.api.lists import Page, Paging
+from proctor.api.lists import Page, Paging, WordsOfName
 from proctor.api.run_set_documents import (
     CellsOfRunSet,
     ProfileDocument,
@@ -152,10 +152,11 @@ def list_run_sets(
     state: Annotated[RunSetState | None, Query(description="Only those in this state.")] = None,
     name: Annotated[str | None, Query(max_length=100, description="Only those of this name.")] = None,
     suite: Annotated[str | None, Query(max_length=64, description="Only those of the suite of this id.")] = None,
+    words: WordsOfName = None,
 ) -> Response:
     """The newest first."""
     (before,) = paging.place(UUID) or (None,)
-    found = asked.client.run_sets(state=state, name=name, suite=suite, before=before, limit=paging.limit)
+    found = asked.client.run_sets(state=state, name=name, suite=suite, words=words, before=before, limit=paging.limit)
     return answered(paging.page(found, lambda row: [row.id]))
 
 

@@ -100,11 +100,12 @@ class RemoteClient(RemoteData, RemoteCells, RemoteComparisons):
         state: str | None = None,
         name: str | None = None,
         suite: str | None = None,
+        words: str | None = None,
         before: UUID | None = None,
         limit: int = 50,
     ) -> list[RunSetRow]:
-        """The newest run sets first; ``before``: only those made before that one."""
-        wanted = {"state": state, "name": name, "suite": suite}
+        """The newest run sets first; ``before``: only those made before that one; ``words``: that stand in the name."""
+        wanted = {"state": state, "name": name, "suite": suite, "words": words}
         cursor = None if before is None else Listing(f"{API}/run-sets", tuple(wanted.items())).cursor([before])
         found = self.transport.get("run-sets", **wanted, cursor=cursor, limit=limit)
         return read(list[RunSetRow], found["items"])

@@ -76,9 +76,17 @@ class RemoteEvaluations:
         """Ask for a job; it is durable when this returns."""
         return read(Job, self._transport.post("jobs", request.model_dump(mode="json")))
 
-    def jobs(self, *, state: JobState | None = None, before: UUID | None = None, limit: int = 100) -> list[Job]:
-        """A page, the newest first."""
-        asked = {} if state is None else {"state": state.value}
+    def jobs(
+        self,
+        *,
+        state: JobState | None = None,
+        words: str | None = None,
+        before: UUID | None = None,
+        limit: int = 100,
+    ) -> list[Job]:
+        """A page, the newest first. ``words``: that stand in the name, whatever their case."""
+        said = {"state": state and state.value, "words": words}
+        asked = {name: value for name, value in said.items() if value is not None}
         cursor = None if before is None else Listing(f"{API}/jobs", tuple(asked.items())).cursor([before])
         return read(list[Job], self._transport.get("jobs", **asked, cursor=cursor, limit=limit)["items"])
 

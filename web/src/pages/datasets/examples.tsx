@@ -5,6 +5,7 @@ import type { ListedExample } from "../../api/schema";
 import { Asked } from "../../parts/asked";
 import { Button } from "../../parts/button";
 import { Field } from "../../parts/field";
+import { focusFilter } from "../../parts/find-by-name";
 import { Pager } from "../../parts/pager";
 import { Empty } from "../../parts/states";
 import { type Column, Table } from "../../parts/table";
@@ -27,7 +28,7 @@ export function Examples({ reference }: { reference: string }) {
     {
       keys: "/",
       what: "Find words",
-      run: () => document.querySelector<HTMLInputElement>("[data-filter]")?.focus(),
+      run: focusFilter,
     },
   ]);
   const columns: readonly Column<ListedExample>[] = [

@@ -9,12 +9,14 @@ import { count } from "../../design/numbers";
 import { words } from "../../design/outcomes";
 import { Asked } from "../../parts/asked";
 import { Select } from "../../parts/field";
+import { FindByName, focusFilter } from "../../parts/find-by-name";
 import { Pager } from "../../parts/pager";
 import { PageHead } from "../../parts/section";
 import { Empty } from "../../parts/states";
 import { type Column, Table } from "../../parts/table";
 import { Time } from "../../parts/time";
 import { useTitle } from "../../parts/title";
+import { useKeys } from "../../shell/keys";
 import { chunksWords } from "./chunks";
 import { LIVE_MS, STATES } from "./search";
 
@@ -41,14 +43,15 @@ const COLUMNS: readonly Column<Job>[] = [
 /** Every evaluation job, the newest first. */
 export function JobsPage() {
   useTitle("Jobs");
-  const { state, cursor } = route.useSearch();
+  const { state, q, cursor } = route.useSearch();
   const navigate = route.useNavigate();
   const client = useQueryClient();
-  const asked = useQuery(jobs({ state, cursor }));
+  const asked = useQuery(jobs({ state, words: q, cursor }));
   const again = useThrottled(
     useCallback(() => client.invalidateQueries({ queryKey: ["jobs"] }), [client]),
     LIVE_MS,
   );
+  useKeys([{ keys: "/", what: "Find by name", run: focusFilter }]);
   useLive("all", asked.data ? undefined : null, {
     event: ({ name }) => name.startsWith("job.") && again(),
     gap: again,
@@ -60,21 +63,26 @@ export function JobsPage() {
       <PageHead
         title="Jobs"
         tools={
-          <Select
-            label="State"
-            value={state ?? ""}
-            options={[{ value: "", label: "all" }, ...STATES.map((one) => ({ value: one, label: words(one) }))]}
-            onChange={(event) =>
-              navigate({ search: { state: (event.target.value || undefined) as JobState | undefined } })
-            }
-          />
+          <>
+            <FindByName words={q} find={(words) => navigate({ search: { state, q: words } })} />
+            <Select
+              label="State"
+              value={state ?? ""}
+              options={[{ value: "", label: "all" }, ...STATES.map((one) => ({ value: one, label: words(one) }))]}
+              onChange={(event) =>
+                navigate({ search: { q, state: (event.target.value || undefined) as JobState | undefined } })
+              }
+            />
+          </>
         }
       />
       <Asked query={asked} what="jobs" rows={12}>
         {({ items, next }) =>
           items.length === 0 ? (
-            <Empty command="proctor evaluate refunds --outputs outputs.jsonl -e exact-match">
-              {state ? `No job is ${words(state)}.` : "There is no job yet. This starts one:"}
+            <Empty
+              command={q === undefined ? "proctor evaluate refunds --outputs outputs.jsonl -e exact-match" : undefined}
+            >
+              {nothingOf(state, q)}
             </Empty>
           ) : (
             <>
@@ -90,4 +98,9 @@ export function JobsPage() {
       </Asked>
     </>
   );
+}
+
+function nothingOf(state: JobState | undefined, q: string | undefined): string {
+  if (q !== undefined) return `No job${state ? ` that is ${words(state)}` : ""} has “${q}” in its name.`;
+  return state ? `No job is ${words(state)}.` : "There is no job yet. This starts one:";
 }

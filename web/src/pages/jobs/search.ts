@@ -13,8 +13,8 @@ export const STATES: readonly JobState[] = [
 export const LIVE_MS = 1000;
 export const BY = ["tag", "difficulty", "source"] as const;
 
-export function jobsSearch(search: Record<string, unknown>): { state?: JobState; cursor?: string } {
-  return { state: chosen(search.state, STATES), cursor: text(search.cursor) };
+export function jobsSearch(search: Record<string, unknown>): { state?: JobState; q?: string; cursor?: string } {
+  return { state: chosen(search.state, STATES), q: text(search.q), cursor: text(search.cursor) };
 }
 
 /** What the address of a job's page says: which results, and by what they are apart. */

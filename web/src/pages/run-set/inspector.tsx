@@ -14,6 +14,7 @@ export function Inspector({
   cell,
   pinned,
   retry,
+  stopped,
   unpin,
 }: {
   runSet: string;
@@ -21,6 +22,7 @@ export function Inspector({
   pinned: boolean;
   /** Tries the cell again, where that can be asked for. */
   retry: (() => void) | null;
+  stopped: boolean;
   unpin: () => void;
 }) {
   if (cell === null) {
@@ -48,6 +50,7 @@ export function Inspector({
           waits until <Time at={cell.waitsUntil} exact />
         </p>
       )}
+      {stopped && !cell.decided && <p className="muted">The run set is stopped: Resume goes on with this cell too.</p>}
       {pinned && cell.id !== null ? <Attempts runSet={runSet} cell={cell.id} /> : null}
       <p className={styles.actions}>
         {cell.attempt && (

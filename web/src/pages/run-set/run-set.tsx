@@ -20,6 +20,7 @@ import { Inspector } from "./inspector";
 import { useLiveCells } from "./live-cells";
 import { type Cells, isFilter, matching } from "./matrix/cells";
 import { Matrix, type MatrixHandle, type Named } from "./matrix/matrix";
+import { columnOf } from "./matrix/painter";
 import { sorted } from "./matrix/sorting";
 import { choiceOf, type Retry, useRetry } from "./retrying";
 import styles from "./run-set.module.css";
@@ -74,7 +75,15 @@ export function RunSetPage() {
       ) : cells.size === 0 ? (
         <Empty command="proctor run nightly.toml">There are no cells yet.</Empty>
       ) : (
-        <CellsOfRunSet id={id} cells={cells} version={version} handle={handle} retry={retry} need={need} />
+        <CellsOfRunSet
+          id={id}
+          cells={cells}
+          version={version}
+          handle={handle}
+          retry={retry}
+          stopped={row?.state === "paused" || row?.state === "cancelled"}
+          need={need}
+        />
       )}
     </div>
   );
@@ -139,11 +148,13 @@ interface CellsProps {
   version: number;
   handle: React.RefObject<MatrixHandle | null>;
   retry: Retry | null;
+  /** It goes on as a whole or not at all: none of its cells is tried alone. */
+  stopped: boolean;
   /** Have the ids of cells soon. */
   need: () => void;
 }
 
-function CellsOfRunSet({ id, cells, version, handle, retry, need }: CellsProps) {
+function CellsOfRunSet({ id, cells, version, handle, retry, stopped, need }: CellsProps) {
   const client = useQueryClient();
   const search = route.useSearch();
   const navigate = useNavigate({ from: "/run-sets/$runSet" });
@@ -166,7 +177,7 @@ function CellsOfRunSet({ id, cells, version, handle, retry, need }: CellsProps) 
   const pinned = search.cell ? cells.placeOf(search.cell) : -1;
   const cursor = pinned >= 0 ? pinned : under;
   const view = search.view ?? (globalThis.innerWidth < 640 ? "tasks" : "grid");
-  const pitch = search.pitch ?? fitting(tasks.length);
+  const pitch = search.pitch ?? fitting(tasks.length, cells.trials);
 
   const say = (change: Partial<RunSetSearch>, replace = true) =>
     navigate({ search: (before) => ({ ...before, ...change }), replace, resetScroll: false });
@@ -300,6 +311,7 @@ function CellsOfRunSet({ id, cells, version, handle, retry, need }: CellsProps) 
           cell={cursor >= 0 ? cells.view(cursor) : null}
           pinned={pinned >= 0}
           retry={retryPinned}
+          stopped={stopped}
           unpin={() => say({ cell: undefined })}
         />
       </div>
@@ -308,9 +320,10 @@ function CellsOfRunSet({ id, cells, version, handle, retry, need }: CellsProps) 
 }
 
 /** The size at which all tasks fit on the screen, if there is one. */
-function fitting(tasks: number): number {
+function fitting(tasks: number, trials: number): number {
   const room = globalThis.innerWidth - 800;
-  return [...PITCHES].reverse().find((pitch) => tasks * pitch <= room) ?? PITCHES[0];
+  const wide = (pitch: number) => tasks * columnOf(trials, pitch);
+  return [...PITCHES].reverse().find((pitch) => wide(pitch) <= room) ?? PITCHES[0];
 }
 
 /** The next owed cell in the order of the rows, from a cell on, around the end. */

@@ -7,12 +7,15 @@ import type { RunSetRow } from "../../api/schema";
 import { words } from "../../design/outcomes";
 import { Asked } from "../../parts/asked";
 import { Select } from "../../parts/field";
+import { FindByName, focusFilter } from "../../parts/find-by-name";
 import { Pager } from "../../parts/pager";
 import { PageHead } from "../../parts/section";
 import { Empty } from "../../parts/states";
 import { type Column, Table } from "../../parts/table";
 import { Time } from "../../parts/time";
 import { useTitle } from "../../parts/title";
+import { useKeys } from "../../shell/keys";
+import { SuiteName } from "./suite-name";
 
 const route = getRouteApi("/run-sets");
 export const STATES: readonly RunSetState[] = ["running", "complete", "complete_with_gaps", "paused", "cancelled"];
@@ -28,7 +31,7 @@ const COLUMNS: readonly Column<RunSetRow>[] = [
   },
   { name: "State", cell: (row) => words(row.state) },
   { name: "Why", cell: (row) => row.reason || "" },
-  { name: "Suite", cell: (row) => <code>{row.suite_id.slice(0, 12)}</code> },
+  { name: "Suite", cell: (row) => <SuiteName id={row.suite_id} /> },
   { name: "Begun", cell: (row) => <Time at={row.created_at} /> },
   { name: "Ended", cell: (row) => (row.ended_at ? <Time at={row.ended_at} /> : "") },
   { name: "Id", cell: (row) => <code title={row.id}>{row.id.slice(0, 13)}</code> },
@@ -37,12 +40,13 @@ const COLUMNS: readonly Column<RunSetRow>[] = [
 /** Every run set, the newest first. */
 export function RunSetsPage() {
   useTitle("Run sets");
-  const { state, cursor } = route.useSearch();
+  const { state, q, cursor } = route.useSearch();
   const navigate = route.useNavigate();
   const client = useQueryClient();
   const may = useMay("runs:write");
-  const asked = useQuery(runSets({ state, cursor }));
+  const asked = useQuery(runSets({ state, words: q, cursor }));
   const again = () => client.invalidateQueries({ queryKey: ["run-sets"] });
+  useKeys([{ keys: "/", what: "Find by name", run: focusFilter }]);
   useLive("all", undefined, { event: ({ name }) => name.startsWith("run_set.") && again(), gap: again, poll: again });
   return (
     <>
@@ -51,11 +55,12 @@ export function RunSetsPage() {
         tools={
           <>
             {may && <Link to="/run-sets/new">Launch…</Link>}
+            <FindByName words={q} find={(words) => navigate({ search: { state, q: words } })} />
             <Select
               label="State"
               value={state ?? ""}
               onChange={(event) =>
-                navigate({ search: { state: (event.target.value || undefined) as RunSetState | undefined } })
+                navigate({ search: { q, state: (event.target.value || undefined) as RunSetState | undefined } })
               }
               options={[{ value: "", label: "all" }, ...STATES.map((one) => ({ value: one, label: words(one) }))]}
             />
@@ -65,17 +70,20 @@ export function RunSetsPage() {
       <Asked query={asked} what="run sets" rows={12}>
         {({ items, next }) =>
           items.length === 0 ? (
-            <Empty command="proctor run nightly.toml">
-              {state ? `No run set is ${words(state)}.` : "There is no run set yet. This starts one:"}
-            </Empty>
+            <Empty command={q === undefined ? "proctor run nightly.toml" : undefined}>{nothingOf(state, q)}</Empty>
           ) : (
             <>
               <Table caption="Run sets, the newest first" columns={COLUMNS} rows={items} keyOf={(row) => row.id} />
-              <Pager cursor={cursor} next={next} go={(to) => navigate({ search: { state, cursor: to } })} />
+              <Pager cursor={cursor} next={next} go={(to) => navigate({ search: { state, q, cursor: to } })} />
             </>
           )
         }
       </Asked>
     </>
   );
+}
+
+function nothingOf(state: RunSetState | undefined, q: string | undefined): string {
+  if (q !== undefined) return `No run set${state ? ` that is ${words(state)}` : ""} has “${q}” in its name.`;
+  return state ? `No run set is ${words(state)}.` : "There is no run set yet. This starts one:";
 }

@@ -1,6 +1,7 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { users } from "../../api/administration";
 import { answered, api } from "../../api/client";
+import { ROLES } from "../../api/permitted";
 import { told } from "../../api/problem";
 import type { Role, User } from "../../api/schema";
 import { Asked } from "../../parts/asked";
@@ -11,7 +12,6 @@ import { type Column, Table } from "../../parts/table";
 import { Time } from "../../parts/time";
 import styles from "./settings.module.css";
 
-const ROLES: readonly Role[] = ["viewer", "reviewer", "member", "admin", "owner"];
 const LABEL = "E-mail, or the name of a service account";
 const OPTIONS = ROLES.map((one) => ({ value: one, label: one }));
 

@@ -9,12 +9,14 @@ import { Keys } from "./keys";
 import { Members } from "./members";
 import { ProviderKeys } from "./provider-keys";
 import { RetentionForm } from "./retention";
+import { Roles } from "./roles";
 import { SECTIONS, type SectionName } from "./sections";
 import styles from "./settings.module.css";
 
 const TITLES: Record<SectionName, { title: string; needs: Permission }> = {
   keys: { title: "Keys", needs: "self" },
   members: { title: "Members", needs: "users:read" },
+  roles: { title: "Roles", needs: "self" },
   providers: { title: "Providers", needs: "runs:read" },
   retention: { title: "Retention", needs: "runs:read" },
   appearance: { title: "Appearance", needs: "self" },
@@ -22,7 +24,7 @@ const TITLES: Record<SectionName, { title: string; needs: Permission }> = {
 
 const route = getRouteApi("/settings");
 
-/** Keys, members, providers' keys, how long results are kept, and how this looks. */
+/** Keys, members, what each role may, providers' keys, how long results are kept, and how this looks. */
 export function SettingsPage() {
   const { section = "keys" } = route.useSearch();
   const who = useQuery(me);
@@ -58,6 +60,8 @@ function SectionOf({ name, me }: { name: SectionName; me: Me }) {
       return <Keys me={me} />;
     case "members":
       return <Members may={may("users:write")} />;
+    case "roles":
+      return <Roles mine={me.role} />;
     case "providers":
       return <ProviderKeys may={may("secrets:write")} looks={may("secrets:read")} />;
     case "retention":

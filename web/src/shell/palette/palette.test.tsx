@@ -10,7 +10,7 @@ import { forgetPlaces, recentPlaces, remember } from "./recent";
 
 const ME = {
   tenant: "t1",
-  permissions: ["self", "runs:read", "suites:read", "datasets:read"],
+  permissions: ["self", "runs:read", "suites:read", "datasets:read", "evaluators:read"],
 } as unknown as Me;
 const ID = "01a22e2c-a2fa-78c5-aaf7-000000000003";
 const LISTS: Record<string, unknown[]> = {
@@ -18,14 +18,17 @@ const LISTS: Record<string, unknown[]> = {
   "/api/v1/suites": [{ suite_id: "9f3a00112233", aliases: ["terminal-bench"], task_count: 88 }],
   "/api/v1/datasets": [{ name: "refunds", version: "v7", rows: 4120 }],
   "/api/v1/jobs": [],
+  "/api/v1/evaluators": [],
 };
 /** Before anything is imported: the API's client takes the `fetch` that there is when it is made. */
 const server = vi.hoisted(() => {
-  const made = { asked: [] as string[], lists: {} as Record<string, unknown[]> };
+  const made = { asked: [] as string[], lists: {} as Record<string, unknown[]>, next: null as string | null };
   globalThis.fetch = async (request) => {
-    const { pathname } = new URL((request as Request).url);
-    made.asked.push(pathname);
-    return Response.json({ items: made.lists[pathname], next: null });
+    const { pathname, searchParams } = new URL((request as Request).url);
+    const words = searchParams.get("words");
+    const path = words === null ? pathname : `${pathname} ${words}`;
+    made.asked.push(path);
+    return Response.json({ items: made.lists[path] ?? [], next: made.next });
   };
   return made;
 });
@@ -34,6 +37,7 @@ beforeEach(() => {
   localStorage.clear();
   server.asked = [];
   server.lists = LISTS;
+  server.next = null;
 });
 
 /** Put a text in the place of what is there. */
@@ -59,6 +63,17 @@ test("it asks the server once, for what one may see", async () => {
   say(field, "refunds");
   expect(await screen.findByRole("menuitem", { name: /refunds/ })).toBeTruthy();
   expect(server.asked.sort()).toEqual(Object.keys(LISTS).sort());
+});
+
+test("what is older than the newest that came is asked for by name, once one stops typing", async () => {
+  server.next = "older";
+  server.lists = { ...LISTS, "/api/v1/run-sets spring": [{ id: `${ID}9`, name: "spring-0301", state: "complete" }] };
+  await shown(<Page />);
+  const field = await screen.findByRole("textbox", { name: "Go to, or do" });
+  for (const typed of ["s", "sp", "spr", "spring 0301"]) say(field, typed);
+  expect(await screen.findByRole("menuitem", { name: /spring-0301/ })).toBeTruthy();
+  const named = server.asked.filter((one) => one.includes(" "));
+  expect(named.sort()).toEqual(["/api/v1/jobs spring", "/api/v1/run-sets spring"]);
 });
 
 test("before anything is typed it offers recent places, this page's actions and the pages one may see", async () => {

@@ -29,9 +29,9 @@ const NO_STYLE_SHEET = "react-aria-pressable-style";
 export function Palette({ me, close }: { me: Me; close: () => void }) {
   const router = useRouter();
   const bindings = useBindings();
-  const { named, isAsking, problem } = useNamed(me);
   const [typed, setTyped] = useState("");
   const meant = useDeferredValue(typed);
+  const { named, isAsking, problem } = useNamed(me, typed);
   const [recent] = useState(() => recentPlaces(me.tenant).filter((one) => one.path !== globalThis.location.pathname));
   const { origin } = globalThis.location;
   const places = useMemo(() => PLACES.filter((one) => me.permissions.includes(one.needs)), [me]);

@@ -1,5 +1,6 @@
-/** Named things of the server, asked for once when the palette is opened. */
-import { queryOptions, useQueries } from "@tanstack/react-query";
+/** Named things of the server: the newest asked for once when the palette is opened, older ones by what is typed. */
+import { keepPreviousData, queryOptions, useQueries } from "@tanstack/react-query";
+import { useEffect, useState } from "react";
 import { api, paged } from "../../api/client";
 import { datasets, evaluators } from "../../api/data";
 import type { DatasetRow, EvaluatorRow, Job, Me, Permission, RunSetRow, SuiteRow } from "../../api/schema";
@@ -7,9 +8,14 @@ import { suites } from "../../api/suites";
 import { words } from "../../design/outcomes";
 import type { Entry, Group } from "./entries";
 
-/** The newest of each kind: what is older has its list. */
+/** The newest of each kind. */
 const NEWEST = 200;
 const newest = { params: { query: { limit: NEWEST } } };
+/** Of the older ones: as many as fit, and one of a name is not hidden by those that have it within theirs. */
+const OLDER = 50;
+/** Typed without a break of so long, it is not asked for yet. */
+const BREAK_MS = 120;
+const SHORTEST = 2;
 
 const runSets = queryOptions({
   queryKey: ["run-sets", "palette"],
@@ -20,30 +26,78 @@ const jobs = queryOptions({
   queryFn: ({ signal }) => paged<Job>(api.GET("/api/v1/jobs", { ...newest, signal })),
 });
 
+/** Those in whose names the longest of the words stands. */
+const older = (words: string) => ({ params: { query: { words, limit: OLDER } } });
+const runSetsNamed = (words: string) =>
+  queryOptions({
+    queryKey: ["run-sets", "palette", words],
+    queryFn: ({ signal }) => paged<RunSetRow>(api.GET("/api/v1/run-sets", { ...older(words), signal })),
+    placeholderData: keepPreviousData,
+  });
+const jobsNamed = (words: string) =>
+  queryOptions({
+    queryKey: ["jobs", "palette", words],
+    queryFn: ({ signal }) => paged<Job>(api.GET("/api/v1/jobs", { ...older(words), signal })),
+    placeholderData: keepPreviousData,
+  });
+
 /** What has come, and whether something is still asked for or could not be got. */
-export function useNamed(me: Me): { named: Group[]; isAsking: boolean; problem: Error | null } {
+export function useNamed(me: Me, typed: string): { named: Group[]; isAsking: boolean; problem: Error | null } {
   const may = (needed: Permission) => ({ enabled: me.permissions.includes(needed) });
   const [ofRunSets, ofSuites, ofDatasets, ofJobs, ofEvaluators] = useQueries({
     queries: [
       { ...runSets, ...may("runs:read") },
       { ...suites, ...may("suites:read") },
       { ...datasets, ...may("datasets:read") },
-      { ...jobs, ...may("runs:read") },
+      { ...jobs, ...may("evaluators:read") },
       { ...evaluators, ...may("evaluators:read") },
     ],
   });
-  const all = [ofRunSets, ofSuites, ofDatasets, ofJobs, ofEvaluators];
+  const word = useSettled(longest(typed), BREAK_MS);
+  const more = (newest: { data?: { next: string | null } }) => ({
+    enabled: word.length >= SHORTEST && newest.data != null && newest.data.next !== null,
+  });
+  const [olderRunSets, olderJobs] = useQueries({
+    queries: [
+      { ...runSetsNamed(word), ...more(ofRunSets) },
+      { ...jobsNamed(word), ...more(ofJobs) },
+    ],
+  });
+  const all = [ofRunSets, ofSuites, ofDatasets, ofJobs, ofEvaluators, olderRunSets, olderJobs];
   return {
     named: [
-      { name: "Run sets", entries: (ofRunSets.data?.items ?? []).map(runSetEntry) },
+      { name: "Run sets", entries: each(ofRunSets.data, olderRunSets.data).map(runSetEntry) },
       { name: "Suites", entries: (ofSuites.data?.items ?? []).map(suiteEntry) },
       { name: "Datasets", entries: (ofDatasets.data?.items ?? []).map(datasetEntry) },
-      { name: "Jobs", entries: (ofJobs.data?.items ?? []).map(jobEntry) },
+      { name: "Jobs", entries: each(ofJobs.data, olderJobs.data).map(jobEntry) },
       { name: "Evaluators", entries: (ofEvaluators.data?.items ?? []).map(evaluatorEntry) },
     ],
     isAsking: all.some((one) => one.isFetching && one.data === undefined),
     problem: all.find((one) => one.error)?.error ?? null,
   };
+}
+
+/** Each once, whichever answer it is in. */
+function each<T extends { id: string }>(...answers: ({ items: T[] } | undefined)[]): T[] {
+  return [...new Map(answers.flatMap((one) => one?.items ?? []).map((one) => [one.id, one])).values()];
+}
+
+function longest(typed: string): string {
+  return typed
+    .trim()
+    .split(/\s+/)
+    .reduce((most, one) => (one.length > most.length ? one : most), "")
+    .slice(0, 100);
+}
+
+/** A value once it has not changed for so long. */
+function useSettled(value: string, milliseconds: number): string {
+  const [settled, setSettled] = useState(value);
+  useEffect(() => {
+    const timer = setTimeout(() => setSettled(value), milliseconds);
+    return () => clearTimeout(timer);
+  }, [value, milliseconds]);
+  return settled;
 }
 
 const part = encodeURIComponent;

@@ -4,7 +4,7 @@ import { usePreferences } from "../../../design/preferences";
 import { useKeys } from "../../../shell/keys";
 import type { Cells, CellView } from "./cells";
 import styles from "./matrix.module.css";
-import { barsOf, type Layout, Painter, type Scene, type Window } from "./painter";
+import { barsOf, columnOf, type Layout, Painter, type Scene, type Window } from "./painter";
 
 export interface MatrixHandle {
   /** Draw these cells anew, and ring them where they are few. */
@@ -51,7 +51,7 @@ export function Matrix({ cells, rows, tasks, pitch, matched, cursor, moved, pinn
   const layout = useLayout(cells, pitch);
   const scene: Scene = useMemo(() => ({ cells, rows, tasks, layout, matched }), [cells, rows, tasks, layout, matched]);
   const places = useMemo(() => new Places(rows, tasks), [rows, tasks]);
-  const width = layout.left + tasks.length * pitch;
+  const width = layout.left + tasks.length * layout.column;
   const height = layout.top + rows.length * pitch;
 
   const view = useCallback((): Window => {
@@ -137,8 +137,8 @@ export function Matrix({ cells, rows, tasks, pitch, matched, cursor, moved, pinn
   const boxOf = (index: number) => {
     const place = places.of(cells, index);
     if (place === null) return null;
-    const { width, step } = barsOf(cells.trials, pitch - 1);
-    const left = layout.left + place.column * pitch + (cells.columns.place[index] ?? 0) * step;
+    const { width, step } = barsOf(cells.trials, pitch);
+    const left = layout.left + place.column * layout.column + (cells.columns.place[index] ?? 0) * step;
     return { left, top: layout.top + place.row * pitch, width, height: pitch - 1 };
   };
 
@@ -154,8 +154,8 @@ export function Matrix({ cells, rows, tasks, pitch, matched, cursor, moved, pinn
   const under = (event: React.MouseEvent): number => {
     const at = place(event);
     if (at === null || at.x < 0 || at.y < 0) return -1;
-    const [row, column] = [Math.floor(at.y / pitch), Math.floor(at.x / pitch)];
-    const trial = Math.floor((at.x % pitch) / barsOf(cells.trials, pitch - 1).step);
+    const [row, column] = [Math.floor(at.y / pitch), Math.floor(at.x / layout.column)];
+    const trial = Math.floor((at.x % layout.column) / barsOf(cells.trials, pitch).step);
     return cells.at(rows[row] ?? -1, tasks[column] ?? -1, Math.min(trial, cells.trials - 1));
   };
 
@@ -164,8 +164,8 @@ export function Matrix({ cells, rows, tasks, pitch, matched, cursor, moved, pinn
     const at = place(event);
     if (at === null || (kind === undefined && at.x < 0 === at.y < 0)) return null;
     const along = kind ?? (at.x < 0 ? "profiles" : "tasks");
-    const [way, most] = along === "profiles" ? [at.y, rows.length] : [at.x, tasks.length];
-    const to = Math.floor(way / pitch);
+    const [way, most, each] = along === "profiles" ? [at.y, rows.length, pitch] : [at.x, tasks.length, layout.column];
+    const to = Math.floor(way / each);
     if (kind === undefined && to >= most) return null;
     return { kind: along, to: Math.max(0, Math.min(most - 1, to)) };
   };
@@ -305,8 +305,10 @@ class Places {
 }
 
 /** What is drawn over, with all of its cells. */
-function strokeBox({ kind, from, to }: Stroke, { pitch, left, top }: Layout, size: { width: number; height: number }) {
-  const [first, length] = [Math.min(from, to) * pitch, (Math.abs(to - from) + 1) * pitch];
+function strokeBox({ kind, from, to }: Stroke, layout: Layout, size: { width: number; height: number }) {
+  const { pitch, column, left, top } = layout;
+  const each = kind === "profiles" ? pitch : column;
+  const [first, length] = [Math.min(from, to) * each, (Math.abs(to - from) + 1) * each];
   return kind === "profiles"
     ? { left: 0, top: top + first, width: size.width, height: length }
     : { left: left + first, top: 0, width: length, height: size.height };
@@ -334,6 +336,7 @@ function useLayout(cells: Cells, pitch: number): Layout {
     const narrow = globalThis.innerWidth < 640;
     return {
       pitch,
+      column: columnOf(cells.trials, pitch),
       left: Math.min(narrow ? 96 : 200, Math.ceil(longest(cells.profiles) * letter) + 24),
       top: Math.min(140, Math.ceil(longest(cells.tasks.map((one) => one.name)) * letter) + 10),
     };

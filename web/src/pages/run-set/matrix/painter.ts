@@ -3,7 +3,10 @@ import type { Cells } from "./cells";
 import { Marks } from "./marks";
 
 export interface Layout {
+  /** From one profile to the next. */
   pitch: number;
+  /** From one task to the next. */
+  column: number;
   /** Room for names: of profiles to the left, of tasks above. */
   left: number;
   top: number;
@@ -25,15 +28,33 @@ export interface Scene {
   matched: Uint8Array | null;
 }
 
-/** The bars of a square, one for each trial: how wide, and how far from one to the next. */
+/** What stands at a task, one for each trial: how wide, and how far from one to the next. */
 export interface Bars {
   width: number;
   step: number;
 }
 
-/** With gaps where bars stay 2 px wide; else without, so that five are seen in 11 px. Nothing is beyond the square. */
-export function barsOf(trials: number, size: number): Bars {
+const GLYPHS_FROM = 18;
+/** More trials than this are bars at every pitch. */
+const MOST_SQUARES = 10;
+/** Between the squares of one task and those of the next. */
+const APART = 3;
+
+/** Where glyphs are drawn, each of several trials is a square of its own; else they share one square as bars. */
+function areSquares(trials: number, pitch: number): boolean {
+  return trials > 1 && trials <= MOST_SQUARES && pitch >= GLYPHS_FROM;
+}
+
+/** From one task to the next. */
+export function columnOf(trials: number, pitch: number): number {
+  return areSquares(trials, pitch) ? trials * pitch + APART : pitch;
+}
+
+/** Bars have gaps where they stay 2 px wide; else none, so that five are seen in 11 px. Nothing is beyond the column. */
+export function barsOf(trials: number, pitch: number): Bars {
+  const size = pitch - 1;
   if (trials === 1) return { width: size, step: size };
+  if (areSquares(trials, pitch)) return { width: size, step: pitch };
   const apart = Math.floor((size - trials + 1) / trials);
   if (apart >= 2) return { width: apart, step: apart + 1 };
   const width = Math.floor(size / trials) || size / trials;
@@ -70,7 +91,7 @@ export class Painter {
     this.context.clearRect(0, 0, window.width, window.height);
     const shown = {
       rows: range(window.y, window.height - layout.top, layout.pitch, rows.length),
-      tasks: range(window.x, window.width - layout.left, layout.pitch, tasks.length),
+      tasks: range(window.x, window.width - layout.left, layout.column, tasks.length),
     };
     for (let row = shown.rows.from; row < shown.rows.to; row++) {
       for (let column = shown.tasks.from; column < shown.tasks.to; column++) {
@@ -87,12 +108,13 @@ export class Painter {
     const { cells, layout } = scene;
     const at = originOf(place.row, place.column, layout, window);
     const size = layout.pitch - 1;
-    if (at.x + size <= layout.left || at.y + size <= layout.top || at.x > window.width || at.y > window.height) return;
+    const { width, step } = barsOf(cells.trials, layout.pitch);
+    if (at.x + layout.column <= layout.left || at.y + size <= layout.top || at.x > window.width || at.y > window.height)
+      return;
     if (at.x < layout.left || at.y < layout.top) {
       this.isBehind = true;
       return;
     }
-    const { width, step } = barsOf(cells.trials, size);
     const x = at.x + (cells.columns.place[index] ?? 0) * step;
     this.begin();
     this.context.clearRect(x, at.y, width, size);
@@ -111,8 +133,7 @@ export class Painter {
 
   private square(scene: Scene, row: number, column: number, at: Point): void {
     const { cells, rows, tasks, layout } = scene;
-    const size = layout.pitch - 1;
-    const { width, step } = barsOf(cells.trials, size);
+    const { width, step } = barsOf(cells.trials, layout.pitch);
     for (let place = 0; place < cells.trials; place++) {
       const index = cells.at(rows[row] ?? -1, tasks[column] ?? -1, place);
       if (index >= 0) this.bar(scene, index, { x: at.x + place * step, y: at.y }, width);
@@ -128,7 +149,7 @@ export class Painter {
 
   private mark(cells: Cells, index: number, width: number, size: number): ImageBitmap {
     const { state, decided, givenUp, limit, phase } = cells.columns;
-    if (phase[index] || isNumbered(cells, size)) return this.marks.of(markOf(cells, index, width, size));
+    if (phase[index] || isNumbered(width)) return this.marks.of(markOf(cells, index, width, size));
     if (this.plainSize.width !== width || this.plainSize.size !== size) {
       this.plain.clear();
       this.plainSize = { width, size };
@@ -159,7 +180,7 @@ export class Painter {
     this.head({ x: layout.left, y: 0, width: window.width, height: layout.top }, layout.pitch < 18 ? 9 : 11, "muted");
     for (let column = shown.from; column < shown.to; column++) {
       this.context.save();
-      this.context.translate(layout.left + (column + 0.5) * layout.pitch - window.x, layout.top - 4);
+      this.context.translate(layout.left + (column + 0.5) * layout.column - window.x, layout.top - 4);
       this.context.rotate(-Math.PI / 2);
       this.context.fillText(this.fitted(cells.tasks[tasks[column] ?? 0]?.name ?? "", layout.top - 8), 0, 0);
       this.context.restore();
@@ -204,8 +225,8 @@ export class Painter {
 }
 
 /** Whether it is said how many attempts there were. */
-function isNumbered(cells: Cells, size: number): boolean {
-  return size >= COUNTS_FROM - 1 && cells.trials === 1;
+function isNumbered(width: number): boolean {
+  return width >= COUNTS_FROM - 1;
 }
 
 function markOf(cells: Cells, index: number, width: number, height: number) {
@@ -216,7 +237,7 @@ function markOf(cells: Cells, index: number, width: number, height: number) {
     decided: cells.isDecided(index),
     width,
     height,
-    attempts: isNumbered(cells, height) ? (attempts[index] ?? 0) : 0,
+    attempts: isNumbered(width) ? (attempts[index] ?? 0) : 0,
     givenUp: givenUp[index] === 1,
     limited: state === "passed" && Boolean(limit[index]),
     phase: state === "running" ? (phase[index] ?? null) : null,
@@ -224,7 +245,7 @@ function markOf(cells: Cells, index: number, width: number, height: number) {
 }
 
 function originOf(row: number, column: number, layout: Layout, window: Window): Point {
-  return { x: layout.left + column * layout.pitch - window.x, y: layout.top + row * layout.pitch - window.y };
+  return { x: layout.left + column * layout.column - window.x, y: layout.top + row * layout.pitch - window.y };
 }
 
 interface Range {
