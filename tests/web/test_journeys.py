@@ -49,6 +49,23 @@ def test_a_run_set_is_launched_and_watched_to_its_end(ada: Visitor, nightly: str
     expect(page.get_by_role("button", name=re.compile("passed, 16 cells"))).to_be_visible()
 
 
+def test_a_run_set_with_a_script_is_launched_with_the_scripts_file(ada: Visitor, nightly: str) -> None:
+    with ada.site.api() as api:
+        suite = api.get("suites").json()["items"][0]["suite_id"]
+    page = ada.go("/run-sets/new")
+    page.get_by_label("Its file, as TOML").fill(f'name = "by-script"\nsuite = "{suite[:12]}"\nreuse = "off"\n{PROFILES}')
+    look = page.get_by_role("button", name="What would it take?")
+    look.click()
+    expect(page.get_by_role("alert")).to_contain_text("The script basics.scripts/poor.toml is empty.")
+    chooser = page.get_by_label("A file: Script basics.scripts/poor.toml")
+    chooser.set_input_files(ROOT / "examples" / "basics.scripts" / "poor.toml")
+    look.click()
+    expect(page.get_by_label("Before it is launched")).to_contain_text("16 cells")
+    page.get_by_role("button", name="Launch").click()
+    expect(page.get_by_role("heading", name="by-script")).to_contain_text("complete", timeout=120_000)
+    expect(page.get_by_role("button", name=re.compile("failed, 6 cells"))).to_be_visible()
+
+
 def test_two_clicks_say_why_a_cell_has_no_verdict(ada: Visitor, gaps: str) -> None:
     page = ada.go(f"/run-sets/{gaps}")
     page.get_by_title("Show the cells without a verdict").click()  # 1: the cells

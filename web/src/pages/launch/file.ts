@@ -2,10 +2,50 @@
 import { parse, TomlError } from "smol-toml";
 import { Problem } from "../../api/problem";
 import type { RunSetCreation } from "../../api/schema";
+import { contentOf, EMPTY, type Source } from "../../parts/source";
+
+/** What is written: the file, and the scripts that it names by their paths in it. */
+export interface Written {
+  text: string;
+  scripts: Readonly<Record<string, Source>>;
+}
 
 /** Its document and the digest that the same file has everywhere. Throws `Problem` for what is no TOML. */
-export async function creationOf(text: string): Promise<RunSetCreation> {
-  return { spec: document(text) as RunSetCreation["spec"], spec_digest: await digest(text) } as RunSetCreation;
+export async function creationOf({ text, scripts }: Written): Promise<RunSetCreation> {
+  const spec = document(text);
+  const texts = await Promise.all(namesOf(spec).map((name) => scriptOf(name, scripts[name])));
+  return {
+    spec: spec as RunSetCreation["spec"],
+    spec_digest: await digest(text),
+    scripts: Object.fromEntries(texts),
+  } as RunSetCreation;
+}
+
+/** The paths of the scripts that a file names, each once; `null`: it is no TOML, as while one writes. */
+export function scriptsNamed(text: string): string[] | null {
+  try {
+    return namesOf(parse(text));
+  } catch {
+    return null;
+  }
+}
+
+function namesOf({ profiles }: Record<string, unknown>): string[] {
+  const named = (Array.isArray(profiles) ? profiles : []).map((one) => (one as { script?: unknown } | null)?.script);
+  return [...new Set(named.filter((one) => typeof one === "string"))];
+}
+
+async function scriptOf(name: string, source: Source = EMPTY): Promise<[string, string]> {
+  const content = contentOf(source);
+  if (content.size === 0) {
+    throw new Problem(
+      422,
+      "script-missing",
+      `The script ${name} is empty.`,
+      "Paste it below the file, or choose it there.",
+    );
+  }
+  return [name, await content.text()];
 }
 
 function document(text: string): Record<string, unknown> {

@@ -1,6 +1,6 @@
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
-import { useState } from "react";
+import { useMemo, useState } from "react";
 import { allowance } from "../../api/administration";
 import { answered, api } from "../../api/client";
 import type { DryRun } from "../../api/schema";
@@ -12,9 +12,10 @@ import { useOnce } from "../../parts/form";
 import styles from "../../parts/form-page.module.css";
 import { Permitted } from "../../parts/permitted";
 import { ProblemLine } from "../../parts/problem-line";
+import { EMPTY, SourceField } from "../../parts/source";
 import { useTitle } from "../../parts/title";
 import { draft, forgetDraft, keepDraft } from "./draft";
-import { creationOf } from "./file";
+import { creationOf, scriptsNamed, type Written } from "./file";
 
 const TITLE = "Launch a run set";
 
@@ -34,23 +35,30 @@ function Launch() {
   const suite = known.data?.items[0];
   const [written, setWritten] = useState(draft);
   const file = written ?? templateOf(suite?.aliases?.[0] ?? suite?.suite_id.slice(0, 12));
+  const [named, setNamed] = useState(() => scriptsNamed(file) ?? []);
+  const [scripts, setScripts] = useState<Written["scripts"]>({});
+  const whole = useMemo(() => ({ text: file, scripts }), [file, scripts]);
   const rehearse = useMutation({
-    mutationFn: async (text: string) =>
-      answered(api.POST("/api/v1/run-sets/rehearsal", { body: await creationOf(text) })),
+    mutationFn: async (one: Written) =>
+      answered(api.POST("/api/v1/run-sets/rehearsal", { body: await creationOf(one) })),
   });
   const launch = useMutation({
-    mutationFn: async (text: string) => answered(api.POST("/api/v1/run-sets", { body: await creationOf(text) })),
+    mutationFn: async (one: Written) => answered(api.POST("/api/v1/run-sets", { body: await creationOf(one) })),
     onSuccess: ({ run_set: row }) => {
       forgetDraft();
       return navigate({ to: "/run-sets/$runSet", params: { runSet: row.id } });
     },
   });
   const start = useOnce(launch.mutateAsync);
-  const change = (text: string) => {
-    setWritten(text);
-    keepDraft(text);
+  const changed = () => {
     rehearse.reset();
     launch.reset();
+  };
+  const change = (text: string) => {
+    setWritten(text);
+    setNamed((before) => scriptsNamed(text) ?? before);
+    keepDraft(text);
+    changed();
   };
   const drop = async (event: React.DragEvent) => {
     const [dropped] = event.dataTransfer.files;
@@ -59,7 +67,7 @@ function Launch() {
     change(await dropped.text());
   };
   const problem = launch.error ?? rehearse.error;
-  const ready = rehearse.data !== undefined && rehearse.variables === file;
+  const ready = rehearse.data !== undefined && rehearse.variables === whole;
   return (
     <div className={styles.page}>
       <h1>{TITLE}</h1>
@@ -77,12 +85,25 @@ function Launch() {
         onDragOver={(event) => event.preventDefault()}
         onDrop={drop}
       />
+      {named.map((name) => (
+        <SourceField
+          key={name}
+          label={`Script ${name}`}
+          source={scripts[name] ?? EMPTY}
+          accept=""
+          placeholder="What the scripted agent does: paste it, drop it, or choose the file"
+          change={(source) => {
+            setScripts((before) => ({ ...before, [name]: source }));
+            changed();
+          }}
+        />
+      ))}
       {problem && <ProblemLine error={problem} />}
       <div className={styles.actions}>
-        <Button onClick={() => rehearse.mutate(file)} disabled={rehearse.isPending}>
+        <Button onClick={() => rehearse.mutate(whole)} disabled={rehearse.isPending}>
           {rehearse.isPending ? "Looking…" : "What would it take?"}
         </Button>
-        <Button kind="primary" disabled={!ready || launch.isPending} onClick={() => start(file)}>
+        <Button kind="primary" disabled={!ready || launch.isPending} onClick={() => start(whole)}>
           {rehearse.data?.existing ? "Go on with it" : "Launch"}
         </Button>
       </div>
