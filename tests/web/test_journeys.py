@@ -53,7 +53,8 @@ def test_a_run_set_with_a_script_is_launched_with_the_scripts_file(ada: Visitor,
     with ada.site.api() as api:
         suite = api.get("suites").json()["items"][0]["suite_id"]
     page = ada.go("/run-sets/new")
-    page.get_by_label("Its file, as TOML").fill(f'name = "by-script"\nsuite = "{suite[:12]}"\nreuse = "off"\n{PROFILES}')
+    file = f'name = "by-script"\nsuite = "{suite[:12]}"\nreuse = "off"\n{PROFILES}'
+    page.get_by_label("Its file, as TOML").fill(file)
     look = page.get_by_role("button", name="What would it take?")
     look.click()
     expect(page.get_by_role("alert")).to_contain_text("The script basics.scripts/poor.toml is empty.")
