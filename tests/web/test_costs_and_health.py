@@ -120,7 +120,7 @@ def test_the_month_has_a_forecast_and_its_budget(ada: Visitor, spent: dict[str, 
 
 def test_the_month_changes_by_itself_when_attempts_end(ada: Visitor, spent: dict[str, str]) -> None:
     page = ada.go("/costs")
-    headline = page.get_by_text(re.compile(r"^\$[\d.,]+\w+ \d+, UTC"))
+    headline = page.get_by_text(re.compile(r"^(≥ )?\$[\d.,]+\w+ \d+, UTC"))
     before = headline.inner_text()
     spend(ada.site, [Spent(model="openai/gpt-6", cost_nano=3 * DOLLAR, days_ago=0)])
     ada.site.run("spending", '[[profiles]]\nname = "noop"\nagent = "noop"\n')

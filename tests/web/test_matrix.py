@@ -350,7 +350,8 @@ def test_a_million_cells_are_panned(eve: Visitor, large: RunSetRow) -> None:
 
 
 GREY = """
-() => {
+async () => {
+  await new Promise((shown) => requestAnimationFrame(() => requestAnimationFrame(shown)));  // also what came into view
   const cursor = document.querySelector("[role=gridcell]");
   const canvas = document.querySelector("[role=grid] canvas");
   const scroller = document.querySelector("[role=grid]");
