@@ -58,7 +58,7 @@ function Burned({ range }: { range: Range }) {
       <span title="Times the share that the objective allows to be lost; at 1× the error budget is just used up">
         SLO burn <b>{times(told?.burn.rate ?? null)}</b>
       </span>{" "}
-      <span className="muted">{told ? burnWords(told, range) : (asked.error?.message ?? "")}</span>
+      <span className="muted">· {told ? burnWords(told, range) : (asked.error?.message ?? "asked for")}</span>
     </p>
   );
 }
