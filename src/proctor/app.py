@@ -56,6 +56,7 @@ __all__ = [
     "layer_store",
     "local_backend",
     "open_platform",
+    "open_present",
     "open_server",
     "open_storage",
     "providers_file",
@@ -292,6 +293,26 @@ def open_storage(settings: Settings) -> Iterator[tuple[Database, ObjectStore]]:
     """What every tenant's rows and objects are kept in."""
     with _open_database(settings) as database:
         yield database, _objects(settings)
+
+
+@contextmanager
+def open_present(settings: Settings) -> Iterator[Database]:
+    """The database that is there, as it is: none is made and none migrated. Raises ``HomeUnusable``,
+    ``SchemaMismatch``."""
+    if settings.database_url is not None:
+        yield from _external(settings)
+        return
+    server = embedded_server(settings)
+    if server.status().version is None:
+        raise HomeUnusable("There is no database in the data folder.", where=str(settings.home))
+    with server as connections:
+        database = Database(connections.app, connections.scheduler, revive=server.revive)
+        try:
+            with database.scheduler() as connection:
+                check_schema(connection)
+            yield database
+        finally:
+            database.close()
 
 
 @contextmanager

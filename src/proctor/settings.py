@@ -45,6 +45,9 @@ class SettingInvalid(UsageError):
 _COLLECTOR = re.compile(r"https?://[A-Za-z0-9.:\[\]_-]+(/[A-Za-z0-9._~/-]*)?")
 _HEADER = re.compile(r"[A-Za-z0-9-]+=[\x20-\x7e]+")
 _BUCKET = re.compile(r"(s3|gs)://[^/]+")
+_LEAST_OBJECTIVE, _MOST_OBJECTIVE = 0.95, 0.9999
+"""Below the first, attempts that all fail would not burn 14.4 times what is allowed, and no alarm were told; above the
+second, three failures of ten thousand would be an alarm."""
 
 
 class ProviderLimit(BaseModel):
@@ -107,6 +110,13 @@ class Settings(BaseSettings):
         default=2.0, ge=0.1, le=100, description="How many times each processor is promised to attempts."
     )
     stall_sec: float = Field(default=600.0, gt=0, description="Without progress for so long, an attempt is named.")
+    slo_objective: float = Field(
+        default=0.99,
+        description="The share of ended attempts that the installation may not fail itself: 0.99 is 99 %.",
+    )
+    backups_elsewhere: str | None = Field(
+        default=None, max_length=200, description="Who takes backups, where `proctor backup` does not: told on Health."
+    )
     log_level: Literal["debug", "info", "warning", "error"] | None = Field(
         default=None, description="From which level on lines go to standard error; unset: a server info, else warning."
     )
@@ -167,6 +177,18 @@ class Settings(BaseSettings):
             return json.loads(limits)
         except json.JSONDecodeError as error:
             raise ValueError(f"It is not JSON: {error}.") from error
+
+    @field_validator("slo_objective")
+    @classmethod
+    def _is_an_objective(cls, objective: float) -> float:
+        if not _LEAST_OBJECTIVE <= objective <= _MOST_OBJECTIVE:  # a NaN is in no range
+            raise ValueError(f"It must be a share from {_LEAST_OBJECTIVE} to {_MOST_OBJECTIVE}, such as 0.99 for 99 %.")
+        return objective
+
+    @field_validator("backups_elsewhere")
+    @classmethod
+    def _names_somebody(cls, who: str | None) -> str | None:
+        return (who or "").strip() or None
 
     @field_validator("secrets_key_command")
     @classmethod

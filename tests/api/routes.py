@@ -53,6 +53,8 @@ CELL: dict[str, Any] = {"profile": "a", "task": "0" * 64, "place": 1, "attempts"
 PROBES: dict[str, Probe] = {
     "GET /metrics": Probe(),
     "GET /api/v1/health/samples": Probe(query="range=24h"),
+    "GET /api/v1/health/objective": Probe(query="range=24h"),
+    "GET /api/v1/health/backups": Probe(),
     "GET /api/v1/me": Probe(),
     "GET /api/v1/users": Probe(),
     "POST /api/v1/users": Probe(body={"name": "new@example.org", "role": "viewer"}),

@@ -25,6 +25,7 @@ NO_TENANT: dict[str, str] = {
     "platform_setup": "the installation's one-time link, from before there is a tenant: a keyed hash and its times",
     "rate_bucket": "rates of providers' keys, which may be the installation's own; only the scheduler may touch them",
     "health_sample": "how the installation was, of no tenant; only the scheduler may touch it",
+    "backup": "backups of the whole installation; only the scheduler may touch them",
     "alembic_version": "the schema's revision, which every role may read and the owner alone may write",
 }
 QUEUE: tuple[str, ...] = ("queue_item", "queue_lane", "queue_share", "queue_service")
@@ -138,6 +139,7 @@ def test_every_key_begins_with_the_tenant(owner: Engine) -> None:
         "proctor.platform_setup",
         "proctor.rate_bucket",
         "proctor.health_sample",
+        "proctor.backup",
     }
     wrong = [row.conname for row in rows if row.name not in allowed and row.first != "tenant_id"]
     wrong += [row.conname for row in rows if row.first_there not in (None, "tenant_id")]
@@ -159,6 +161,7 @@ def test_unique_indexes_without_a_constraint_begin_with_the_tenant_too(owner: En
         "pk_rate_bucket",
         "uq_tenant_name",
         "pk_health_sample",
+        "pk_backup",
     }
 
 
@@ -260,7 +263,7 @@ def test_an_event_is_only_ever_added_but_by_the_relay(owner: Engine) -> None:
 
 def test_what_belongs_to_no_tenant_is_not_the_apps(owner: Engine) -> None:
     granted = privileges(owner, "proctor_app")
-    assert not {"worker", "rate_bucket", "health_sample"} & granted.keys()
+    assert not {"worker", "rate_bucket", "health_sample", "backup"} & granted.keys()
     assert granted["alembic_version"] == {"SELECT"}
 
 

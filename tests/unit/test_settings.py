@@ -17,6 +17,11 @@ from proctor.settings import SettingInvalid, Settings
         ("PROCTOR_LOG_LEVEL", "zzz"),
         ("PROCTOR_EGRESS_NETWORKS", "10.0.0.0/8,here"),
         ("PROCTOR_EGRESS_NETWORKS", "10.0.0.1/8"),
+        ("PROCTOR_SLO_OBJECTIVE", "99"),
+        ("PROCTOR_SLO_OBJECTIVE", "1"),
+        ("PROCTOR_SLO_OBJECTIVE", "0.93"),
+        ("PROCTOR_SLO_OBJECTIVE", "nan"),
+        ("PROCTOR_BACKUPS_ELSEWHERE", "x" * 201),
     ],
 )
 def test_a_bad_setting_is_named(monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> None:
@@ -36,3 +41,18 @@ def test_several_are_told_together(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_levels_may_be_written_large(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PROCTOR_LOG_LEVEL", "INFO")
     assert Settings().log_level == "info"
+
+
+def test_an_objective_says_how_it_is_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert Settings().slo_objective == 0.99
+    monkeypatch.setenv("PROCTOR_SLO_OBJECTIVE", "99")
+    with pytest.raises(SettingInvalid, match=r"share from 0\.95 to 0\.9999, such as 0\.99 for 99 %"):
+        Settings()
+    monkeypatch.setenv("PROCTOR_SLO_OBJECTIVE", "0.995")
+    assert Settings().slo_objective == 0.995
+
+
+def test_nobody_takes_backups_elsewhere_unless_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    for said, kept in (("", None), ("  ", None), (" the night's pgBackRest ", "the night's pgBackRest")):
+        monkeypatch.setenv("PROCTOR_BACKUPS_ELSEWHERE", said)
+        assert Settings().backups_elsewhere == kept

@@ -17,6 +17,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.registry import Collector
 from sqlalchemy import Connection, text
 
+from proctor.api.health_metrics import health_metrics
 from proctor.api.model_metrics import CallTallies, of_tenant
 from proctor.app import Server
 from proctor.engine.blaming import owners_lately
@@ -110,6 +111,7 @@ class _Installation(Collector):
             size = int(connection.execute(text("SELECT pg_database_size(current_database())")).scalar_one())
             everyone = [one.id for one in tenants(connection)]
             living = workers.living(connection)
+            health = health_metrics(connection, self._server.settings)
         ends: Tally[tuple[str, str]] = Tally()
         calls, stored = CallTallies(), 0
         for tenant in everyone:
@@ -117,7 +119,7 @@ class _Installation(Collector):
             ends.update(found)
             stored += bytes_
             calls.add(*database.as_tenant(tenant, lambda c, t=tenant: of_tenant(c, t, living)))  # type: ignore[misc]
-        return [depth, age, *_ended(ends), *calls.families(), *_storage(size, stored)]
+        return [depth, age, *_ended(ends), *calls.families(), *_storage(size, stored), *health]
 
 
 def _queue(rows: Sequence[queue.Depth]) -> tuple[Metric, Metric]:

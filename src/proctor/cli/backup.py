@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from proctor.cli.output import AsJson, print_json, show, told
+from proctor.cli.output import AsJson, err, print_json, show, told
+
+if TYPE_CHECKING:
+    from proctor.sdk.backups import Recorded
 
 __all__ = ["app"]
 
@@ -19,17 +22,25 @@ Folder = Annotated[Path, typer.Argument(metavar="FOLDER", help="The backup.")]
 
 @app.command()
 def create(folder: Folder, as_json: AsJson = False) -> None:
-    """Write database, objects and the server's secret to a new folder; work may go on meanwhile."""
+    """Write database, objects and the server's secret to a new folder; work may go on meanwhile.
+
+    The installation then knows of it, and Health says how old the newest one is that was verified.
+    """
     with told(as_json=as_json):
         from proctor.sdk.backups import create_backup
         from proctor.settings import Settings
 
         made = create_backup(Settings(), folder)
         if as_json:
-            print_json(made)
+            print_json(_flat(made))
             return
-        wrote = f"{sum(made.rows.values()):,} rows and {made.objects:,} objects in {folder}"
+        wrote = f"{sum(made.backup.rows.values()):,} rows and {made.backup.objects:,} objects in {folder}"
         show(wrote, f"Next: {shlex.join(['proctor', 'backup', 'verify', str(folder)])}")
+        if made.unrecorded is not None:
+            err().print(
+                f"The backup is whole, but this installation does not know of it: {made.unrecorded}"
+                " Health will not count it; make another when that is mended."
+            )
 
 
 @app.command()
@@ -38,17 +49,23 @@ def verify(
     max_age_hours: Annotated[float, typer.Option(min=0, help="An older one is an error.")] = 26.0,
     as_json: AsJson = False,
 ) -> None:
-    """Restore a backup into a scratch server, count its rows and check every object."""
+    """Restore a backup into a scratch server, count its rows and check every object.
+
+    If the installation of PROCTOR_HOME made it, that one counts it as verified from then on.
+    """
     with told(as_json=as_json):
         from datetime import timedelta
 
         from proctor.sdk.backups import verify_backup
+        from proctor.settings import Settings
 
-        found = verify_backup(folder, longest_age=timedelta(hours=max_age_hours))
+        found = verify_backup(Settings(), folder, longest_age=timedelta(hours=max_age_hours))
         if as_json:
             print_json(found)
             return
         show(f"whole: {found.rows:,} rows and {found.objects:,} objects, made {found.age_sec / 3600:.1f} h ago")
+        if found.unrecorded is not None:
+            err().print(f"Health does not count it as verified: {found.unrecorded}")
 
 
 @app.command()
@@ -61,6 +78,16 @@ def restore(folder: Folder, as_json: AsJson = False) -> None:
         settings = Settings()
         done = restore_backup(settings, folder)
         if as_json:
-            print_json(done)
+            print_json(_flat(done))
             return
-        show(f"{sum(done.rows.values()):,} rows and {done.objects:,} objects are in {settings.home}")
+        rows, objects = sum(done.backup.rows.values()), done.backup.objects
+        show(f"{rows:,} rows and {objects:,} objects are in {settings.home}")
+        if done.unrecorded is not None:
+            err().print(f"What was put back does not know of this backup: {done.unrecorded}")
+
+
+def _flat(done: Recorded) -> dict[str, object]:
+    """What the manifest says, with how the installation knows it."""
+    from dataclasses import asdict
+
+    return {**asdict(done.backup), "digest": done.digest, "unrecorded": done.unrecorded}

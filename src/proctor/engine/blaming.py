@@ -9,6 +9,7 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -43,6 +44,7 @@ __all__ = [
     "forget_ends",
     "heal",
     "is_blamed",
+    "owners_between",
     "owners_lately",
     "recent_ends",
     "record_ends",
@@ -223,8 +225,20 @@ def ended_lately(connection: Connection, tenant: UUID) -> Mapping[str, int]:
 
 def owners_lately(connection: Connection, tenant: UUID) -> Counter[tuple[str, str]]:
     """The same by class and owner, as the policy of today says whose a class is."""
+    return _by_owner(connection, tenant, ended_lately(connection, tenant))
+
+
+def owners_between(connection: Connection, tenant: UUID, since: datetime, until: datetime) -> Counter[tuple[str, str]]:
+    """How many attempts of a tenant ended from one minute on and before another, by class and owner.
+
+    An hour is kept, and what was forgotten because a registry or a provider works again is not in it.
+    """
+    rows = _run(connection, "ended_between", tenant=tenant, since=since, until=until)
+    return _by_owner(connection, tenant, {row[0]: row.attempts for row in rows})
+
+
+def _by_owner(connection: Connection, tenant: UUID, ended: Mapping[str, int]) -> Counter[tuple[str, str]]:
     classes = recall(connection, tenant, CURRENT_POLICY).classes
-    ended = ended_lately(connection, tenant)
     return Counter({(name, classes[OutcomeClass(name)].owner.value): attempts for name, attempts in ended.items()})
 
 

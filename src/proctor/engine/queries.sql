@@ -209,6 +209,12 @@ SELECT class, sum(attempts)::int AS attempts FROM proctor.recent_end
 WHERE tenant_id = :tenant AND minute > now() - make_interval(secs => :window) - interval '1 minute'
 GROUP BY class ORDER BY class;
 
+-- name: ended_between
+-- By class, lost ones too, of whole minutes. Those that were forgotten meanwhile are no longer there.
+SELECT class, sum(attempts)::int AS attempts FROM proctor.recent_end
+WHERE tenant_id = :tenant AND minute >= :since AND minute < :until
+GROUP BY class ORDER BY class;
+
 -- name: recent_ends
 -- Minutes as a whole: the oldest may have begun before the window did.
 SELECT run_set_id AS run_set, provider, registry, node, blame, class AS outcome, sum(attempts)::int AS attempts,

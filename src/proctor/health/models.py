@@ -1,4 +1,5 @@
-"""Tables of health. Samples are of no tenant, and only the scheduler may touch them; who saw what is its tenant's."""
+"""Tables of health. Samples and backups are of no tenant, and only the scheduler may touch them; who saw what is its
+tenant's."""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ from sqlalchemy import (
 
 from proctor.database.schema import SCHEMA, metadata
 
-__all__ = ["acknowledgement", "health_sample"]
+__all__ = ["acknowledgement", "backup", "health_sample"]
 
 
 def _oldest(band: str, comment: str | None = None) -> Column[float]:
@@ -38,6 +39,31 @@ health_sample = Table(
     Column("provider", Float, comment="providers' share of the same"),
     Column("relay_lag", Float, nullable=False, comment="seconds since the first event that is not published"),
     Column("ended", BigInteger, comment="attempts that ended lately; NULL: from before it was kept"),
+    Column(
+        "since",
+        DateTime(timezone=True),
+        comment="from which minute on it counts for itself, each attempt once; NULL: from before it was kept",
+    ),
+    Column("ended_since", BigInteger, comment="attempts that ended since then, before this minute"),
+    Column("lost_since", BigInteger, comment="of these, those that nobody but the installation failed"),
+)
+
+backup = Table(
+    "backup",
+    metadata,
+    Column("digest", Text, primary_key=True, comment="sha256 of its manifest as it was written"),
+    Column("made_at", DateTime(timezone=True), nullable=False, comment="as its manifest says"),
+    Column("bytes", BigInteger, nullable=False, comment="of the dump, and of the objects where it holds them"),
+    Column("host", Text, nullable=False, comment="the machine it was written on"),
+    Column("folder", Text, nullable=False, comment="and where there"),
+    Column("recorded_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
+    Column(
+        "verified_at",
+        DateTime(timezone=True),
+        comment="when it was last restored and found whole; NULL: never, or it was not",
+    ),
+    CheckConstraint("digest ~ '^[0-9a-f]{64}$'", name="digest"),
+    CheckConstraint("bytes >= 0", name="bytes"),
 )
 
 acknowledgement = Table(

@@ -13,12 +13,26 @@ from sqlalchemy import Connection
 
 from proctor.database.queries import run_query
 
-__all__ = ["HealthHistory", "HealthSample", "HealthSeries", "Range", "history", "keep"]
+__all__ = [
+    "HealthHistory",
+    "HealthSample",
+    "HealthSeries",
+    "Range",
+    "Uncounted",
+    "history",
+    "keep",
+    "span_of",
+    "uncounted",
+]
 
 _run = partial(run_query, "proctor.health")
 
 KEPT_DAYS: int = 8
 """A week and a day: the week that is shown is whole, whenever it is looked at."""
+
+
+LONGEST_COUNTED_SEC: float = 3600.0
+"""How far back one sample counts at the most: how attempts ended is kept for an hour."""
 
 
 class Range(StrEnum):
@@ -44,10 +58,19 @@ _SCALES: Mapping[Range, _Scale] = {
 """At most a few hundred steps: as many as a chart has room for."""
 
 
+class Uncounted(NamedTuple):
+    """The minutes that no sample has counted yet: from ``since`` on and before ``until``, the minute of now."""
+
+    since: datetime
+    until: datetime
+
+
 @dataclass(frozen=True, kw_only=True)
 class HealthSample:
     """The installation at a moment."""
 
+    at: datetime
+    """The minute it is kept as."""
     oldest_critical: float
     """Seconds since the first ready row of that band is ready; 0: none is."""
     oldest_high: float
@@ -66,6 +89,12 @@ class HealthSample:
     """Seconds since the first event that is not published."""
     ended: int
     """Attempts that ended lately."""
+    since: datetime
+    """The minute from which it counts on its own: no two samples count the same."""
+    ended_since: int
+    """Attempts that ended since then, before ``at``."""
+    lost_since: int
+    """Of these, those that the installation failed (``proctor.health.objective``)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,10 +132,21 @@ class HealthHistory:
     series: HealthSeries
 
 
+def uncounted(connection: Connection) -> Uncounted:
+    """What the next sample has to count: all since the last one, an hour at the most."""
+    row = _run(connection, "uncounted", longest=LONGEST_COUNTED_SEC).one()
+    return Uncounted(row.since, row.until)
+
+
 def keep(connection: Connection, sample: HealthSample) -> None:
     """Keep this minute's sample, unless another server did, and forget what is over a week old."""
     _run(connection, "keep", **asdict(sample))
     _run(connection, "forget", days=KEPT_DAYS)
+
+
+def span_of(back: Range) -> timedelta:
+    """How long a range is."""
+    return _SCALES[back].span
 
 
 def history(connection: Connection, back: Range, now: datetime) -> HealthHistory:

@@ -5,6 +5,10 @@ object, a line each), a copy of the objects where they lie in the data folder, t
 ``manifest.json``. A folder without a manifest is no backup. The dump is taken first and the objects are listed after
 it: an object is stored before the row that names it, so none that the dump knows is missed.
 
+The installation is told of it after that, so that it knows of no backup that is none; where it can't be told, the
+backup stands all the same and is said to be unrecorded. No dump holds its own record: what was put back is recorded
+again.
+
 One's own PostgreSQL and a bucket have tools of their own; ``docs/how-to/back-up.md`` says how they go together.
 """
 
@@ -14,31 +18,46 @@ import hashlib
 import json
 import os
 import shutil
+import socket
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import filterfalse
 from pathlib import Path
 from typing import Any
 
-from proctor.app import embedded_server
+from sqlalchemy.exc import SQLAlchemyError
+
+from proctor.app import embedded_server, open_present, open_storage
 from proctor.database.embedded import EmbeddedServer
+from proctor.database.engine import Database
 from proctor.database.upgrade import HEAD
+from proctor.health import backups as recorded
+from proctor.health.backups import LONGEST_AGE
 from proctor.kernel.errors import IntegrityError, ProctorError, UsageError
 from proctor.kernel.paths import writing
 from proctor.objects.store import ObjectStore
 from proctor.settings import Settings
 from proctor.telemetry.places import is_log
 
-__all__ = ["Backup", "BackupBroken", "Verified", "create_backup", "restore_backup", "verify_backup"]
+__all__ = [
+    "LONGEST_AGE",
+    "Backup",
+    "BackupBroken",
+    "BackupRefused",
+    "Recorded",
+    "Verified",
+    "create_backup",
+    "restore_backup",
+    "verify_backup",
+]
 
 VERSION: int = 2
 DUMP, OBJECTS, MANIFEST, KEY = "database.dump", "objects.jsonl", "manifest.json", "server.key"
 CLOCKS_APART = timedelta(minutes=5)
 """How far the clocks of two machines may be apart."""
-LONGEST_AGE = timedelta(hours=26)
-"""A daily backup that is older than this was not made today; two hours are for its making."""
+_NOT_OURS: str = "This installation did not make it, or its manifest was changed since."
 
 
 class BackupBroken(IntegrityError):
@@ -74,6 +93,17 @@ class Backup:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Recorded:
+    """A backup that was written or put back, and whether the installation knows of it."""
+
+    backup: Backup
+    digest: str
+    """SHA-256 of its manifest, in hexadecimal: what the installation knows it by."""
+    unrecorded: str | None
+    """Why the installation does not know of it, though it is whole; ``None``: it does."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Verified:
     """A backup that was restored into a scratch server and found whole."""
 
@@ -81,10 +111,15 @@ class Verified:
     age_sec: float
     rows: int
     objects: int
+    digest: str
+    """SHA-256 of its manifest, in hexadecimal."""
+    unrecorded: str | None
+    """Why the installation of these settings does not count it as verified; ``None``: it does."""
 
 
-def create_backup(settings: Settings, folder: Path) -> Backup:
-    """Write a backup to a new folder. Raises ``BackupRefused``, ``PathUnusable``."""
+def create_backup(settings: Settings, folder: Path) -> Recorded:
+    """Write a backup to a new folder, and have the installation know of it. Raises ``BackupRefused``,
+    ``PathUnusable``; never for what failed after it was whole."""
     if settings.database_url is not None:
         raise BackupRefused("The database is one's own PostgreSQL, which is backed up by its own tools.")
     if folder.exists():
@@ -112,13 +147,14 @@ def create_backup(settings: Settings, folder: Path) -> Backup:
         object_bytes=size,
         copied=copied,
     )
-    _write_manifest(folder, backup)
-    return backup
+    digest = _write_manifest(folder, backup)
+    return Recorded(backup=backup, digest=digest, unrecorded=_record(settings, folder, backup, digest))
 
 
-def verify_backup(folder: Path, *, longest_age: timedelta = LONGEST_AGE) -> Verified:
-    """Restore a backup into a scratch server, count its rows and check its objects. Raises ``BackupBroken``."""
-    backup = _read(folder)
+def verify_backup(settings: Settings, folder: Path, *, longest_age: timedelta = LONGEST_AGE) -> Verified:
+    """Restore a backup into a scratch server, count its rows and check its objects; the installation of these settings
+    counts it as verified if it made it, and no longer if it is broken. Raises ``BackupBroken``."""
+    backup, digest = _read(folder)
     age = datetime.now(UTC) - backup.created_at
     if age < -CLOCKS_APART:
         raise BackupBroken(f"It says that it will be made in {_hours(-age)}.", where=str(folder))
@@ -126,6 +162,23 @@ def verify_backup(folder: Path, *, longest_age: timedelta = LONGEST_AGE) -> Veri
         raise BackupBroken(
             f"It is stale: made {_hours(age)} ago, and may be {_hours(longest_age)} old.", where=str(folder)
         )
+    try:
+        rows, objects = _check_whole(folder, backup)
+    except BackupBroken:
+        _judge(settings, digest, whole=False)
+        raise
+    return Verified(
+        backup=backup,
+        age_sec=age.total_seconds(),
+        rows=rows,
+        objects=objects,
+        digest=digest,
+        unrecorded=_judge(settings, digest, whole=True),
+    )
+
+
+def _check_whole(folder: Path, backup: Backup) -> tuple[int, int]:
+    """Rows that came back, and objects that are there. Raises ``BackupBroken``."""
     objects = _check_files(folder, backup)
     with tempfile.TemporaryDirectory(prefix="proctor-verify-") as scratch:
         server = EmbeddedServer(Path(scratch) / "postgres")
@@ -135,12 +188,13 @@ def verify_backup(folder: Path, *, longest_age: timedelta = LONGEST_AGE) -> Veri
     if found != dict(backup.rows):
         wrong = sorted(name for name in {*found, *backup.rows} if found.get(name) != backup.rows.get(name))
         raise BackupBroken(f"Other rows came back than it says, in {', '.join(wrong)}.", where=str(folder))
-    return Verified(backup=backup, age_sec=age.total_seconds(), rows=sum(found.values()), objects=objects)
+    return sum(found.values()), objects
 
 
-def restore_backup(settings: Settings, folder: Path) -> Backup:
-    """Put a backup into a data folder that is not there yet. Raises ``BackupBroken``, ``BackupRefused``."""
-    backup = _read(folder)
+def restore_backup(settings: Settings, folder: Path) -> Recorded:
+    """Put a backup into a data folder that is not there yet, which knows of it from then on: as verified, where just
+    the rows came back that it says. Raises ``BackupBroken``, ``BackupRefused``."""
+    backup, digest = _read(folder)
     if settings.database_url is not None:
         raise BackupRefused("The database is one's own PostgreSQL; restore the dump with its own tools.")
     if settings.home.exists() and any(settings.home.iterdir()):
@@ -160,7 +214,9 @@ def restore_backup(settings: Settings, folder: Path) -> Backup:
     server = embedded_server(settings)
     with server:
         _restored(server, folder)
-    return backup
+        is_whole = server.counts() == dict(backup.rows)
+    unrecorded = _record_restored(settings, folder, backup, digest, is_whole=is_whole)
+    return Recorded(backup=backup, digest=digest, unrecorded=unrecorded)
 
 
 def _restored(server: EmbeddedServer, folder: Path) -> None:
@@ -168,6 +224,67 @@ def _restored(server: EmbeddedServer, folder: Path) -> None:
         server.restore(folder / DUMP)
     except ProctorError as error:
         raise BackupBroken(f"Its dump can't be restored: {error.message}", where=str(folder / DUMP)) from error
+
+
+# --- what the installation knows --------------------------------------------------------------------------------------
+
+
+def _record(settings: Settings, folder: Path, backup: Backup, digest: str) -> str | None:
+    """Have the installation know of a backup that is whole; why it does not."""
+
+    def work() -> None:
+        with open_present(settings) as database:
+            _keep(database, folder, backup, digest)
+
+    return _unless_it_fails(work)
+
+
+def _record_restored(settings: Settings, folder: Path, backup: Backup, digest: str, *, is_whole: bool) -> str | None:
+    """The same of the installation that was put back, whose schema may be older."""
+
+    def work() -> None:
+        with open_storage(settings) as (database, _):
+            _keep(database, folder, backup, digest)
+            if is_whole:
+                database.as_scheduler(lambda c: recorded.judge(c, digest, whole=True))
+
+    return _unless_it_fails(work)
+
+
+def _keep(database: Database, folder: Path, backup: Backup, digest: str) -> None:
+    size = backup.dump_bytes + (backup.object_bytes if backup.copied else 0)
+    host, place = socket.gethostname(), str(folder.absolute())
+    database.as_scheduler(
+        lambda c: recorded.record(c, digest=digest, made_at=backup.created_at, size=size, host=host, folder=place)
+    )
+
+
+def _judge(settings: Settings, digest: str, *, whole: bool) -> str | None:
+    """Have the installation know what became of a backup that it made; why it does not."""
+    known = False
+
+    def work() -> None:
+        nonlocal known
+        with open_present(settings) as database:
+            known = database.as_scheduler(lambda c: recorded.judge(c, digest, whole=whole))
+
+    return _unless_it_fails(work) or (None if known else _NOT_OURS)
+
+
+def _unless_it_fails(work: Callable[[], None]) -> str | None:
+    """Why it failed: the backup is what it is, whether the database can be told of it or not."""
+    try:
+        work()
+    except (ProctorError, SQLAlchemyError, OSError) as error:
+        return _reason(error)
+    return None
+
+
+def _reason(error: Exception) -> str:
+    """In a sentence; others' exceptions by kind only, whose words may hold an address."""
+    if not isinstance(error, ProctorError):
+        return f"{type(error).__name__}."
+    return error.message if error.where is None else f"{error.message} ({error.where})"
 
 
 # --- objects ----------------------------------------------------------------------------------------------------------
@@ -232,22 +349,27 @@ def _lines(folder: Path) -> Iterator[Mapping[str, Any]]:
 # --- the manifest -----------------------------------------------------------------------------------------------------
 
 
-def _write_manifest(folder: Path, backup: Backup) -> None:
+def _write_manifest(folder: Path, backup: Backup) -> str:
+    """All of it or nothing; its digest."""
     fresh = folder / f".{MANIFEST}"
     document = {**asdict(backup), "created_at": backup.created_at.isoformat()}
-    with fresh.open("w", encoding="utf-8") as file:
-        json.dump(document, file, indent=2)
+    content = json.dumps(document, indent=2).encode()
+    with fresh.open("wb") as file:
+        file.write(content)
         file.flush()
         os.fsync(file.fileno())
     fresh.rename(folder / MANIFEST)
+    return hashlib.sha256(content).hexdigest()
 
 
-def _read(folder: Path) -> Backup:
+def _read(folder: Path) -> tuple[Backup, str]:
+    """What it says of itself, and the digest of just these bytes."""
     path = folder / MANIFEST
     if not folder.is_dir():
         raise BackupRefused("There is no such folder.", where=str(folder))
     try:
-        document = json.loads(path.read_text(encoding="utf-8"))
+        content = path.read_bytes()
+        document = json.loads(content)
         backup = Backup(**{**document, "created_at": datetime.fromisoformat(document["created_at"])})
     except FileNotFoundError as error:
         raise BackupBroken("It has no manifest: it is empty, or was never finished.", where=str(folder)) from error
@@ -255,7 +377,7 @@ def _read(folder: Path) -> Backup:
         raise BackupBroken("Its manifest can't be read.", where=str(path)) from error
     if backup.version != VERSION:
         raise BackupBroken(f"It is of version {backup.version}; this program knows {VERSION}.", where=str(path))
-    return backup
+    return backup, hashlib.sha256(content).hexdigest()
 
 
 def _check_file(path: Path, sha256: str) -> None:

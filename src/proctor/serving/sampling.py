@@ -10,29 +10,49 @@ from uuid import UUID
 from sqlalchemy import Connection
 
 from proctor.database.engine import Database
-from proctor.engine.blaming import owners_lately
+from proctor.engine.blaming import owners_between, owners_lately
 from proctor.engine.outcomes import Owner
 from proctor.engine.recording import KIND
-from proctor.health.service import HealthSample, keep
+from proctor.health.service import HealthSample, Uncounted, keep, uncounted
 from proctor.notifications import outbox
 from proctor.queue import service as queue
 from proctor.queue.service import Band, Depth
 
-__all__ = ["keep_sample"]
+__all__ = ["OURS", "keep_sample"]
+
+OURS: tuple[Owner, ...] = (Owner.INFRASTRUCTURE, Owner.NOBODY)
+"""Whose failures the installation's objective counts. What nobody can explain is ours until somebody does."""
 
 
 def keep_sample(database: Database, everyone: Sequence[UUID]) -> None:
     """Keep how the installation is at this minute. ``everyone``: its tenants."""
-    ended: Counter[str] = Counter()
+    minutes = database.as_scheduler(uncounted)
+    lately: Counter[str] = Counter()
+    fresh: Counter[str] = Counter()
     for tenant in everyone:
-        for (_, owner), attempts in database.as_tenant(tenant, partial(owners_lately, tenant=tenant)).items():
-            ended[owner] += attempts
-    database.as_scheduler(lambda c: keep(c, _sample(c, ended)))
+        ends, more = database.as_tenant(tenant, partial(_ends, tenant=tenant, minutes=minutes))
+        lately.update(ends)
+        fresh.update(more)
+    database.as_scheduler(lambda c: keep(c, _sample(c, lately, fresh, minutes)))
 
 
-def _sample(connection: Connection, ended: Counter[str]) -> HealthSample:
+def _ends(connection: Connection, tenant: UUID, minutes: Uncounted) -> tuple[Counter[str], Counter[str]]:
+    """How attempts ended lately, and in the minutes that nobody counted, by owner."""
+    lately, fresh = owners_lately(connection, tenant), owners_between(connection, tenant, *minutes)
+    return _owners(lately), _owners(fresh)
+
+
+def _owners(ended: Counter[tuple[str, str]]) -> Counter[str]:
+    found: Counter[str] = Counter()
+    for (_, owner), attempts in ended.items():
+        found[owner] += attempts
+    return found
+
+
+def _sample(connection: Connection, ended: Counter[str], fresh: Counter[str], minutes: Uncounted) -> HealthSample:
     depths = queue.depths(connection)
     return HealthSample(
+        at=minutes.until,
         oldest_critical=_oldest(depths, Band.CRITICAL),
         oldest_high=_oldest(depths, Band.HIGH),
         oldest_normal=_oldest(depths, Band.NORMAL),
@@ -47,6 +67,9 @@ def _sample(connection: Connection, ended: Counter[str]) -> HealthSample:
         provider=_share(ended, Owner.PROVIDER),
         relay_lag=outbox.lag(connection),
         ended=ended.total(),
+        since=minutes.since,
+        ended_since=fresh.total(),
+        lost_since=sum(fresh[owner.value] for owner in OURS),
     )
 
 

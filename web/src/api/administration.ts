@@ -8,9 +8,12 @@ import type {
   Apart,
   ApiKey,
   AuditEntry,
+  BackupsReport,
   LogLine,
+  ObjectiveReport,
   ProviderLine,
   paths,
+  Range,
   SpendBy,
   SpendEntry,
   SpendReport,
@@ -125,4 +128,26 @@ export const acknowledgements = queryOptions({
   queryFn: ({ signal }) =>
     paged<Acknowledgement>(api.GET("/api/v1/alerts/acknowledgements", { params: { query: { limit: 1000 } }, signal })),
   refetchInterval: COUNTED_MS,
+});
+
+/** The server samples once a minute. */
+export const SAMPLED_MS = 60_000;
+
+/** How fast the error budget burns over a range, and whether it is too fast, which is of no range. */
+export const objective = (range: Range) =>
+  queryOptions({
+    queryKey: ["health", "objective", range],
+    queryFn: ({ signal }) =>
+      answered(
+        api.GET("/api/v1/health/objective", { params: { query: { range } }, signal }),
+      ) as Promise<ObjectiveReport>,
+    placeholderData: keepPreviousData,
+    refetchInterval: SAMPLED_MS,
+  });
+
+/** What is known of backups. */
+export const backups = queryOptions({
+  queryKey: ["health", "backups"],
+  queryFn: ({ signal }) => answered(api.GET("/api/v1/health/backups", { signal })) as Promise<BackupsReport>,
+  refetchInterval: SAMPLED_MS,
 });

@@ -2739,6 +2739,50 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/health/objective": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show Objective
+         * @description How fast the installation uses up what its objective allows it to fail, and whether that is too fast.
+         *
+         *     Attempts of all tenants count, each once, up to the last whole minute. `rate` 1 is as fast as is allowed.
+         */
+        get: operations["show_objective_api_v1_health_objective_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/health/backups": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show Backups
+         * @description The newest backup of the installation, the newest that was verified, and whether one is missed.
+         *
+         *     `proctor backup create` and `proctor backup verify` record them, on the machine that has the folder.
+         */
+        get: operations["show_backups_api_v1_health_backups_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/alerts/acknowledgements": {
         parameters: {
             query?: never;
@@ -3276,6 +3320,26 @@ export interface components {
             clusters: number;
         };
         /**
+         * BackupsReport
+         * @description What is known of backups.
+         */
+        BackupsReport: {
+            /** Elsewhere */
+            elsewhere: string | null;
+            /** Own Database */
+            own_database: boolean;
+            /** Recorded */
+            recorded: number;
+            newest: components["schemas"]["RecordedBackup"] | null;
+            newest_verified: components["schemas"]["RecordedBackup"] | null;
+            /** Unaudited Sec */
+            unaudited_sec: number | null;
+            /** Limit Sec */
+            limit_sec: number;
+            /** Is Overdue */
+            is_overdue: boolean;
+        };
+        /**
          * BoardRow
          * @description A row with the run set that it is from. ``row.rank``: among the ranked rows of the suite.
          */
@@ -3312,6 +3376,44 @@ export interface components {
              * @default Dockerfile
              */
             dockerfile: string;
+        };
+        /**
+         * Burn
+         * @description How fast the error budget was used up between two moments.
+         */
+        Burn: {
+            /**
+             * Since
+             * Format: date-time
+             */
+            since: string;
+            /**
+             * Until
+             * Format: date-time
+             */
+            until: string;
+            /** Sampled Sec */
+            sampled_sec: number;
+            /** Attempts */
+            attempts: number;
+            /** Lost */
+            lost: number;
+            /** Rate */
+            rate: number | null;
+        };
+        /**
+         * BurnAlert
+         * @description A pair of windows in which the budget burns too fast.
+         */
+        BurnAlert: {
+            /** Window */
+            window: string;
+            /** Short Window */
+            short_window: string;
+            /** Threshold */
+            threshold: number;
+            burn: components["schemas"]["Burn"];
+            short_burn: components["schemas"]["Burn"];
         };
         /**
          * By
@@ -5711,6 +5813,16 @@ export interface components {
             };
         };
         /**
+         * ObjectiveReport
+         * @description How the installation does by its objective.
+         */
+        ObjectiveReport: {
+            /** Objective */
+            objective: number;
+            burn: components["schemas"]["Burn"];
+            alert: components["schemas"]["BurnAlert"] | null;
+        };
+        /**
          * ObjectsAsked
          * @description Objects by digest.
          * @example {
@@ -7017,6 +7129,29 @@ export interface components {
              * @default false
              */
             move_pin: boolean;
+        };
+        /**
+         * RecordedBackup
+         * @description A backup that this installation made.
+         */
+        RecordedBackup: {
+            /** Digest */
+            digest: string;
+            /**
+             * Made At
+             * Format: date-time
+             */
+            made_at: string;
+            /** Bytes */
+            bytes: number;
+            /** Host */
+            host: string;
+            /** Folder */
+            folder: string;
+            /** Verified At */
+            verified_at: string | null;
+            /** Age Sec */
+            age_sec: number;
         };
         /**
          * Refusal
@@ -9337,9 +9472,12 @@ export type AudioSource = components['schemas']['AudioSource'];
 export type AuditEntry = components['schemas']['AuditEntry'];
 export type AuditWanted = components['schemas']['AuditWanted'];
 export type Average = components['schemas']['Average'];
+export type BackupsReport = components['schemas']['BackupsReport'];
 export type BoardRow = components['schemas']['BoardRow'];
 export type BudgetChange = components['schemas']['BudgetChange'];
 export type Build = components['schemas']['Build'];
+export type Burn = components['schemas']['Burn'];
+export type BurnAlert = components['schemas']['BurnAlert'];
 export type By = components['schemas']['By'];
 export type CallRow = components['schemas']['CallRow'];
 export type CandidateDocument = components['schemas']['CandidateDocument'];
@@ -9454,6 +9592,7 @@ export type Neighbours = components['schemas']['Neighbours'];
 export type NetworkMode = components['schemas']['NetworkMode'];
 export type NetworkPolicy = components['schemas']['NetworkPolicy'];
 export type NewVersion = components['schemas']['NewVersion'];
+export type ObjectiveReport = components['schemas']['ObjectiveReport'];
 export type ObjectsAsked = components['schemas']['ObjectsAsked'];
 export type ObjectsMissing = components['schemas']['ObjectsMissing'];
 export type Observation = components['schemas']['Observation'];
@@ -9533,6 +9672,7 @@ export type Readiness = components['schemas']['Readiness'];
 export type ReadyProbe = components['schemas']['ReadyProbe'];
 export type Receipt = components['schemas']['Receipt'];
 export type ReclassifyWanted = components['schemas']['ReclassifyWanted'];
+export type RecordedBackup = components['schemas']['RecordedBackup'];
 export type Refusal = components['schemas']['Refusal'];
 export type RegradePlanDocument = components['schemas']['RegradePlanDocument'];
 export type RegradeWanted = components['schemas']['RegradeWanted'];
@@ -36008,6 +36148,312 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["HealthHistory"];
+                };
+            };
+            /** @description It still is what the caller has. */
+            304: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Gateway Timeout */
+            504: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    show_objective_api_v1_health_objective_get: {
+        parameters: {
+            query?: {
+                /**
+                 * @description How far back.
+                 * @example 1h
+                 */
+                range?: components["schemas"]["Range"];
+            };
+            header?: {
+                /**
+                 * @description The ETag of the answer that one has: 304 where it still is that.
+                 * @example "9b2cf535f27731c974343645a3985328"
+                 */
+                "If-None-Match"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "objective": 1,
+                     *       "burn": {
+                     *         "since": "2026-07-01T12:00:00Z",
+                     *         "until": "2026-07-01T12:00:00Z",
+                     *         "sampled_sec": 1,
+                     *         "attempts": 204,
+                     *         "lost": 1,
+                     *         "rate": 1
+                     *       },
+                     *       "alert": {
+                     *         "window": "window",
+                     *         "short_window": "short_window",
+                     *         "threshold": 1,
+                     *         "burn": {
+                     *           "since": "2026-07-01T12:00:00Z",
+                     *           "until": "2026-07-01T12:00:00Z",
+                     *           "sampled_sec": 1,
+                     *           "attempts": 204,
+                     *           "lost": 1,
+                     *           "rate": null
+                     *         },
+                     *         "short_burn": {
+                     *           "since": "2026-07-01T12:00:00Z",
+                     *           "until": "2026-07-01T12:00:00Z",
+                     *           "sampled_sec": 1,
+                     *           "attempts": 204,
+                     *           "lost": 1,
+                     *           "rate": null
+                     *         }
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ObjectiveReport"];
+                };
+            };
+            /** @description It still is what the caller has. */
+            304: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Gateway Timeout */
+            504: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    show_backups_api_v1_health_backups_get: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description The ETag of the answer that one has: 304 where it still is that.
+                 * @example "9b2cf535f27731c974343645a3985328"
+                 */
+                "If-None-Match"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "elsewhere": "elsewhere",
+                     *       "own_database": false,
+                     *       "recorded": 1,
+                     *       "newest": {
+                     *         "digest": "digest",
+                     *         "made_at": "2026-07-01T12:00:00Z",
+                     *         "bytes": 1,
+                     *         "host": "host",
+                     *         "folder": "/proctor-export",
+                     *         "verified_at": "2026-07-01T12:00:00Z",
+                     *         "age_sec": 1
+                     *       },
+                     *       "newest_verified": {
+                     *         "digest": "digest",
+                     *         "made_at": "2026-07-01T12:00:00Z",
+                     *         "bytes": 1,
+                     *         "host": "host",
+                     *         "folder": "/proctor-export",
+                     *         "verified_at": "2026-07-01T12:00:00Z",
+                     *         "age_sec": 1
+                     *       },
+                     *       "unaudited_sec": 1,
+                     *       "limit_sec": 1,
+                     *       "is_overdue": false
+                     *     }
+                     */
+                    "application/json": components["schemas"]["BackupsReport"];
                 };
             };
             /** @description It still is what the caller has. */

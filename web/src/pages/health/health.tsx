@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useMemo } from "react";
-import { COUNTED_MS, errorLines, metrics, providers } from "../../api/administration";
+import { backups, COUNTED_MS, errorLines, metrics, providers } from "../../api/administration";
 import { useMay } from "../../api/permitted";
 import { runSet, runSets } from "../../api/queries";
 import type { LogLine, ProviderLine, RunSetRow } from "../../api/schema";
@@ -18,6 +18,7 @@ import { useTitle } from "../../parts/title";
 import styles from "./health.module.css";
 import { History } from "./history";
 import { type Sample, samplesOf, sum } from "./prometheus";
+import { backupWords } from "./promises";
 import { WhatNeedsYou } from "./what-needs-you";
 
 /** What needs somebody, first; then how the installation is. Green is silence. */
@@ -83,6 +84,7 @@ function Installation({ samples }: { samples: readonly Sample[] }) {
   const value = (name: string, labels?: Record<string, string>) => sum(samples, name, labels);
   /** Of the queue: a state that is not told of has none. */
   const rows = (state: string) => count(value("proctor_queue_rows", { state }) ?? 0);
+  const kept = useQuery(backups);
   const facts: [string, string][] = [
     ["Ready", rows("pending")],
     ["Waiting", rows("waiting")],
@@ -94,6 +96,7 @@ function Installation({ samples }: { samples: readonly Sample[] }) {
     ["Lost leases", number(value("proctor_lease_losses_recent"))],
     ["Database", bytes(value("proctor_storage_bytes", { where: "database" }))],
     ["Objects", bytes(value("proctor_storage_bytes", { where: "objects" }))],
+    ["Backup", kept.data ? backupWords(kept.data) : UNKNOWN],
   ];
   const recent = samples
     .filter((one) => one.name === "proctor_attempts_recent" && one.value > 0)

@@ -1,6 +1,7 @@
 import { keepPreviousData, queryOptions, useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { lazy, Suspense } from "react";
+import { objective, SAMPLED_MS } from "../../api/administration";
 import { answered, api } from "../../api/client";
 import type { HealthHistory, Range } from "../../api/schema";
 import { counted } from "../../design/numbers";
@@ -11,12 +12,11 @@ import { type Column, Table } from "../../parts/table";
 import { Time } from "../../parts/time";
 import { RANGE_WORDS, RANGES } from "./choices";
 import styles from "./history.module.css";
+import { burnWords, times } from "./promises";
 import { gapsOf, type Line, PLOTS, type Plot, stepsOf, type Told, toldOf } from "./series";
 
 const Charts = lazy(() => import("./charts"));
 const route = getRouteApi("/health");
-/** The server samples once a minute. */
-const SAMPLED_MS = 60_000;
 
 const samples = (range: Range) =>
   queryOptions({
@@ -32,6 +32,7 @@ export function History({ ended }: { ended: number | null }) {
   const asked = useQuery(samples(range));
   return (
     <Section title="How it went" tools={<Ranges range={range} />}>
+      <Burned range={range} />
       <Settling>
         <div className={styles.space}>
           <Asked query={asked} what="samples" rows={16}>
@@ -45,6 +46,20 @@ export function History({ ended }: { ended: number | null }) {
         {asked.data && <Twin history={asked.data as HealthHistory} />}
       </Settling>
     </Section>
+  );
+}
+
+/** `SLO burn 0.3×` over the range that is shown, and what it is of. */
+function Burned({ range }: { range: Range }) {
+  const asked = useQuery(objective(range));
+  const told = asked.data;
+  return (
+    <p className={styles.burn}>
+      <span title="Times the share that the objective allows to be lost; at 1× the error budget is just used up">
+        SLO burn <b>{times(told?.burn.rate ?? null)}</b>
+      </span>{" "}
+      <span className="muted">· {told ? burnWords(told, range) : (asked.error?.message ?? "asked for")}</span>
+    </p>
   );
 }
 

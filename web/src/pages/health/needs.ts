@@ -13,6 +13,8 @@ export interface Need {
   /** Where what it holds back is shown. */
   to?: string;
   show?: string;
+  /** What to run against it, on the server's machine. */
+  command?: string;
 }
 
 /** A run set that is not through, with what it waits for. */

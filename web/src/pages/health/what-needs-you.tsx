@@ -1,18 +1,21 @@
 import { useQueries, useQuery } from "@tanstack/react-query";
-import { Link } from "@tanstack/react-router";
+import { getRouteApi, Link } from "@tanstack/react-router";
 import { useRef, useState } from "react";
-import { acknowledgements, COUNTED_MS } from "../../api/administration";
+import { acknowledgements, backups, COUNTED_MS, objective } from "../../api/administration";
 import { useMay } from "../../api/permitted";
 import { runSet, runSets } from "../../api/queries";
 import { counted } from "../../design/numbers";
 import { usePreferences } from "../../design/preferences";
+import { Copy } from "../../parts/copy";
 import { Section } from "../../parts/section";
 import { Failed, Loading } from "../../parts/states";
 import { Acknowledge, TakeBack, WhoSaw } from "./acknowledging";
 import styles from "./health.module.css";
 import { apart, type Held, heldBack, type Need, needsOf, type Seen } from "./needs";
 import type { Sample } from "./prometheus";
+import { burning, unaudited } from "./promises";
 
+const route = getRouteApi("/health");
 /** How many run sets of a state are looked into, the newest first: a status each. */
 const LOOKED_INTO = 12;
 const HELD_STATES = ["running", "paused", "complete_with_gaps"] as const;
@@ -22,7 +25,8 @@ export function WhatNeedsYou({ samples, isPending }: { samples: readonly Sample[
   const { zone } = usePreferences();
   const { held, isPending: isHeldPending } = useHeld();
   const told = useQuery(acknowledgements);
-  if (isPending || isHeldPending || told.isPending) {
+  const promised = usePromised();
+  if (isPending || isHeldPending || told.isPending || promised.isPending) {
     return (
       <Section title="What needs you">
         <Loading what="what needs you" rows={1} />
@@ -30,12 +34,13 @@ export function WhatNeedsYou({ samples, isPending }: { samples: readonly Sample[
     );
   }
   const own = held.reduce((cells, one) => cells + one.progress.dead, 0);
-  const needs = [...needsOf(samples, own), ...heldBack(held, zone)];
+  const needs = [...needsOf(samples, own), ...promised.needs, ...heldBack(held, zone)];
   const { open, seen } = apart(needs, told.data?.items ?? []);
   const title = `${counted(open.length, "thing needs", "things need")} you`;
   return (
     <Section title={open.length === 0 ? "Nothing needs you" : title}>
       {told.error && <Failed error={told.error} retry={() => told.refetch()} />}
+      {promised.failed && <Failed error={promised.failed.error} retry={() => promised.failed?.refetch()} />}
       <Needs open={open} seen={seen} />
     </Section>
   );
@@ -76,8 +81,29 @@ function What({ need }: { need: Need }) {
   return (
     <span>
       {need.what} {need.to && <Link to={need.to}>{need.show}</Link>}
+      {need.command && (
+        <span className={styles.command}>
+          <code>{need.command}</code>
+          <Copy text={() => need.command ?? ""} title={`Copy: ${need.command}`}>
+            Copy
+          </Copy>
+        </span>
+      )}
     </span>
   );
+}
+
+/** What the installation promises of itself and does not keep, for its administrators. */
+function usePromised() {
+  const { range = "1h" } = route.useSearch();
+  const enabled = useMay("platform");
+  const burn = useQuery({ ...objective(range), enabled });
+  const kept = useQuery({ ...backups, enabled });
+  return {
+    needs: [...(burn.data ? burning(burn.data) : []), ...(kept.data ? unaudited(kept.data) : [])],
+    isPending: burn.isLoading || kept.isLoading,
+    failed: [burn, kept].find((one) => one.error),
+  };
 }
 
 /** The tenant's run sets that are not through. Pending is only the first time: one that comes later takes nothing away. */
