@@ -1,158 +1,170 @@
-"""What the installation promises of itself: how fast its error budget burns, of what; that backups are proven."""
+"""What the dashboard promises of every view: nothing counted twice, nothing asked for nothing, the way back kept."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
+import time
+from collections.abc import Callable, Iterator
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
-from sqlalchemy import Connection, create_engine, text
+from playwright.sync_api import Page, expect
 
-from proctor.database.embedded import EmbeddedServer
-from tests.web.conftest import SCREENSHOTS, Site, Visitor
+from tests.web.conftest import Site, Visitor
 
-NEWEST, PROVEN = "b" * 64, "a" * 64
-FOLDER = "/srv/backups of acme/2026-12-01"
+FIVE = "".join(f'\n[[profiles]]\nname = "p{number}"\nagent = "oracle"\nseries = "s{number}"\n' for number in range(5))
+EVICTED = """
+[[faults]]
+kind = "eviction"
+profiles = ["p1", "p2"]
+tasks = "access-report"
 
-
-@contextmanager
-def scheduler(site: Site) -> Iterator[Connection]:
-    with EmbeddedServer(site.folder / "home" / "postgres") as urls:
-        engine = create_engine(urls.scheduler)
-        with engine.begin() as connection:
-            yield connection
-        engine.dispose()
-
-
-def sampled(site: Site, *, lost: int, minutes: int = 60) -> None:
-    """Ten attempts ended in each of the last minutes, and so many of them were lost."""
-    with scheduler(site) as connection:
-        connection.execute(text("DELETE FROM proctor.health_sample WHERE at < date_trunc('minute', now())"))
-        connection.execute(
-            text(
-                "INSERT INTO proctor.health_sample SELECT g, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, 0, 0,"
-                " g - interval '1 min', 10, :lost FROM generate_series(date_trunc('minute', now()) -"
-                " make_interval(mins => :minutes), date_trunc('minute', now()) - interval '1 min', interval '1 min') g"
-                " ON CONFLICT DO NOTHING"
-            ),
-            {"lost": lost, "minutes": minutes},
-        )
+[[faults]]
+kind = "eviction"
+profiles = ["p3"]
+tasks = "access-report"
+attempts = [1, 2]
+"""
 
 
-def backed_up(site: Site, *, hours: float, digest: str, verified: bool) -> None:
-    with scheduler(site) as connection:
-        connection.execute(
-            text(
-                "INSERT INTO proctor.backup (digest, made_at, bytes, host, folder, verified_at)"
-                " VALUES (:digest, now() - make_interval(mins => :minutes), 9000000, 'store-1', :folder,"
-                " CASE WHEN :verified THEN now() END)"
-            ),
-            {"digest": digest, "minutes": int(hours * 60), "folder": FOLDER, "verified": verified},
-        )
+@pytest.fixture(scope="module")
+def retried(site: Site) -> str:
+    """Forty cells, each decided; two took a second attempt, and one a third."""
+    return site.run("retried", f"reuse = 'off'\n{FIVE}{EVICTED}")
 
 
-@pytest.fixture(autouse=True)
-def as_before(site: Site) -> Iterator[None]:
-    yield
-    with scheduler(site) as connection:
-        connection.execute(text("DELETE FROM proctor.backup"))
-        connection.execute(text("DELETE FROM proctor.health_sample WHERE at < date_trunc('minute', now())"))
-    with site.api() as api:
-        for one in api.get("alerts/acknowledgements").json()["items"]:
-            api.delete(f"alerts/acknowledgements/{one['alert']}")
+def test_a_retry_is_never_a_row(ada: Visitor, retried: str) -> None:
+    page = ada.go(f"/run-sets/{retried}?view=table")
+    table = page.get_by_role("table")
+    expect(table).to_have_attribute("aria-rowcount", "41")  # and the head
+    tries = [text for text in attempts_of(page) if text != "1"]
+    assert sorted(tries) == ["2", "2", "3"]
+    expect(page.locator("[data-rates]").first).to_contain_text("40/40")
 
 
-def need(page: Page, what: str) -> Locator:
-    return page.get_by_role("listitem").filter(has_text=what)
+def attempts_of(page: Page) -> list[str]:
+    """How many attempts each row tells of, over all that the table holds."""
+    found: dict[str, str] = {}
+    scroller = page.locator("section").filter(has=page.get_by_role("table")).last
+    for top in range(0, 41 * 28, 300):
+        scroller.evaluate("(one, top) => one.scrollTo(0, top)", top)
+        page.wait_for_timeout(50)
+        for row in page.locator("tbody tr").all():
+            found[str(row.get_attribute("aria-rowindex"))] = row.locator("td").last.inner_text()
+    assert len(found) == 40
+    return list(found.values())
 
 
-def test_a_fresh_installation_is_not_nagged_and_an_unknown_is_no_number(ada: Visitor, gaps: str) -> None:
-    with scheduler(ada.site) as connection:
-        connection.execute(text("DELETE FROM proctor.health_sample"))
-    page = ada.go("/health")
-    burn = page.get_by_text(re.compile("^SLO burn"))
-    expect(burn.first).to_be_visible()
-    expect(page.get_by_text("— none was made yet")).to_be_visible()
-    expect(need(page, "SLO burn")).to_have_count(0)
-    expect(need(page, "backup")).to_have_count(0)
-
-
-def test_a_burn_is_of_the_range_and_a_fast_one_needs_somebody(ada: Visitor, gaps: str) -> None:
-    sampled(ada.site, lost=0)
-    page = ada.go("/health")
-    expect(page.get_by_text(re.compile(r"^SLO burn 0×$"))).to_be_visible()
-    expect(
-        page.get_by_text(re.compile(r"0 of (59|60)0 attempts lost.* in the last hour · objective 99%"))
-    ).to_be_visible()
-    expect(need(page, "SLO burn")).to_have_count(0)
-    sampled(ada.site, lost=2)
-    page = ada.go("/health?range=24h")
-    expect(
-        page.get_by_text(re.compile(r"in the last 24 hours, of which (59m 00s|1h 0.m) were sampled"))
-    ).to_be_visible()
-    fast = need(page, "SLO burn 20× in the last hour: 1")
-    expect(fast).to_contain_text("1% is allowed")
-    fast.get_by_role("button", name="Acknowledge").press("Enter")
-    page.get_by_role("dialog").get_by_role("button", name="Acknowledge").press("Enter")
-    seen = page.get_by_role("list", name="Acknowledged").get_by_role("listitem").filter(has_text="SLO burn")
-    expect(seen).to_contain_text("by ada@example.org")
+def test_a_cell_of_three_attempts_shows_three_and_the_oldest_has_its_evidence(ada: Visitor, retried: str) -> None:
     with ada.site.api() as api:
-        assert [one["alert"] for one in api.get("alerts/acknowledgements").json()["items"]] == ["slo.burn.1h"]
+        cells = api.get(f"run-sets/{retried}/cells", params={"profile": "p3", "task": "*access-report"}).json()["items"]
+    page = ada.go(f"/run-sets/{retried}?cell={cells[0]['cell']}")
+    listed = page.get_by_label("Attempts, the oldest first").get_by_role("listitem")
+    expect(listed).to_have_count(3)
+    expect(listed.first).to_contain_text("node lost")
+    listed.first.get_by_role("link", name="1", exact=True).click()
+    expect(page.get_by_text("node lost").first).to_be_visible()
+    expect(page.locator("[data-why]")).not_to_be_empty()
+    page.get_by_role("button", name=re.compile("^evidence: ")).click()
+    expect(page.get_by_text("agent").first).to_be_visible()
 
 
-def test_a_backup_that_nobody_proved_is_told_with_its_command(ada: Visitor, gaps: str) -> None:
-    backed_up(ada.site, hours=31.2, digest=PROVEN, verified=True)
-    page = ada.go("/health")
-    line = need(page, "backup unaudited for 31 h")
-    expect(line).to_contain_text("none was made since the last verified one")
-    expect(line).to_contain_text("proctor backup create FOLDER")
-    backed_up(ada.site, hours=2.1, digest=NEWEST, verified=False)
-    page = ada.go("/health")
-    expect(line).to_contain_text("the newest, made 2 h ago on store-1, is not verified")
-    expect(line.locator("code")).to_have_text(f"proctor backup verify '{FOLDER}'")
-    expect(page.get_by_text("2 h old, not verified; the last verified one is 31 h old")).to_be_visible()
-    line.get_by_role("button", name="Copy").focus()
-    page.keyboard.press("Enter")
-    expect(line.get_by_role("status")).to_have_text(re.compile("copied|not allowed"))
-    with scheduler(ada.site) as connection:
-        connection.execute(text("UPDATE proctor.backup SET verified_at = now()"))
-    page = ada.go("/health")
-    expect(page.get_by_text("verified, 2 h old")).to_be_visible()
-    expect(line).to_have_count(0)
+@pytest.fixture
+def still(site: Site) -> Iterator[str]:
+    """A run set of one cell that takes longer than anybody looks; its id."""
+    with site.sleeping("still", 200, "--task", "access-report"):
+        eventually(lambda: running(site))
+        yield site.run_set("still")
+    site.command("cancel", "still")
+
+
+def running(site: Site) -> bool:
+    with site.api() as api:
+        found = api.get("run-sets", params={"name": "still"}).json()["items"]
+        return bool(found) and bool(api.get(f"run-sets/{found[0]['id']}/running").json()["items"])
+
+
+def eventually(holds: Callable[[], bool]) -> None:
+    for _ in range(240):
+        if holds():
+            return
+        time.sleep(0.25)
+    raise AssertionError("it never came true")
+
+
+def test_a_run_that_is_watched_is_not_asked_about_while_nothing_happens(ada: Visitor, still: str) -> None:
+    page = ada.go(f"/run-sets/{still}")
+    expect(page.get_by_text("1 running")).to_be_visible(timeout=30_000)
+    page.wait_for_timeout(3000)
+    asked = len(ada.asked)
+    page.wait_for_timeout(60_000)
+    assert ada.asked[asked:] == []
+    expect(page.get_by_role("heading", level=1)).to_contain_text("running")
+
+
+def test_the_way_back_leads_to_the_same_place_and_the_same_thing(ada: Visitor, retried: str) -> None:
+    page = ada.go(f"/run-sets/{retried}?view=table")
+    scroller = page.locator("section").filter(has=page.get_by_role("table")).last
+    scroller.evaluate("(one) => one.scrollTo(0, 400)")
+    row = page.locator("tbody tr[aria-rowindex='22']")
+    row.get_by_role("link").click()
+    expect(page).to_have_url(re.compile("/attempts/"))
+    expect(page.locator("[data-why]")).to_be_visible()
+    page.go_back()
+    expect(row.get_by_role("link")).to_be_focused()
+    assert scroller.evaluate("(one) => one.scrollTop") == 400
+
+
+def test_a_long_page_is_left_and_found_again_where_it_was(ada: Visitor, job: str) -> None:
+    page = ada.page
+    page.set_viewport_size({"width": 1440, "height": 400})
+    ada.go("/evaluators")
+    page.evaluate("document.scrollingElement.scrollTo(0, 300)")
+    place = page.evaluate("document.scrollingElement.scrollTop")
+    assert place > 0
+    page.keyboard.press("g")
+    page.keyboard.press("l")
+    expect(page.get_by_role("heading", name="Leaderboard")).to_be_visible()
+    page.go_back()
+    expect(page.get_by_role("heading", name="Evaluators")).to_be_visible()
+    page.wait_for_function("(place) => document.scrollingElement.scrollTop === place", arg=place)
+
+
+DIALOGS = {
+    "keys of the page": ("/run-sets", lambda page: page.keyboard.press("?")),
+    "budget": ("/costs", lambda page: page.get_by_role("button", name="Set budget").click()),
+    "a new key": ("/settings", lambda page: make_key(page)),
+    "revoking": ("/settings", lambda page: page.get_by_role("button", name="Revoke").first.click()),
+    "cancelling": ("/run-sets/{paused}", lambda page: page.get_by_role("button", name="Cancel…").click()),
+}
+
+
+def make_key(page: Page) -> None:
+    page.get_by_label("New key, for").fill("looked at")
+    page.get_by_role("button", name="Create key").click()
+
+
+@pytest.fixture(scope="module")
+def paused(site: Site, nightly: str) -> str:
+    """A run set that was paused before it was worked on."""
+    with site.api() as api:
+        suite = api.get("suites").json()["items"][0]["suite_id"]
+        said = {"name": "paused", "suite": suite, "profiles": [{"name": "p", "agent": "noop"}]}
+        made = api.post("run-sets", json={"spec": said, "spec_digest": "0" * 64, "limit": 1}).json()["run_set"]["id"]
+        api.post(f"run-sets/{made}/pause")
+        return str(made)
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_promises_are_whole_and_accessible_at_every_width(site: Site, browser: Browser, gaps: str, theme: str) -> None:
-    sampled(site, lost=2)
-    backed_up(site, hours=31.2, digest=PROVEN, verified=True)
-    backed_up(site, hours=2.1, digest=NEWEST, verified=False)
-    SCREENSHOTS.mkdir(parents=True, exist_ok=True)
-    with browser.new_context(color_scheme=theme) as context:  # type: ignore[arg-type]
-        visitor = Visitor(site, context).sign_in()
-        for width in (360, 1440):
-            visitor.page.set_viewport_size({"width": width, "height": 900})
-            page = visitor.go("/health")
-            expect(need(page, "backup unaudited")).to_be_visible()
-            expect(need(page, "SLO burn 20×")).to_be_visible()
-            page.screenshot(path=str(SCREENSHOTS / f"promises-{width}-{theme}.png"), full_page=True)
-            beyond = visitor.measure("document.documentElement.scrollWidth - document.documentElement.clientWidth")
-            assert beyond <= 0, f"it scrolls to the side at {width} px"
-            assert visitor.serious() == []
-        assert not visitor.problems
-
-
-def test_who_is_no_administrator_asks_for_neither(ada: Visitor, browser: Browser, gaps: str) -> None:
-    backed_up(ada.site, hours=31.2, digest=PROVEN, verified=True)
-    with ada.site.api() as api:
-        user = api.post("users", json={"name": "promised@example.org", "role": "member", "kind": "person"}).json()
-        key = api.post("keys", json={"name": "bo", "user": user["id"]}).json()["secret"]
-    with browser.new_context() as context:
-        member = Visitor(ada.site, context).sign_in(key)
-        page = member.go("/health")
-        expect(page.get_by_role("listitem").filter(has_text="of gaps given up")).to_be_visible()
-        expect(need(page, "backup")).to_have_count(0)
-        assert not [url for url in member.asked if "health/objective" in url or "health/backups" in url]
-        member.problems = [one for one in member.problems if "403" not in one]
-        assert not member.problems
+@pytest.mark.parametrize("name", DIALOGS)
+def test_a_dialog_has_nothing_serious_for_axe(ada: Visitor, paused: str, name: str, theme: str) -> None:
+    ada.page.emulate_media(color_scheme="dark" if theme == "dark" else "light")
+    path, open_it = DIALOGS[name]
+    page = ada.go(path.format(paused=paused))
+    open_it(page)
+    expect(page.get_by_role("dialog")).to_be_visible()
+    page.wait_for_timeout(200)
+    assert ada.serious() == []
+    page.keyboard.press("Escape")
+    if name == "a new key":  # what is shown once is not lost by a key
+        page.get_by_role("button", name="I have kept it").click()
+    expect(page.get_by_role("dialog")).to_have_count(0)
