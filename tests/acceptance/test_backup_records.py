@@ -161,4 +161,5 @@ def test_a_schema_that_is_to_be_upgraded_is_backed_up_as_it_is(made: Cli) -> Non
         told.stderr
     )
     say(HEAD)
-    assert (made.folder / "before-the-upgrade" / "manifest.json").is_file()
+    manifest = json.loads((made.folder / "before-the-upgrade" / "manifest.json").read_text())
+    assert manifest["revision"] == "0027"

@@ -126,7 +126,7 @@ def create_backup(settings: Settings, folder: Path) -> Recorded:
         raise BackupRefused("The folder exists.", where=str(folder))
     with writing(folder):
         folder.mkdir(parents=True, mode=0o700)
-    rows = embedded_server(settings).counted_dump(folder / DUMP)
+    dumped = embedded_server(settings).counted_dump(folder / DUMP)
     store = ObjectStore(settings.objects_url or settings.home / "objects")
     copied = settings.objects_url is None
     count, size = _write_objects(store, folder, copied=copied)
@@ -137,11 +137,11 @@ def create_backup(settings: Settings, folder: Path) -> Recorded:
     backup = Backup(
         version=VERSION,
         created_at=datetime.now(UTC),
-        revision=HEAD,
+        revision=dumped.revision,
         dump_sha256=_sha256(folder / DUMP),
         dump_bytes=(folder / DUMP).stat().st_size,
         key_sha256=_sha256(folder / KEY) if has_key else None,
-        rows=rows,
+        rows=dumped.rows,
         list_sha256=_sha256(folder / OBJECTS),
         objects=count,
         object_bytes=size,

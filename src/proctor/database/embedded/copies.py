@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from psycopg import Connection, sql
@@ -14,7 +16,7 @@ from proctor.database.embedded.cluster import ENVIRONMENT
 from proctor.database.embedded.control import connect
 from proctor.database.embedded.errors import DiskFull, EmbeddedError, says_disk_full
 
-__all__ = ["counted_dump", "counts", "dump", "restore"]
+__all__ = ["Dumped", "counted_dump", "counts", "dump", "restore"]
 
 RESTORED: str = f"{roles.DATABASE}_restored"
 REPLACED: str = f"{roles.DATABASE}_replaced"
@@ -28,16 +30,28 @@ _TABLES = """
 """
 
 
-def counted_dump(programs: Path, superuser: URL, path: Path) -> dict[str, int]:
-    """As ``dump``; also the rows of every table as of that very moment."""
+@dataclass(frozen=True, kw_only=True)
+class Dumped:
+    """What was dumped, as of the very moment of the dump."""
+
+    revision: str
+    """Of its schema."""
+    rows: Mapping[str, int]
+    """Of each table."""
+
+
+def counted_dump(programs: Path, superuser: URL, path: Path) -> Dumped:
+    """As ``dump``; also what it holds."""
     with connect(superuser.set(database=roles.DATABASE)) as connection:
         connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
         snapshot = connection.execute("SELECT pg_export_snapshot()").fetchone()
         assert snapshot is not None
+        revision = connection.execute("SELECT version_num FROM proctor.alembic_version").fetchone()
+        assert revision is not None
         found = _counts(connection)
         dump(programs, superuser, path, snapshot=str(snapshot[0]))
         connection.execute("ROLLBACK")
-    return found
+    return Dumped(revision=str(revision[0]), rows=found)
 
 
 def counts(superuser: URL) -> dict[str, int]:

@@ -13,6 +13,7 @@ from sqlalchemy.engine import URL
 
 from proctor.database import roles
 from proctor.database.embedded import account, cluster, control, copies, keeper
+from proctor.database.embedded.copies import Dumped
 from proctor.database.embedded.errors import DatabaseInUse
 from proctor.database.embedded.folder import Folder, translated
 
@@ -131,8 +132,8 @@ class EmbeddedServer:
         with self, translated(path):
             copies.dump(self._programs or cluster.binaries(), self._url(cluster.SUPERUSER), path)
 
-    def counted_dump(self, path: Path) -> dict[str, int]:
-        """As ``dump``; also the rows of every table as of that moment."""
+    def counted_dump(self, path: Path) -> Dumped:
+        """As ``dump``; also what it holds."""
         with self, translated(path):
             return copies.counted_dump(self._programs or cluster.binaries(), self._url(cluster.SUPERUSER), path)
 
