@@ -163,7 +163,7 @@ def _term(pieces: Sequence[_Piece]) -> Term:
         if is_metadata:
             _refuse(whole, "has no value", "field:NAME=VALUE")
         return _words(name, whole, negated=negated)
-    if not name:
+    if not name and not any(piece.is_quoted for piece in body[: len(body) - len(value)]):
         _refuse(whole, "has no name before its =", "NAME=VALUE")
     if ":" in name and not is_metadata and not any(piece.is_quoted for piece in body):
         _refuse(whole, f"begins with {_told(name.split(':')[0] + ':')}, which is none", "field:, is: and expects:")

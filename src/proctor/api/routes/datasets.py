@@ -46,7 +46,7 @@ _Word = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00]+$"
 _Source = Annotated[str, Field(min_length=1, max_length=2000, pattern=r"^[^\x00]+$")]
 _Query = Annotated[str, Field(min_length=1, max_length=QUERY_CHARACTERS, pattern=r"^[^\x00]+$")]
 _QUERY: str = (
-    "Words and terms that all fit: NAME=VALUE of a field, NAME=* any value of it; is:duplicate, expects:number and more; "
+    "Words and terms that all fit: NAME=VALUE of a field, NAME=* any value of it; is:duplicate and more flaws; "
     "- before a term leaves out what fits. docs/reference/datasets.md has all of it."
 )
 _Pair = Annotated[str, Field(max_length=2000, pattern=r"^[^=\x00]{1,200}=[^\x00]*$")]
