@@ -49,6 +49,7 @@ def test_the_commands_of_the_how_to_do_what_it_says(cli: Cli) -> None:
         "hard-billing": "1.0.0",
         "returns": "1.0.0",
         "smoke": "1.0.0",
+        "support-clear": "1.0.0",
         "support-test": "1.0.0",
         "support": "1.2.0",
     }

@@ -25,18 +25,20 @@ export function Quality({ reference }: { reference: string }) {
           <p className={styles.hint}>
             Counted over all {counted(seen.examples, "example")}. A count leads to the examples that it counts.
           </p>
-          <Section title="Examples to look at">
-            <Flaws seen={seen} reference={reference} />
-          </Section>
-          <Section title="Splits">
-            <Splits seen={seen} reference={reference} />
-          </Section>
-          <Section title="Expected outputs">
-            <Kinds seen={seen} reference={reference} />
-          </Section>
-          <Section title="Lengths in characters">
-            <Characters seen={seen} />
-          </Section>
+          <div className={styles.pairs}>
+            <Section title="Examples to look at">
+              <Flaws seen={seen} reference={reference} />
+            </Section>
+            <Section title="Expected outputs">
+              <Kinds seen={seen} reference={reference} />
+            </Section>
+            <Section title="Splits">
+              <Splits seen={seen} reference={reference} />
+            </Section>
+            <Section title="Lengths in characters">
+              <Characters seen={seen} />
+            </Section>
+          </div>
           <Section title="Fields">
             <Fields seen={seen} reference={reference} />
           </Section>
