@@ -37,7 +37,7 @@ def quality_tables(found: DatasetQuality) -> Sequence[RenderableType]:
 
 
 def _flaws(found: DatasetQuality) -> RenderableType:
-    made = table("what", "examples", "inputs", "query", right=("examples", "inputs"), whole=("what", "query"))
+    made = table("what", "examples", "inputs", "query", right=("examples", "inputs"), whole=("query",))
     counts = {
         "without expected output": found.without_expected,
         "empty input": found.empty_inputs,

@@ -78,7 +78,7 @@ function Flaws({ seen, reference }: Of) {
           <Share one={of} all={seen.examples} reference={reference} of={what.toLowerCase()} />
         ),
     },
-    { name: "Different inputs", kind: "number", cell: ({ of }) => (of?.inputs === undefined ? "" : count(of.inputs)) },
+    { name: "Inputs", kind: "number", cell: ({ of }) => (of?.inputs === undefined ? "" : count(of.inputs)) },
   ];
   return <Table caption="Examples to look at" columns={columns} rows={rows} keyOf={(one) => one.what} />;
 }
