@@ -31,6 +31,7 @@ def derivations(place: Place) -> None:
     place.desk.write("labels.jsonl", '{"id": "a", "difficulty": "hard"}\n')
     for words in (
         ("filter", "shown", "--tag", "t", "--name", "kept"),
+        ("filter", "shown", "--query", "tag=t -note=*", "--name", "found"),
         ("merge", "shown@1.0.0", "shown", "--prefer", "first", "--name", "both"),
         ("relabel", "shown", "--labels", "labels.jsonl"),
         ("dedupe", "shown", "--name", "once"),

@@ -107,6 +107,56 @@ def test_lists_come_in_pages(server: Server, acme: Tenant) -> None:
     assert [(one["id"], one["kind"]) for one in found["changes"]] == [("b", "added"), ("c", "added")]
 
 
+def test_examples_are_found_by_a_query(server: Server, acme: Tenant) -> None:
+    bring(server, acme.owner, lines([*LINES, {"id": "d", "input": "A", "expected": 2, "segment": "gift & co"}]))
+    viewer = acme.as_role(Role.VIEWER)
+
+    def found(query: str, **more: str) -> list[str]:
+        asked = urlencode({"query": query, **more})
+        return [one["id"] for one in viewer.get(f"datasets/qa/examples?{asked}")["items"]]
+
+    assert found("tag=x -tag=y") == ["a"]
+    assert found('segment="gift & co"') == ["d"]
+    assert found("is:contradiction") == ["a", "d"]
+    assert found("expects:number", tags="x") == ["a"]
+    first = viewer.get("datasets/qa/examples?query=is:duplicate&limit=1")
+    rest = viewer.get(f"datasets/qa/examples?query=is:duplicate&limit=1&cursor={first['next']}")
+    assert [one["id"] for one in first["items"] + rest["items"]] == ["a", "d"]
+
+
+@pytest.mark.parametrize("query", ["is:odd", "segment=", '"open', "=x", "expects:poem", "field:x", " "])
+def test_a_malformed_query_is_refused_by_its_parameter(server: Server, acme: Tenant, query: str) -> None:
+    bring(server, acme.owner, lines(LINES))
+    told = acme.owner.get(f"datasets/qa/examples?{urlencode({'query': query})}", 422)
+    assert (told["code"], told["where"]) == ("dataset-query", "query")
+    assert told["remedy"]
+    derivation = {"operation": "filter", "source": "qa", "query": query}
+    refused = acme.owner.post("datasets/derivations", {"new": {"dataset": "x"}, "derivation": derivation}, 422)
+    assert (refused["code"], refused["detail"]) == ("dataset-query", told["detail"])
+
+
+def test_a_query_is_bounded_and_of_a_split_that_there_is(server: Server, acme: Tenant) -> None:
+    bring(server, acme.owner, lines(LINES))
+    long = urlencode({"query": "x" * 1001})
+    assert acme.owner.get(f"datasets/qa/examples?{long}", 422)["code"] == "request-invalid"
+    assert acme.owner.get("datasets/qa/examples?query=%00", 422)["code"] == "request-invalid"
+    told = acme.owner.get("datasets/qa/examples?query=split%3Dtest", 422)
+    assert (told["code"], told["where"]) == ("dataset-split", "query")
+
+
+def test_the_quality_of_a_version_is_told_to_viewers(server: Server, acme: Tenant) -> None:
+    bring(server, acme.owner, lines(LINES))
+    bring(server, acme.owner, lines([*LINES, {"id": "d", "input": "A", "expected": 2}]))
+    viewer = acme.as_role(Role.VIEWER)
+    before, now = (viewer.get(f"datasets/{name}/quality") for name in ("qa@1.0.0", "qa"))
+    assert (before["version"], before["examples"], before["duplicates"]["examples"]) == ("1.0.0", 3, 0)
+    assert now["duplicates"] == {"examples": 2, "query": "is:duplicate", "inputs": 1}
+    assert now["contradictions"]["examples"] == 2
+    assert now["leaks"] is None
+    assert viewer.get("datasets/none/quality", 404)["code"] == "dataset-unknown"
+    assert viewer.get("datasets/qa/quality?deep=1", 422)["code"] == "parameter-unknown"
+
+
 def test_splits_are_made_once_and_written_down(server: Server, acme: Tenant) -> None:
     bring(server, acme.owner, lines(LINES))
     body = {"shares": {"train": 0.5, "test": 0.5}, "seed": 4}
@@ -243,6 +293,9 @@ def test_the_sdk_makes_of_a_server_what_it_makes_of_a_machine(
     wanted = Filter(source="qa", tags=["x"])
     assert remote.examples(wanted, limit=1) == here.examples(acme.id, here.find(acme.id, "qa"), wanted, limit=1)
     assert [one.id for one in remote.examples(wanted, start=1).examples] == ["c"]
+    typed = Filter(source="qa", query='tag=x -"Z" is:duplicate')
+    assert remote.examples(typed) == here.examples(acme.id, here.find(acme.id, "qa"), typed)
+    assert remote.quality("qa") == here.quality(acme.id, here.find(acme.id, "qa"))
     assert {row.name for row in remote.all()} == {row.name for row in here.list_datasets(acme.id)}
     for kind in ExportFormat:
         done = remote.export("qa", tmp_path / f"out.{kind}", kind)

@@ -9,6 +9,8 @@ import shlex
 import subprocess
 import sys
 
+import pytest
+
 from tests.acceptance.conftest import ROOT, Cli
 
 HOW_TO = (ROOT / "docs" / "how-to" / "keep-datasets.md").read_text()
@@ -28,6 +30,7 @@ def write_questions(cli: Cli, rows: int, changed: int = 0) -> None:
     cli.write("questions.jsonl", "".join(f"{json.dumps(line)}\n" for line in lines))
 
 
+@pytest.mark.timeout(300)  # some twenty commands, each a process of its own
 def test_the_commands_of_the_how_to_do_what_it_says(cli: Cli) -> None:
     write_questions(cli, 1200)
     cli("dataset", "import", "questions.jsonl", "--name", "support")
@@ -49,6 +52,7 @@ def test_the_commands_of_the_how_to_do_what_it_says(cli: Cli) -> None:
         "hard-billing": "1.0.0",
         "returns": "1.0.0",
         "smoke": "1.0.0",
+        "support-clear": "1.0.0",
         "support-test": "1.0.0",
         "support": "1.2.0",
     }

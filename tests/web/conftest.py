@@ -187,6 +187,33 @@ def job(site: Site) -> str:
 
 
 @pytest.fixture(scope="session")
+def flawed(site: Site) -> str:
+    """A dataset of 200 examples with every flaw that is counted, split in two; its name."""
+    examples: list[dict[str, Any]] = [
+        {
+            "id": f"f{n}",
+            "input": f"Order {n}: what do we owe?",
+            "expected": "A refund of the whole price" if n % 3 else str(n),
+            "difficulty": "hard" if n % 4 == 0 else "easy",
+            "tags": ["gift"] if n % 2 else [],
+            "segment": ("gift", "late", "damaged in transit")[n % 3],
+            "ticket": f"T-{n}",
+        }
+        for n in range(180)
+    ]
+    examples += [
+        {"id": f"again{n}", "input": f"Order {n // 2}: what do we owe?", "expected": "nothing"} for n in range(12)
+    ]
+    examples += [{"id": f"blank{n}", "input": " ", "expected": {"refund": n}} for n in range(3)]
+    examples += [{"id": f"open{n}", "input": f"Who is owed {n}?"} for n in range(5)]
+    file = site.folder / "flawed.jsonl"
+    file.write_text("".join(json.dumps(one) + "\n" for one in examples))
+    site.command("dataset", "import", str(file), "--name", "flawed")
+    site.command("dataset", "split", "flawed", "train=0.8", "test=0.2")
+    return "flawed"
+
+
+@pytest.fixture(scope="session")
 def playwright() -> Iterator[Playwright]:
     with sync_playwright() as made:
         yield made

@@ -27,6 +27,8 @@ PAGES = {
     "dataset": "/datasets/refunds",
     "dataset-diff": "/datasets/refunds?tab=diff",
     "dataset-lineage": "/datasets/refunds?tab=lineage",
+    "dataset-search": "/datasets/refunds?q=tag%3Dgift%20refund",
+    "dataset-quality": "/datasets/flawed?tab=quality",
     "evaluators": "/evaluators",
     "jobs": "/jobs",
     "job": "/jobs/{job}",
@@ -44,7 +46,7 @@ BYTES = 300_000
 
 
 @pytest.fixture(scope="module")
-def things(site: Site, nightly: str, gaps: str, job: str) -> dict[str, str]:
+def things(site: Site, nightly: str, gaps: str, job: str, flawed: str) -> dict[str, str]:
     """What the pages show."""
     with site.api() as api:
         cells = api.get(f"run-sets/{gaps}/cells", params={"outcome": "verifier_error"}).json()["items"]

@@ -1,4 +1,4 @@
-"""``proctor dataset import|list|show|examples|diff|export``; what makes versions of versions is in its neighbour."""
+"""``proctor dataset import|list|show|examples|quality|diff|export``; its neighbour makes versions of versions."""
 
 from __future__ import annotations
 
@@ -8,7 +8,17 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from proctor.cli import dataset_making
-from proctor.cli.dataset_words import Metadata, NewLabel, Reference, asked_for, chosen, new_version, seldom, tell_made
+from proctor.cli.dataset_words import (
+    Metadata,
+    NewLabel,
+    Reference,
+    SearchQuery,
+    asked_for,
+    chosen,
+    new_version,
+    seldom,
+    tell_made,
+)
 from proctor.cli.output import AsJson, client, counting, err, print_json, show
 
 if TYPE_CHECKING:
@@ -98,6 +108,7 @@ def list_examples(
     difficulty: Difficulty = None,
     split: Split = None,
     words: Annotated[str | None, typer.Option(help="Only those with this in id, input or expected output.")] = None,
+    query: SearchQuery = None,
     start: Annotated[int, typer.Option("--from", min=0, help="The position to begin at.")] = 0,
     limit: Annotated[int, typer.Option(min=1, max=10_000, help="At most so many.")] = 20,
     as_json: AsJson = False,
@@ -106,7 +117,9 @@ def list_examples(
     with client(as_json=as_json) as opened:
         from proctor.datasets.derivations import Filter
 
-        wanted = asked_for(Filter, source=dataset, tags=tag or [], difficulty=difficulty, split=split, words=words)
+        wanted = asked_for(
+            Filter, source=dataset, tags=tag or [], difficulty=difficulty, split=split, words=words, query=query
+        )
         page = opened.datasets.examples(wanted, start=start, limit=limit)
         if as_json:
             print_json(page)
@@ -116,6 +129,19 @@ def list_examples(
         show(examples_table(page.examples) if page.examples else "No such examples.")
         if page.next is not None:
             show(f"more: --from {page.next}")
+
+
+@app.command("quality")
+def show_quality(dataset: Reference, as_json: AsJson = False) -> None:
+    """Tell what to know of a version before trusting numbers on it, and the query that finds what is counted."""
+    with client(as_json=as_json) as opened:
+        found = opened.datasets.quality(dataset)
+        if as_json:
+            print_json(found)
+            return
+        from proctor.reports.dataset_quality import quality_tables
+
+        show(*quality_tables(found))
 
 
 @app.command("diff")

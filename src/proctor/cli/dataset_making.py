@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from proctor.cli.dataset_words import Metadata, NewLabel, Reference, asked_for, new_version, seldom, tell_made
+from proctor.cli.dataset_words import (
+    Metadata,
+    NewLabel,
+    Reference,
+    SearchQuery,
+    asked_for,
+    new_version,
+    seldom,
+    tell_made,
+)
 from proctor.cli.output import AsJson, client, counting, print_json, show, told
 
 if TYPE_CHECKING:
@@ -38,14 +47,17 @@ def filter_dataset(
     source: Annotated[str | None, typer.Option(help="From this source.")] = None,
     split: Annotated[str | None, typer.Option(help="Of this split.")] = None,
     words: Annotated[str | None, typer.Option(help="With this in the id, input or expected output.")] = None,
+    query: SearchQuery = None,
     name: Name = None,
     version: NewLabel = None,
     metadata: Metadata = None,
     as_json: AsJson = False,
 ) -> None:
     """Make a version of the examples that fit all that is named."""
-    if not (tag or without_tag or difficulty or source or split or words):
-        raise typer.BadParameter("say what to keep: --tag, --without-tag, --difficulty, --source, --split or --words")
+    if not (tag or without_tag or difficulty or source or split or words or query):
+        raise typer.BadParameter(
+            "say what to keep: --tag, --without-tag, --difficulty, --source, --split, --words or --query"
+        )
     from proctor.datasets.derivations import Filter
 
     wanted = asked_for(
@@ -57,6 +69,7 @@ def filter_dataset(
         from_source=source,
         split=split,
         words=words,
+        query=query,
     )
     _make(wanted, name, version, metadata, as_json=as_json)
 

@@ -16,7 +16,18 @@ if TYPE_CHECKING:
     from proctor.datasets.derivations import NewVersion
     from proctor.datasets.service import Made
 
-__all__ = ["Metadata", "NewLabel", "OnRows", "Reference", "asked_for", "chosen", "new_version", "seldom", "tell_made"]
+__all__ = [
+    "Metadata",
+    "NewLabel",
+    "OnRows",
+    "Reference",
+    "SearchQuery",
+    "asked_for",
+    "chosen",
+    "new_version",
+    "seldom",
+    "tell_made",
+]
 
 E = TypeVar("E", bound=StrEnum)
 D = TypeVar("D", bound="BaseModel")
@@ -30,6 +41,15 @@ NewLabel = Annotated[
 ]
 Metadata = Annotated[
     list[str] | None, typer.Option("--metadata", metavar="KEY=VALUE", help="What to say of the version; repeat it.")
+]
+
+SearchQuery = Annotated[
+    str | None,
+    typer.Option(
+        "--query",
+        metavar="QUERY",
+        help="Words and terms that all fit: refund tag=billing segment=gift -difficulty=easy is:duplicate.",
+    ),
 ]
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import reduce
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from proctor.datasets.examples import value_of
+from proctor.datasets.matching import SEARCHED, Marks, columns_of, fitting, with_words
+from proctor.datasets.queries import Term
 from proctor.datasets.reading import read_rows
 from proctor.datasets.schema import COLUMNS
 from proctor.datasets.splits import Split
@@ -23,7 +24,6 @@ __all__ = ["ExamplePage", "ListedExample", "Wanted", "page_of", "positions_of"]
 
 _SHOWN: Sequence[str] = tuple(name for name in COLUMNS if name != "embedding")
 """Of a list: an embedding has thousands of numbers, and exports have it."""
-_SEARCHED: Sequence[str] = ("id", "input", "expected")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,7 +31,7 @@ class Wanted:
     """Which examples: with all of the tags and none of the others, of a difficulty, a source and a split.
 
     ``words``: that stand in the id, the input or the expected output, whatever their case. What is ``None`` or empty
-    fits all.
+    fits all. ``terms``: of a query, with the version's ``splits`` by name and the ``marks`` of the flaws they name.
     """
 
     tags: tuple[str, ...] = ()
@@ -40,6 +40,9 @@ class Wanted:
     source: str | None = None
     split: Split | None = None
     words: str | None = None
+    terms: tuple[Term, ...] = ()
+    splits: Mapping[str, Split] = field(default_factory=dict)
+    marks: Marks = field(default_factory=dict)
 
     def columns(self) -> Sequence[str]:
         """What has to be read to know."""
@@ -110,20 +113,26 @@ def positions_of(objects: ObjectStore, version: DatasetVersion, wanted: Wanted) 
 
 def _places(objects: ObjectStore, version: DatasetVersion, wanted: Wanted, start: int, stop: int) -> Sequence[int]:
     columns = wanted.columns()
-    places = _with_words(objects, version, wanted.words, start, stop) if wanted.words else range(start, stop)
+    places = _found(objects, version, wanted, start, stop) if wanted.words or wanted.terms else range(start, stop)
     if not columns or not places:
         return places
     rows = read_rows(objects, version, start, stop, columns).to_pylist()
     return [place for place in places if wanted.fits(rows[place - start])]
 
 
-def _with_words(objects: ObjectStore, version: DatasetVersion, words: str, start: int, stop: int) -> Sequence[int]:
-    """Where these words stand. Texts are looked through where they are: a version may have millions."""
+def _found(objects: ObjectStore, version: DatasetVersion, wanted: Wanted, start: int, stop: int) -> Sequence[int]:
+    """Where the words and the terms fit. Columns are looked through where they are: a version may have millions."""
     import pyarrow.compute as pc
 
-    table = read_rows(objects, version, start, stop, _SEARCHED)
-    found = [pc.fill_null(pc.match_substring(table[name], words, ignore_case=True), False) for name in _SEARCHED]
-    return [start + number for number in pc.indices_nonzero(reduce(pc.or_, found)).to_pylist()]
+    columns = dict.fromkeys(SEARCHED if wanted.words else ())
+    for term in wanted.terms:
+        columns |= dict.fromkeys(columns_of(term))
+    table = read_rows(objects, version, start, stop, list(columns) or ["id"])
+    fits = fitting(table, start, wanted.terms, wanted.splits, wanted.marks) if wanted.terms else None
+    if wanted.words:
+        said = with_words(table, wanted.words)
+        fits = said if fits is None else pc.and_(fits, said)
+    return [start + number for number in pc.indices_nonzero(fits).to_pylist()]
 
 
 def _listed(objects: ObjectStore, version: DatasetVersion, places: Sequence[int]) -> list[ListedExample]:

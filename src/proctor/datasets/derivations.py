@@ -7,6 +7,8 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
+from proctor.datasets.queries import QUERY_CHARACTERS
+
 __all__ = ["Dedupe", "Derivation", "Filter", "Merge", "NewVersion", "Relabel", "Sample"]
 
 LABELS: int = 100_000
@@ -50,6 +52,13 @@ class Filter(_Document):
     split: _Word | None = Field(default=None, description="One of the version's splits.")
     words: _Word | None = Field(
         default=None, description="That stand in the id, the input or the expected output, whatever their case."
+    )
+    query: str | None = Field(
+        default=None,
+        min_length=1,
+        max_length=QUERY_CHARACTERS,
+        pattern=_STORABLE,
+        description="Words and terms that all fit: refund tag=billing -difficulty=easy segment=gift is:duplicate.",
     )
 
 

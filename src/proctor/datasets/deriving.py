@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from proctor.datasets.browsing import Wanted, positions_of
-from proctor.datasets.derivations import Dedupe, Filter, Merge, Relabel, Sample
+from proctor.datasets.derivations import Dedupe, Merge, Relabel, Sample
 from proctor.datasets.differing import version_files
 from proctor.datasets.errors import MergeConflict, RelabelInvalid, SampleInvalid
 from proctor.datasets.examples import unstored
@@ -16,7 +16,6 @@ from proctor.datasets.fields import FieldInvalid, Fields, read_example
 from proctor.datasets.reading import tables
 from proctor.datasets.schema import table_of
 from proctor.datasets.selecting import only, without
-from proctor.datasets.splits import Split
 from proctor.datasets.versions import DatasetVersion
 from proctor.datasets.workbench import Files, Workbench
 from proctor.objects.store import ObjectStore
@@ -24,7 +23,7 @@ from proctor.objects.store import ObjectStore
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Deriver", "wanted_of"]
+__all__ = ["Deriver"]
 
 TOLD: int = 20
 """Ids that a refusal lists."""
@@ -96,18 +95,6 @@ class Deriver:
 
     def _files(self, version: DatasetVersion) -> Files:
         return version_files(self._objects, version, self._folder)
-
-
-def wanted_of(filter_: Filter, split: Split | None) -> Wanted:
-    """What a filter asks for, its split found."""
-    return Wanted(
-        tags=tuple(filter_.tags),
-        without_tags=tuple(filter_.without_tags),
-        difficulty=filter_.difficulty,
-        source=filter_.from_source,
-        split=split,
-        words=filter_.words,
-    )
 
 
 def _positions(rows: Iterator[tuple[Any, ...]]) -> Iterator[int]:

@@ -11,6 +11,7 @@ UsageError
 ├── DatasetEmpty         no example would be left
 ├── MergeConflict        an id stands for different examples
 ├── RelabelInvalid       new labels that do not fit the version
+├── QueryInvalid         what was typed to find examples can't be read
 ├── SampleInvalid        a sample that can't be drawn
 └── SplitInvalid         a split that can't be made
 """
@@ -25,6 +26,7 @@ __all__ = [
     "DatasetUnknown",
     "FormatUnclear",
     "MergeConflict",
+    "QueryInvalid",
     "RelabelInvalid",
     "RowsMalformed",
     "SampleInvalid",
@@ -103,6 +105,16 @@ class RelabelInvalid(UsageError):
 
     code = "dataset-relabel"
     remedy = "Give a JSONL or CSV file of rows with an id of the version and the fields to change. Nothing was made."
+
+
+class QueryInvalid(UsageError):
+    """That is no query for examples."""
+
+    code = "dataset-query"
+    remedy = (
+        'Write words, NAME=VALUE for a field and NAME=* for any value of it, with blanks in quotes: refund note="a b"; '
+        "docs/reference/datasets.md has all of it."
+    )
 
 
 class SampleInvalid(UsageError):

@@ -8,21 +8,25 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeGuard
 from uuid import UUID
 
 from proctor.database.engine import Database
-from proctor.datasets import browsing, differing, registry
+from proctor.datasets import browsing, differing, quality, registry
+from proctor.datasets.alike import marked_flaws, marks_of
 from proctor.datasets.browsing import ExamplePage, Wanted
 from proctor.datasets.derivations import Dedupe, Derivation, Filter, Merge, NewVersion, Relabel, Sample
-from proctor.datasets.deriving import Deriver, wanted_of
+from proctor.datasets.deriving import Deriver
 from proctor.datasets.differing import Difference, VersionDiff, count_changes, version_files
 from proctor.datasets.errors import SplitInvalid
 from proctor.datasets.exporting import ExportFormat, write_version
 from proctor.datasets.fields import Fields
 from proctor.datasets.formats.catalogue import Format, found_format, rows_of
 from proctor.datasets.making import Draft, Maker
+from proctor.datasets.matching import Marks
 from proctor.datasets.problems import Problem
+from proctor.datasets.quality import DatasetQuality
+from proctor.datasets.queries import FieldTerm, Flaw, FlawTerm, Term, parse_query
 from proctor.datasets.references import check_name
 from proctor.datasets.registry import DatasetRow
 from proctor.datasets.splits import Split, cut
@@ -126,7 +130,7 @@ class DatasetService:
     def examples(
         self, tenant: UUID, version: DatasetVersion, wanted: Filter, *, start: int = 0, limit: int = 100
     ) -> ExamplePage:
-        """A page of the examples that are wanted, from a position on. Raises ``SplitInvalid``."""
+        """A page of the examples that are wanted, from a position on. Raises ``SplitInvalid``, ``QueryInvalid``."""
         found = self._wanted(tenant, version, wanted)
         return browsing.page_of(self._objects, version, found, start=start, limit=limit)
 
@@ -134,6 +138,11 @@ class DatasetService:
         """How two versions differ by the ids of their examples, with a page of those that do."""
         with self._scratch() as folder:
             return differing.changes(self._objects, before, after, folder, beyond=beyond, limit=limit)
+
+    def quality(self, tenant: UUID, version: DatasetVersion) -> DatasetQuality:
+        """What is to be known of a version before numbers on it are trusted: it looks at all examples."""
+        with self._scratch() as folder:
+            return quality.quality_of(self._objects, version, self._splits(tenant, version), folder)
 
     def export(
         self, version: DatasetVersion, path: Path, kind: ExportFormat, *, on_rows: OnRows = lambda _: None
@@ -243,20 +252,51 @@ class DatasetService:
             return count_changes(asked, version_files(self._objects, before, folder), files_of(written))
 
     def _wanted(self, tenant: UUID, version: DatasetVersion, wanted: Filter) -> Wanted:
-        if wanted.split is None:
-            return wanted_of(wanted, None)
-        known = {split.name: split for split in self._splits(tenant, version)}
-        if wanted.split not in known:
-            there = f"it has {', '.join(known)}" if known else "it has none"
-            raise SplitInvalid(
-                f"{version.reference} has no split {wanted.split!r}; {there}.",
-                where="split",
-                remedy="`proctor dataset split` makes them.",
-            )
-        return wanted_of(wanted, known[wanted.split])
+        """What a filter asks for, with what has to be known for it. Raises ``SplitInvalid``, ``QueryInvalid``."""
+        terms = parse_query(wanted.query) if wanted.query else ()
+        known: Mapping[str, Split] = {}
+        if wanted.split is not None or any(map(_is_of_splits, terms)):
+            known = {split.name: split for split in self._splits(tenant, version)}
+        named = [(wanted.split, "split")] + [(term.value, "query") for term in terms if _is_split(term)]
+        for name, where in named:
+            _check_split(version, known, name, where)
+        marks: Marks = {}
+        if flaws := marked_flaws(terms):
+            with self._scratch() as folder:
+                marks = marks_of(self._objects, version, folder, list(known.values()), flaws)
+        return Wanted(
+            tags=tuple(wanted.tags),
+            without_tags=tuple(wanted.without_tags),
+            difficulty=wanted.difficulty,
+            source=wanted.from_source,
+            split=None if wanted.split is None else known[wanted.split],
+            words=wanted.words,
+            terms=terms,
+            splits=known,
+            marks=marks,
+        )
 
     def _splits(self, tenant: UUID, version: DatasetVersion) -> tuple[Split, ...]:
         return tuple(self._database.as_tenant(tenant, lambda c: registry.splits(c, tenant, version.id)))
+
+
+def _is_split(term: Term) -> TypeGuard[FieldTerm]:
+    return isinstance(term, FieldTerm) and term.name == "split" and not term.is_metadata
+
+
+def _is_of_splits(term: Term) -> bool:
+    return _is_split(term) or (isinstance(term, FlawTerm) and term.flaw is Flaw.LEAKED)
+
+
+def _check_split(version: DatasetVersion, known: Mapping[str, Split], name: str | None, where: str) -> None:
+    if name is None or name in known:
+        return
+    there = f"it has {', '.join(known)}" if known else "it has none"
+    raise SplitInvalid(
+        f"{version.reference} has no split {name[:100]!r}; {there}.",
+        where=where,
+        remedy="`proctor dataset split` makes them.",
+    )
 
 
 @contextmanager

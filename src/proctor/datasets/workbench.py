@@ -60,6 +60,12 @@ class Workbench:
         """The same for a query over one list of files, with the positions of their rows."""
         return self.rows(name, files=files.names, firsts=files.firsts, **parameters)
 
+    def make(self, name: str, files: Files, /, **parameters: object) -> None:
+        """A table of its own, of a query over one list of files, for the queries after it."""
+        named = {"files": files.names, "firsts": files.firsts, **parameters}
+        text = query_text(__package__ or "", name)
+        self._connection.execute(text, {key: value for key, value in named.items() if f"${key}" in text})
+
 
 @contextmanager
 def workbench(folder: Path) -> Iterator[Workbench]:

@@ -2,23 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from proctor.evaluators.samples import Missing
 from proctor.kernel.canonical import Json
+from proctor.kernel.kinds import kind_of
 
-__all__ = ["SHORT_WORDS", "DatasetFacts", "facts_of"]
-
-SHORT_WORDS: int = 30
-"""Words of a text that is still an answer and no essay: up to there, single words decide."""
-_NUMBER = re.compile(r"\s*[-+−$€£]?\s*(\d{1,3}(,\d{3})+|\d+)?(\.\d+)?([eE][-+]?\d+)?\s*%?\s*")
-_CODE = re.compile(
-    r"^\s*(```|def |class |import |from \w+ import|#include|function |const |let |var |public |package |fn |func )"
-    r"|^\s*SELECT |[;{}]\s*$",
-    re.MULTILINE,
-)
+__all__ = ["DatasetFacts", "facts_of"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,15 +41,4 @@ def facts_of(expected: Iterable[Json | Missing]) -> DatasetFacts:
 
 
 def _kind(expected: Json | Missing) -> str:
-    if isinstance(expected, Missing):
-        return "missing"
-    if isinstance(expected, int | float) and not isinstance(expected, bool):
-        return "number"
-    if not isinstance(expected, str):
-        return "json"
-    if any(character.isdigit() for character in expected) and _NUMBER.fullmatch(expected):
-        return "number"
-    if _CODE.search(expected):
-        return "code"
-    words = len(expected.split(None, SHORT_WORDS + 1))
-    return "one_word" if words <= 1 else "short_text" if words <= SHORT_WORDS else "long_text"
+    return "missing" if isinstance(expected, Missing) else kind_of(expected).value

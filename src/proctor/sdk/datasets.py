@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from proctor.datasets.browsing import ExamplePage
     from proctor.datasets.differing import VersionDiff
     from proctor.datasets.exporting import ExportFormat
+    from proctor.datasets.quality import DatasetQuality
     from proctor.datasets.registry import DatasetRow
     from proctor.datasets.service import DatasetDetail, ImportAsked, Imported, Made
     from proctor.datasets.versions import DatasetVersion
@@ -53,9 +54,20 @@ class Datasets:
         return self._platform.datasets.show(self._platform.tenant, reference)
 
     def examples(self, wanted: Filter, *, start: int = 0, limit: int = 100) -> ExamplePage:
-        """Examples of ``wanted.source`` that fit, from a position on. Raises ``DatasetUnknown``, ``SplitInvalid``."""
+        """Examples of ``wanted.source`` that fit, from a position on.
+
+        Raises ``DatasetUnknown``, ``SplitInvalid``, ``QueryInvalid``.
+        """
         datasets, tenant = self._platform.datasets, self._platform.tenant
         return datasets.examples(tenant, datasets.find(tenant, wanted.source), wanted, start=start, limit=limit)
+
+    def quality(self, reference: str) -> DatasetQuality:
+        """What to know of a version before trusting numbers on it; every example is looked at.
+
+        Raises ``DatasetUnknown``.
+        """
+        datasets, tenant = self._platform.datasets, self._platform.tenant
+        return datasets.quality(tenant, datasets.find(tenant, reference))
 
     def diff(self, before: str, after: str, *, beyond: str = "", limit: int = 100) -> VersionDiff:
         """How two versions differ, with the examples whose ids come after ``beyond``. Raises ``DatasetUnknown``."""

@@ -66,7 +66,8 @@ export interface ExampleFilter {
   tags?: string[];
   difficulty?: string;
   from_source?: string;
-  words?: string;
+  /** Words and terms, as docs/reference/datasets.md has them. */
+  query?: string;
   cursor?: string;
 }
 
@@ -81,6 +82,15 @@ export const examples = (reference: string, query: ExampleFilter) =>
         }),
       ),
     placeholderData: keepPreviousData,
+  });
+
+/** What to know of a version before numbers on it are trusted; it never changes but for splits that come. */
+export const datasetQuality = (reference: string) =>
+  queryOptions({
+    queryKey: ["dataset", reference, "quality"],
+    queryFn: ({ signal }) =>
+      answered(api.GET("/api/v1/datasets/{dataset}/quality", { params: { path: { dataset: reference } }, signal })),
+    staleTime: 60_000,
   });
 
 /** What changed from one version of a dataset to another. */

@@ -824,6 +824,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/datasets/{dataset}/quality": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show Dataset Quality
+         * @description What to know of a version before trusting numbers on it: counts, each with the query of the examples counted.
+         */
+        get: operations["show_dataset_quality_api_v1_datasets__dataset__quality_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/datasets/{dataset}/diff": {
         parameters: {
             query?: never;
@@ -3028,6 +3048,12 @@ export interface components {
             over: string[];
         };
         /**
+         * AnswerKind
+         * @description What an expected output is; each is one of these.
+         * @enum {string}
+         */
+        AnswerKind: "number" | "json" | "one_word" | "short_text" | "long_text" | "code";
+        /**
          * Apart
          * @description What usage may be told apart by.
          * @enum {string}
@@ -4005,6 +4031,39 @@ export interface components {
             code: number;
         };
         /**
+         * DatasetQuality
+         * @description A version's quality; every count is of its ``examples``.
+         *
+         *     ``without_expected``: nothing is expected; ``empty_inputs``: blanks, or an empty list or object; ``duplicates``: one
+         *     input, equal as it is stored, of several examples; ``contradictions``: of these, those whose expected outputs
+         *     differ, without those that expect nothing; ``leaks``: one input in several splits, ``None`` without two splits.
+         *     ``fields``: difficulty, source and tag, then the 50 fields of the metadata that most examples have, which are
+         *     ``metadata_fields`` in all.
+         */
+        DatasetQuality: {
+            /** Dataset */
+            dataset: string;
+            /** Version */
+            version: string;
+            /** Examples */
+            examples: number;
+            without_expected: components["schemas"]["ExampleCount"];
+            empty_inputs: components["schemas"]["ExampleCount"];
+            duplicates: components["schemas"]["GroupCount"];
+            contradictions: components["schemas"]["GroupCount"];
+            input_characters: components["schemas"]["Lengths"];
+            expected_characters: components["schemas"]["Lengths"];
+            /** Kinds */
+            kinds: components["schemas"]["KindCount"][];
+            /** Fields */
+            fields: components["schemas"]["FieldCoverage"][];
+            /** Metadata Fields */
+            metadata_fields: number;
+            leaks: components["schemas"]["GroupCount"] | null;
+            /** Splits */
+            splits: components["schemas"]["SplitOverlap"][];
+        };
+        /**
          * DatasetRow
          * @description A dataset in a list. ``version``, ``rows``, ``changed_at``: of its newest version.
          */
@@ -4555,6 +4614,16 @@ export interface components {
             };
         };
         /**
+         * ExampleCount
+         * @description How many examples of a version. ``query``: finds them; ``None`` where it would be longer than one may be.
+         */
+        ExampleCount: {
+            /** Examples */
+            examples: number;
+            /** Query */
+            query: string | null;
+        };
+        /**
          * ExportFormat
          * @description What is written.
          * @enum {string}
@@ -4626,6 +4695,24 @@ export interface components {
              * @default 0
              */
             code: number;
+        };
+        /**
+         * FieldCoverage
+         * @description How many examples have a field. ``values``: how many different ones; ``common``: those of most examples.
+         */
+        FieldCoverage: {
+            /** Examples */
+            examples: number;
+            /** Query */
+            query: string | null;
+            /** Name */
+            name: string;
+            /** Is Metadata */
+            is_metadata: boolean;
+            /** Values */
+            values: number;
+            /** Common */
+            common: components["schemas"]["ValueCount"][];
         };
         /**
          * FieldDifference
@@ -4706,6 +4793,11 @@ export interface components {
              * @description That stand in the id, the input or the expected output, whatever their case.
              */
             words?: string | null;
+            /**
+             * Query
+             * @description Words and terms that all fit: refund tag=billing -difficulty=easy segment=gift is:duplicate.
+             */
+            query?: string | null;
         };
         /**
          * Finding
@@ -4872,6 +4964,18 @@ export interface components {
              * Format: date-time
              */
             graded_at: string;
+        };
+        /**
+         * GroupCount
+         * @description How many examples, of how many inputs.
+         */
+        GroupCount: {
+            /** Examples */
+            examples: number;
+            /** Query */
+            query: string | null;
+            /** Inputs */
+            inputs: number;
         };
         /**
          * Health
@@ -5349,6 +5453,17 @@ export interface components {
             overlap_sec: number;
         };
         /**
+         * KindCount
+         * @description How many examples expect an output of that kind.
+         */
+        KindCount: {
+            /** Examples */
+            examples: number;
+            /** Query */
+            query: string | null;
+            kind: components["schemas"]["AnswerKind"];
+        };
+        /**
          * LabelMove
          * @description What the label stands for from now on.
          * @example {
@@ -5437,6 +5552,25 @@ export interface components {
             repeats_a: number;
             /** Repeats B */
             repeats_b: number;
+        };
+        /**
+         * Lengths
+         * @description Characters of texts; of other values, those of their RFC 8785 JSON.
+         *
+         *     ``examples``: how many were measured; ``median``, ``p95``: the nearest rank, so a length that there is. All are
+         *     ``None`` where nothing was measured.
+         */
+        Lengths: {
+            /** Examples */
+            examples: number;
+            /** Min */
+            min: number | null;
+            /** Median */
+            median: number | null;
+            /** P95 */
+            p95: number | null;
+            /** Max */
+            max: number | null;
         };
         /**
          * Lineage
@@ -8092,6 +8226,20 @@ export interface components {
             high_ppm: number;
         };
         /**
+         * SplitOverlap
+         * @description Of the ``size`` examples of a split, those whose input stands in another split too.
+         */
+        SplitOverlap: {
+            /** Examples */
+            examples: number;
+            /** Query */
+            query: string | null;
+            /** Split */
+            split: string;
+            /** Size */
+            size: number;
+        };
+        /**
          * SplitsWanted
          * @description Shares of the examples by the names of the splits. The same seed and shares are the same splits.
          * @example {
@@ -9051,6 +9199,18 @@ export interface components {
             };
         };
         /**
+         * ValueCount
+         * @description How many examples say a value. ``value``: its text, ``None`` of one beyond 200 characters.
+         */
+        ValueCount: {
+            /** Examples */
+            examples: number;
+            /** Query */
+            query: string | null;
+            /** Value */
+            value: string | null;
+        };
+        /**
          * VerdictSource
          * @description Where a verifier's verdict is read: its reward file, or the summary that pytest prints.
          * @enum {string}
@@ -9462,6 +9622,7 @@ export type Agreed = components['schemas']['Agreed'];
 export type Agreement = components['schemas']['Agreement'];
 export type Alias = components['schemas']['Alias'];
 export type Allowance = components['schemas']['Allowance'];
+export type AnswerKind = components['schemas']['AnswerKind'];
 export type Apart = components['schemas']['Apart'];
 export type ApiKey = components['schemas']['ApiKey'];
 export type Appended = components['schemas']['Appended'];
@@ -9506,6 +9667,7 @@ export type Cut = components['schemas']['Cut'];
 export type DatasetDetail = components['schemas']['DatasetDetail'];
 export type DatasetExportWanted = components['schemas']['DatasetExportWanted'];
 export type DatasetFacts = components['schemas']['DatasetFacts'];
+export type DatasetQuality = components['schemas']['DatasetQuality'];
 export type DatasetRow = components['schemas']['DatasetRow'];
 export type DatasetVersion = components['schemas']['DatasetVersion'];
 export type Dedupe = components['schemas']['Dedupe'];
@@ -9525,10 +9687,12 @@ export type EvaluatorSummary = components['schemas']['EvaluatorSummary'];
 export type EvaluatorWanted = components['schemas']['EvaluatorWanted'];
 export type EventDocument = components['schemas']['EventDocument'];
 export type EvidenceRow = components['schemas']['EvidenceRow'];
+export type ExampleCount = components['schemas']['ExampleCount'];
 export type ExportFormat = components['schemas']['ExportFormat'];
 export type ExportWanted = components['schemas']['ExportWanted'];
 export type Extreme = components['schemas']['Extreme'];
 export type FactsTold = components['schemas']['FactsTold'];
+export type FieldCoverage = components['schemas']['FieldCoverage'];
 export type FieldDifference = components['schemas']['FieldDifference'];
 export type Figure = components['schemas']['Figure'];
 export type Filter = components['schemas']['Filter'];
@@ -9542,6 +9706,7 @@ export type GateCheck = components['schemas']['GateCheck'];
 export type GateResult = components['schemas']['GateResult'];
 export type GateState = components['schemas']['GateState'];
 export type GradingRow = components['schemas']['GradingRow'];
+export type GroupCount = components['schemas']['GroupCount'];
 export type Health = components['schemas']['Health'];
 export type HealthHistory = components['schemas']['HealthHistory'];
 export type HealthSeries = components['schemas']['HealthSeries'];
@@ -9569,10 +9734,12 @@ export type KeptArtifact = components['schemas']['KeptArtifact'];
 export type KeptRefusal = components['schemas']['KeptRefusal'];
 export type KeyCreation = components['schemas']['KeyCreation'];
 export type KeyRotation = components['schemas']['KeyRotation'];
+export type KindCount = components['schemas']['KindCount'];
 export type LabelMove = components['schemas']['LabelMove'];
 export type Leaderboard = components['schemas']['Leaderboard'];
 export type LeaderboardRow = components['schemas']['LeaderboardRow'];
 export type LeftOut = components['schemas']['LeftOut'];
+export type Lengths = components['schemas']['Lengths'];
 export type Lineage = components['schemas']['Lineage'];
 export type LinkWanted = components['schemas']['LinkWanted'];
 export type ListedExample = components['schemas']['ListedExample'];
@@ -9713,6 +9880,7 @@ export type SpendReport = components['schemas']['SpendReport'];
 export type SpendRow = components['schemas']['SpendRow'];
 export type SpendSum = components['schemas']['SpendSum'];
 export type Split = components['schemas']['Split'];
+export type SplitOverlap = components['schemas']['SplitOverlap'];
 export type SplitsWanted = components['schemas']['SplitsWanted'];
 export type Spread = components['schemas']['Spread'];
 export type Stall = components['schemas']['Stall'];
@@ -9764,6 +9932,7 @@ export type UserBudget = components['schemas']['UserBudget'];
 export type UserChange = components['schemas']['UserChange'];
 export type UserCreation = components['schemas']['UserCreation'];
 export type Userland = components['schemas']['Userland'];
+export type ValueCount = components['schemas']['ValueCount'];
 export type VerdictSource = components['schemas']['VerdictSource'];
 export type VerificationMode = components['schemas']['VerificationMode'];
 export type Verifier = components['schemas']['Verifier'];
@@ -17441,6 +17610,11 @@ export interface operations {
                  */
                 words?: string | null;
                 /**
+                 * @description Words and terms that all fit: NAME=VALUE of a field, NAME=* any value of it; is:duplicate and more flaws; - before a term leaves out what fits. docs/reference/datasets.md has all of it.
+                 * @example refund segment=gift -tag="late order"
+                 */
+                query?: string | null;
+                /**
                  * @description Items of a page.
                  * @example 100
                  */
@@ -17506,6 +17680,248 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["Page_ListedExample_"];
+                };
+            };
+            /** @description It still is what the caller has. */
+            304: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Gateway Timeout */
+            504: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    show_dataset_quality_api_v1_datasets__dataset__quality_get: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description The ETag of the answer that one has: 304 where it still is that.
+                 * @example "9b2cf535f27731c974343645a3985328"
+                 */
+                "If-None-Match"?: string;
+            };
+            path: {
+                /**
+                 * @description NAME, NAME@VERSION, or an id or its first 8 characters.
+                 * @example support@1.1.0
+                 */
+                dataset: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "dataset": "support",
+                     *       "version": "1.1.0",
+                     *       "examples": 1204,
+                     *       "without_expected": {
+                     *         "examples": 12,
+                     *         "query": "-expected=*"
+                     *       },
+                     *       "empty_inputs": {
+                     *         "examples": 0,
+                     *         "query": "is:empty"
+                     *       },
+                     *       "duplicates": {
+                     *         "examples": 9,
+                     *         "query": "is:duplicate",
+                     *         "inputs": 4
+                     *       },
+                     *       "contradictions": {
+                     *         "examples": 2,
+                     *         "query": "is:contradiction",
+                     *         "inputs": 1
+                     *       },
+                     *       "input_characters": {
+                     *         "examples": 1204,
+                     *         "min": 8,
+                     *         "median": 61,
+                     *         "p95": 420,
+                     *         "max": 2210
+                     *       },
+                     *       "expected_characters": {
+                     *         "examples": 1192,
+                     *         "min": 2,
+                     *         "median": 48,
+                     *         "p95": 310,
+                     *         "max": 1480
+                     *       },
+                     *       "kinds": [
+                     *         {
+                     *           "examples": 1180,
+                     *           "query": "expects:short_text",
+                     *           "kind": "short_text"
+                     *         },
+                     *         {
+                     *           "examples": 12,
+                     *           "query": "expects:one_word",
+                     *           "kind": "one_word"
+                     *         }
+                     *       ],
+                     *       "fields": [
+                     *         {
+                     *           "examples": 1100,
+                     *           "query": "difficulty=*",
+                     *           "name": "difficulty",
+                     *           "is_metadata": false,
+                     *           "values": 2,
+                     *           "common": [
+                     *             {
+                     *               "examples": 700,
+                     *               "query": "difficulty=easy",
+                     *               "value": "easy"
+                     *             },
+                     *             {
+                     *               "examples": 400,
+                     *               "query": "difficulty=hard",
+                     *               "value": "hard"
+                     *             }
+                     *           ]
+                     *         },
+                     *         {
+                     *           "examples": 1204,
+                     *           "query": "language=*",
+                     *           "name": "language",
+                     *           "is_metadata": true,
+                     *           "values": 1,
+                     *           "common": [
+                     *             {
+                     *               "examples": 1204,
+                     *               "query": "language=en",
+                     *               "value": "en"
+                     *             }
+                     *           ]
+                     *         }
+                     *       ],
+                     *       "metadata_fields": 1,
+                     *       "leaks": {
+                     *         "examples": 5,
+                     *         "query": "is:leaked",
+                     *         "inputs": 2
+                     *       },
+                     *       "splits": [
+                     *         {
+                     *           "examples": 3,
+                     *           "query": "split=train is:leaked",
+                     *           "split": "train",
+                     *           "size": 963
+                     *         },
+                     *         {
+                     *           "examples": 2,
+                     *           "query": "split=test is:leaked",
+                     *           "split": "test",
+                     *           "size": 241
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["DatasetQuality"];
                 };
             };
             /** @description It still is what the caller has. */

@@ -72,6 +72,48 @@ DATASETS: Mapping[str, Any] = {
         "metadata": {"language": "en"},
         "digest": _CONTENT[:32],
     },
+    "DatasetQuality": {
+        "dataset": "support",
+        "version": "1.1.0",
+        "examples": 1204,
+        "without_expected": {"examples": 12, "query": "-expected=*"},
+        "empty_inputs": {"examples": 0, "query": "is:empty"},
+        "duplicates": {"examples": 9, "query": "is:duplicate", "inputs": 4},
+        "contradictions": {"examples": 2, "query": "is:contradiction", "inputs": 1},
+        "input_characters": {"examples": 1204, "min": 8, "median": 61, "p95": 420, "max": 2210},
+        "expected_characters": {"examples": 1192, "min": 2, "median": 48, "p95": 310, "max": 1480},
+        "kinds": [
+            {"examples": 1180, "query": "expects:short_text", "kind": "short_text"},
+            {"examples": 12, "query": "expects:one_word", "kind": "one_word"},
+        ],
+        "fields": [
+            {
+                "examples": 1100,
+                "query": "difficulty=*",
+                "name": "difficulty",
+                "is_metadata": False,
+                "values": 2,
+                "common": [
+                    {"examples": 700, "query": "difficulty=easy", "value": "easy"},
+                    {"examples": 400, "query": "difficulty=hard", "value": "hard"},
+                ],
+            },
+            {
+                "examples": 1204,
+                "query": "language=*",
+                "name": "language",
+                "is_metadata": True,
+                "values": 1,
+                "common": [{"examples": 1204, "query": "language=en", "value": "en"}],
+            },
+        ],
+        "metadata_fields": 1,
+        "leaks": {"examples": 5, "query": "is:leaked", "inputs": 2},
+        "splits": [
+            {"examples": 3, "query": "split=train is:leaked", "split": "train", "size": 963},
+            {"examples": 2, "query": "split=test is:leaked", "split": "test", "size": 241},
+        ],
+    },
     "VersionDiff": {
         "before": _BEFORE_IT,
         "after": _MADE,

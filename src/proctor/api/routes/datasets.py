@@ -21,6 +21,8 @@ from proctor.datasets.derivations import Derivation, Filter, NewVersion
 from proctor.datasets.differing import VersionDiff
 from proctor.datasets.exporting import ExportFormat
 from proctor.datasets.formats.catalogue import Format
+from proctor.datasets.quality import DatasetQuality
+from proctor.datasets.queries import QUERY_CHARACTERS, parse_query
 from proctor.datasets.references import check_name
 from proctor.datasets.registry import DatasetRow
 from proctor.datasets.service import DatasetDetail
@@ -42,6 +44,11 @@ _Reads = Annotated[Asked, needs(Permission.DATASETS_READ)]
 _Writes = Annotated[Asked, needs(Permission.DATASETS_WRITE)]
 _Word = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00]+$")]
 _Source = Annotated[str, Field(min_length=1, max_length=2000, pattern=r"^[^\x00]+$")]
+_Query = Annotated[str, Field(min_length=1, max_length=QUERY_CHARACTERS, pattern=r"^[^\x00]+$")]
+_QUERY: str = (
+    "Words and terms that all fit: NAME=VALUE of a field, NAME=* any value of it; is:duplicate and more flaws; "
+    "- before a term leaves out what fits. docs/reference/datasets.md has all of it."
+)
 _Pair = Annotated[str, Field(max_length=2000, pattern=r"^[^=\x00]{1,200}=[^\x00]*$")]
 _FieldName = Annotated[str, Query(min_length=1, max_length=200, description="What the file calls it.")]
 
@@ -123,6 +130,9 @@ def list_examples(
         _Word | None,
         Query(description="Only those in whose id, input or expected output this stands, whatever its case."),
     ] = None,
+    query: Annotated[
+        _Query | None, Query(description=_QUERY, examples=['refund segment=gift -tag="late order"'])
+    ] = None,
 ) -> Response:
     """A version's examples in their order, without their embeddings."""
     (start,) = paging.place(_position) or (0,)
@@ -134,10 +144,18 @@ def list_examples(
         from_source=from_source,
         split=split,
         words=words,
+        query=query,
     )
     page = asked.client.datasets.examples(wanted, start=start, limit=paging.limit)
     following = None if page.next is None else paging.listing.cursor([page.next])
     return answered({"items": paging.narrowed(page.examples), "next": following})
+
+
+@router.get("/datasets/{dataset}/quality", response_model=DatasetQuality)
+@slowly
+def show_dataset_quality(asked: _Reads, dataset: DatasetReference) -> Response:
+    """What to know of a version before trusting numbers on it: counts, each with the query of the examples counted."""
+    return answered(asked.client.datasets.quality(dataset))
 
 
 @router.get("/datasets/{dataset}/diff", response_model=VersionDiff)
@@ -209,6 +227,8 @@ def create_derivation(asked: _Writes, body: DerivationWanted) -> Response:
     """Make a version of others: filter, merge, relabel, dedupe or sample."""
     _new(body.new.dataset, body.new.version, ())
     derivation = body.derivation
+    if derivation.operation == "filter" and derivation.query is not None:
+        parse_query(derivation.query)
     datasets = asked.platform.datasets
     for reference in derivation.sources if derivation.operation == "merge" else [derivation.source]:
         datasets.find(asked.tenant, reference)

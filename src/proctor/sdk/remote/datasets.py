@@ -14,6 +14,7 @@ from proctor.datasets.differing import VersionDiff
 from proctor.datasets.exporting import ExportFormat
 from proctor.datasets.formats.catalogue import found_format
 from proctor.datasets.formats.rows import opened
+from proctor.datasets.quality import DatasetQuality
 from proctor.datasets.registry import DatasetRow
 from proctor.datasets.service import DatasetDetail, ImportAsked, Imported, Made
 from proctor.datasets.versions import DatasetVersion
@@ -67,6 +68,10 @@ class RemoteDatasets:
                 break
         after = None if cursor is None else found[-1].position + 1
         return ExamplePage(examples=tuple(found), next=after)
+
+    def quality(self, reference: str) -> DatasetQuality:
+        """What to know of a version before trusting numbers on it."""
+        return read(DatasetQuality, self._transport.get(f"datasets/{part(reference)}/quality"))
 
     def diff(self, before: str, after: str, *, beyond: str = "", limit: int = 100) -> VersionDiff:
         """How two versions differ, with the examples whose ids come after ``beyond``."""

@@ -14,11 +14,18 @@ import styles from "./dataset.module.css";
 import { Diff } from "./diff";
 import { Examples } from "./examples";
 import { Lineage } from "./lineage";
+import { Quality } from "./quality";
 import { TABS, type Tab } from "./search";
 import { UsedBy } from "./used-by";
 
 const route = getRouteApi("/datasets/$dataset");
-const WORDS: Record<Tab, string> = { examples: "Examples", diff: "Diff", lineage: "Lineage", jobs: "Used by" };
+const WORDS: Record<Tab, string> = {
+  examples: "Examples",
+  diff: "Diff",
+  lineage: "Lineage",
+  jobs: "Used by",
+  quality: "Quality",
+};
 
 /** One version: its examples, what changed since another, where it came from, what was made of it. */
 export function DatasetPage() {
@@ -87,10 +94,11 @@ function Version({ version }: { version: DatasetVersion }) {
           </Button>
         ))}
       </nav>
-      {tab === "examples" && <Examples reference={nameOf(version)} />}
+      {tab === "examples" && <Examples reference={nameOf(version)} all={version.rows} />}
       {tab === "diff" && <Diff version={version} known={known} />}
       {tab === "lineage" && <Lineage version={version} known={known} />}
       {tab === "jobs" && <UsedBy version={version} />}
+      {tab === "quality" && <Quality reference={nameOf(version)} />}
     </>
   );
 }

@@ -1,7 +1,11 @@
-import { useQuery } from "@tanstack/react-query";
+import { type UseQueryResult, useQuery } from "@tanstack/react-query";
 import { getRouteApi, useNavigate } from "@tanstack/react-router";
+import { useId } from "react";
+import type { Page } from "../../api/client";
 import { examples } from "../../api/data";
+import { Problem } from "../../api/problem";
 import type { ListedExample } from "../../api/schema";
+import { count, counted } from "../../design/numbers";
 import { Asked } from "../../parts/asked";
 import { Button } from "../../parts/button";
 import { Field } from "../../parts/field";
@@ -14,23 +18,83 @@ import { useKeys } from "../../shell/keys";
 import styles from "./dataset.module.css";
 
 const route = getRouteApi("/datasets/$dataset");
+const MOST_CHARACTERS = 1000; // as the API has it
 
-/** The examples, filtered by what they are labelled with; one of them whole beside the list. */
-export function Examples({ reference }: { reference: string }) {
-  const search = route.useSearch();
+/** The examples, found by words and by what they are labelled with; `all`: how many the version has. */
+export function Examples({ reference, all }: { reference: string; all: number }) {
   const navigate = useNavigate({ from: "/datasets/$dataset" });
-  const { tags, difficulty, from, q, cursor, example } = search;
-  const asked = useQuery(examples(reference, { tags, difficulty, from_source: from, words: q, cursor }));
+  const { tags, difficulty, from, q, cursor } = route.useSearch();
+  const asked = useQuery(examples(reference, { tags, difficulty, from_source: from, query: q, cursor }));
+  const malformed = asked.error instanceof Problem && asked.error.isOf("query") ? asked.error : null;
   const isFiltered = Boolean(tags || difficulty || from || q);
-  const open = (id: string | undefined) =>
-    navigate({ search: (before) => ({ ...before, example: id }), replace: true, resetScroll: false });
+  const [hint, wrong] = [useId(), useId()];
   useKeys([
     {
       keys: "/",
-      what: "Find words",
+      what: "Search",
       run: focusFilter,
     },
   ]);
+  const submit = (data: FormData) => {
+    const said = (name: string) => String(data.get(name)).trim() || undefined;
+    void navigate({
+      search: {
+        q: said("q"),
+        tags: said("tags")?.split(/\s*,\s*/),
+        difficulty: said("difficulty"),
+        from: said("from"),
+      },
+    });
+  };
+  return (
+    <>
+      <form action={submit} className={styles.filters} key={JSON.stringify([q, tags, difficulty, from])}>
+        <div className={styles.search}>
+          <Field
+            label="Search"
+            name="q"
+            type="search"
+            data-filter
+            defaultValue={q}
+            maxLength={MOST_CHARACTERS}
+            placeholder="text or segment=gift"
+            aria-describedby={malformed ? `${wrong} ${hint}` : hint}
+            aria-invalid={malformed ? true : undefined}
+          />
+        </div>
+        <Field label="Tags" name="tags" defaultValue={tags?.join(", ")} />
+        <Field label="Difficulty" name="difficulty" defaultValue={difficulty} />
+        <Field label="Source" name="from" defaultValue={from} />
+        <Button type="submit">Filter</Button>
+        {isFiltered && <Button onClick={() => navigate({ search: {} })}>clear</Button>}
+      </form>
+      <p id={hint} className={styles.hint}>
+        Words of the id, input or expected output. A field: <code>segment=gift</code>, any value <code>segment=*</code>,
+        blanks <code>note="a b"</code>. Left out: <code>-tag=late</code>.
+      </p>
+      {malformed ? (
+        <p id={wrong} className={styles.malformed} role="alert">
+          Search: {malformed.message} <span className="muted">{malformed.remedy}</span>
+        </p>
+      ) : (
+        <Listed asked={asked} all={all} isFiltered={isFiltered} />
+      )}
+    </>
+  );
+}
+
+interface ListedProps {
+  asked: UseQueryResult<Page<ListedExample>>;
+  all: number;
+  isFiltered: boolean;
+}
+
+/** A page of them, one of them whole beside the list. */
+function Listed({ asked, all, isFiltered }: ListedProps) {
+  const navigate = useNavigate({ from: "/datasets/$dataset" });
+  const { cursor, example } = route.useSearch();
+  const open = (id: string | undefined) =>
+    navigate({ search: (before) => ({ ...before, example: id }), replace: true, resetScroll: false });
   const columns: readonly Column<ListedExample>[] = [
     {
       name: "Id",
@@ -46,49 +110,39 @@ export function Examples({ reference }: { reference: string }) {
     { name: "Source", cell: (one) => one.source ?? "" },
     { name: "Tags", cell: (one) => one.tags.join(", ") },
   ];
-  const submit = (data: FormData) => {
-    const said = (name: string) => String(data.get(name)).trim() || undefined;
-    void navigate({
-      search: {
-        q: said("q"),
-        tags: said("tags")?.split(/\s*,\s*/),
-        difficulty: said("difficulty"),
-        from: said("from"),
-      },
-    });
-  };
   return (
-    <>
-      <form action={submit} className={styles.filters} key={JSON.stringify([q, tags, difficulty, from])}>
-        <Field label="Words" name="q" type="search" data-filter defaultValue={q} maxLength={200} />
-        <Field label="Tags" name="tags" defaultValue={tags?.join(", ")} />
-        <Field label="Difficulty" name="difficulty" defaultValue={difficulty} />
-        <Field label="Source" name="from" defaultValue={from} />
-        <Button type="submit">Filter</Button>
-        {isFiltered && <Button onClick={() => navigate({ search: {} })}>clear</Button>}
-      </form>
-      <Asked query={asked} what="examples" rows={16}>
-        {({ items, next }) =>
-          items.length === 0 ? (
-            <Empty>{isFiltered ? "No example fits this filter." : "This version has no examples."}</Empty>
-          ) : (
-            <div className={example ? styles.beside : undefined}>
-              <div>
-                <Table caption="Examples" columns={columns} rows={items} keyOf={(one) => one.id} current={example} />
-                <Pager
-                  cursor={cursor}
-                  next={next}
-                  go={(to) => navigate({ search: (before) => ({ ...before, cursor: to }) })}
-                  words={{ first: "First", next: "Next" }}
-                />
-              </div>
-              {example && <Whole one={items.find((one) => one.id === example)} close={() => open(undefined)} />}
+    <Asked query={asked} what="examples" rows={16}>
+      {({ items, next }) =>
+        items.length === 0 ? (
+          <Empty>{isFiltered ? `None of ${counted(all, "example")} fits.` : "This version has no examples."}</Empty>
+        ) : (
+          <div className={example ? styles.beside : undefined}>
+            <div>
+              <p className="muted data" role="status">
+                {shown(items, all, cursor === undefined, next === null, isFiltered)}
+              </p>
+              <Table caption="Examples" columns={columns} rows={items} keyOf={(one) => one.id} current={example} />
+              <Pager
+                cursor={cursor}
+                next={next}
+                go={(to) => navigate({ search: (before) => ({ ...before, cursor: to }) })}
+                words={{ first: "First", next: "Next" }}
+              />
             </div>
-          )
-        }
-      </Asked>
-    </>
+            {example && <Whole one={items.find((one) => one.id === example)} close={() => open(undefined)} />}
+          </div>
+        )
+      }
+    </Asked>
   );
+}
+
+/** How many of how many: all that fit where this page has them, else those of the page and that there are more. */
+function shown(items: readonly ListedExample[], all: number, isFirst: boolean, isLast: boolean, isFiltered: boolean) {
+  const total = counted(all, "example");
+  if (!isFiltered) return `${count(items.length)} of ${total} shown`;
+  if (isFirst && isLast) return `${count(items.length)} of ${total} ${items.length === 1 ? "fits" : "fit"}`;
+  return `${count(items.length)} of those that fit shown${isLast ? "" : ", more follow"} · ${total} in all`;
 }
 
 function Whole({ one, close }: { one: ListedExample | undefined; close: () => void }) {

@@ -1,6 +1,6 @@
 import { chosen, several, text } from "../../search";
 
-export const TABS = ["examples", "diff", "lineage", "jobs"] as const;
+export const TABS = ["examples", "diff", "lineage", "jobs", "quality"] as const;
 export type Tab = (typeof TABS)[number];
 
 /** What the address of a version's page says. */

@@ -1,0 +1,109 @@
+"""A version is searched and judged by its quality in the browser: each count leads to the examples that it counts."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.web.conftest import SCREENSHOTS, Site, Visitor
+
+SLOW = 30_000
+
+
+def rows(page: Page) -> Locator:
+    return page.get_by_role("table", name="Examples", exact=True).locator("tbody tr")
+
+
+def test_examples_are_found_by_words_and_fields(ada: Visitor, flawed: str) -> None:
+    page = ada.go(f"/datasets/{flawed}")
+    expect(page.get_by_text("50 of 200 examples shown")).to_be_visible()
+    page.keyboard.press("/")
+    page.keyboard.type('owe segment="damaged in transit" -tag=gift')
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile("q=owe"))
+    expect(page.get_by_text("30 of 200 examples fit")).to_be_visible(timeout=SLOW)
+    expect(rows(page)).to_have_count(30)
+    page.reload()
+    expect(page.get_by_label("Search")).to_have_value('owe segment="damaged in transit" -tag=gift')
+    expect(rows(page)).to_have_count(30, timeout=SLOW)
+    page.go_back()
+    expect(page.get_by_text("50 of 200 examples shown")).to_be_visible(timeout=SLOW)
+    page.get_by_label("Search").fill("segment=nowhere")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("None of 200 examples fits.")).to_be_visible(timeout=SLOW)
+    assert ada.serious() == []
+
+
+@pytest.mark.parametrize(
+    ("typed", "told"),
+    [
+        ('segment="late', "begins with a quote that nothing ends"),
+        ("is:odd", "is:duplicate"),
+        ("segment=", "segment=*"),
+        ("split=validation", "it has train, test"),
+    ],
+)
+def test_what_cant_be_read_is_told_beside_the_box(ada: Visitor, flawed: str, typed: str, told: str) -> None:
+    page = ada.go(f"/datasets/{flawed}")
+    page.get_by_label("Search").fill(typed)
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("alert")).to_contain_text(told, timeout=SLOW)
+    box = page.get_by_label("Search")
+    expect(box).to_have_value(typed)
+    expect(box).to_have_attribute("aria-invalid", "true")
+    assert ada.serious() == []
+    ada.problems = [one for one in ada.problems if "422" not in one]
+    box.fill("segment=late")
+    page.keyboard.press("Enter")
+    expect(rows(page).first).to_be_visible(timeout=SLOW)
+
+
+def test_each_count_of_the_quality_leads_to_its_examples(ada: Visitor, flawed: str) -> None:
+    page = ada.go(f"/datasets/{flawed}")
+    page.get_by_role("button", name="Quality").press("Enter")
+    expect(page).to_have_url(re.compile("tab=quality"))
+    table = page.get_by_role("table", name="Examples to look at")
+    for what, told in {
+        "No expected output": "5 of 200",
+        "Empty input": "3 of 200",
+        "Duplicate input": "21 of 200",
+        "Contradictory expected outputs": "21 of 200",
+    }.items():
+        expect(table.get_by_role("row").filter(has_text=what)).to_contain_text(told, timeout=SLOW)
+    expect(page.get_by_role("table", name="Lengths in characters")).to_contain_text("Median")
+    expect(page.get_by_role("table", name="Fields").get_by_role("row").filter(has_text="ticket")).to_contain_text(
+        "each in one example"
+    )
+    figures = [(one.get_attribute("href"), one.inner_text()) for one in page.locator("[data-figure]").all()]
+    assert len(figures) > 15
+    for address, number in figures:
+        assert address is not None
+        ada.go(address)
+        count = int(number.replace(",", ""))
+        said = f"{count} of 200 examples {'fits' if count == 1 else 'fit'}" if count <= 50 else "50 of those that fit"
+        expect(page.get_by_text(said)).to_be_visible(timeout=SLOW)
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_the_quality_is_read_on_a_telephone(ada: Visitor, flawed: str, theme: str) -> None:
+    ada.page.emulate_media(color_scheme="dark" if theme == "dark" else "light")
+    ada.page.set_viewport_size({"width": 360, "height": 800})
+    page = ada.go(f"/datasets/{flawed}?tab=quality")
+    SCREENSHOTS.mkdir(parents=True, exist_ok=True)
+    page.screenshot(path=str(SCREENSHOTS / f"quality-whole-360-{theme}.png"), full_page=True)
+    assert ada.measure("document.documentElement.scrollWidth - document.documentElement.clientWidth") <= 0
+    first = page.locator("[data-figure]").first
+    first.focus()
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile("q="))
+    expect(page.get_by_text("of 200 examples fit")).to_be_visible(timeout=SLOW)
+
+
+def test_viewers_read_it_and_strangers_find_nothing(visitor: Visitor, site: Site, flawed: str) -> None:
+    with site.api() as api:
+        seen = api.post("users", json={"name": "vera@example.org", "role": "viewer", "kind": "person"}).json()
+        key = api.post("keys", json={"name": "vera", "user": seen["id"]}).json()["secret"]
+    page = visitor.sign_in(key).go(f"/datasets/{flawed}?tab=quality")
+    expect(page.get_by_role("table", name="Examples to look at")).to_be_visible(timeout=SLOW)
