@@ -111,6 +111,7 @@ PROBES: dict[str, Probe] = {
     "GET /api/v1/datasets/{dataset}/versions": Probe(_DATASET),
     "GET /api/v1/datasets/{dataset}/facts": Probe(_DATASET),
     "GET /api/v1/datasets/{dataset}/examples": Probe(_DATASET),
+    "GET /api/v1/datasets/{dataset}/examples/count": Probe(_DATASET),
     "GET /api/v1/datasets/{dataset}/quality": Probe(_DATASET),
     "GET /api/v1/datasets/{dataset}/diff": Probe(_DATASET, query="against={dataset}"),
     "POST /api/v1/datasets/imports": Probe(query="name=x&format=jsonl&file=x.jsonl"),

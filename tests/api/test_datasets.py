@@ -121,6 +121,9 @@ def test_examples_are_found_by_a_query(server: Server, acme: Tenant) -> None:
     assert found("expects:number", tags="x") == ["a"]
     first = viewer.get("datasets/qa/examples?query=is:duplicate&limit=1")
     rest = viewer.get(f"datasets/qa/examples?query=is:duplicate&limit=1&cursor={first['next']}")
+    whole = viewer.get("datasets/qa")["version"]["rows"]
+    assert viewer.get("datasets/qa/examples/count?query=is:duplicate") == {"fit": 2, "examples": whole}
+    assert viewer.get("datasets/qa/examples/count?query=is:odd", 422)["where"] == "query"
     assert [one["id"] for one in first["items"] + rest["items"]] == ["a", "d"]
 
 

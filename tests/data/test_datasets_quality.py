@@ -37,6 +37,7 @@ FLAWED: list[dict[str, Any]] = [
 
 def found(datasets: Datasets, query: str, name: str = "flawed", **more: Any) -> str:
     page = datasets.examples(Filter(source=name, query=query, **more), limit=1000)
+    assert datasets.count(Filter(source=name, query=query, **more)).fit == len(page.examples)
     return "".join(one.id for one in page.examples)
 
 

@@ -20,7 +20,7 @@ from proctor.objects.store import ObjectStore
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["ExamplePage", "ListedExample", "Wanted", "page_of", "positions_of"]
+__all__ = ["ExamplePage", "FitCount", "ListedExample", "Wanted", "count_of", "page_of", "positions_of"]
 
 _SHOWN: Sequence[str] = tuple(name for name in COLUMNS if name != "embedding")
 """Of a list: an embedding has thousands of numbers, and exports have it."""
@@ -90,6 +90,14 @@ class ExamplePage:
     next: int | None
 
 
+@dataclass(frozen=True, kw_only=True)
+class FitCount:
+    """How many of a version's ``examples`` fit what is wanted."""
+
+    fit: int
+    examples: int
+
+
 def page_of(objects: ObjectStore, version: DatasetVersion, wanted: Wanted, *, start: int, limit: int) -> ExamplePage:
     """The first examples that are wanted from position ``start`` on. Raises ``ObjectMissing``, ``ObjectDamaged``."""
     found: list[ListedExample] = []
@@ -109,6 +117,11 @@ def positions_of(objects: ObjectStore, version: DatasetVersion, wanted: Wanted) 
     """Where all examples that are wanted are, in order."""
     for start in range(0, version.rows, GROUP_ROWS):
         yield from _places(objects, version, wanted, start, min(version.rows, start + GROUP_ROWS))
+
+
+def count_of(objects: ObjectStore, version: DatasetVersion, wanted: Wanted) -> FitCount:
+    """How many examples are wanted. Raises ``ObjectMissing``, ``ObjectDamaged``."""
+    return FitCount(fit=sum(1 for _ in positions_of(objects, version, wanted)), examples=version.rows)
 
 
 def _places(objects: ObjectStore, version: DatasetVersion, wanted: Wanted, start: int, stop: int) -> Sequence[int]:

@@ -14,7 +14,7 @@ from uuid import UUID
 from proctor.database.engine import Database
 from proctor.datasets import browsing, differing, quality, registry
 from proctor.datasets.alike import marked_flaws, marks_of
-from proctor.datasets.browsing import ExamplePage, Wanted
+from proctor.datasets.browsing import ExamplePage, FitCount, Wanted
 from proctor.datasets.derivations import Dedupe, Derivation, Filter, Merge, NewVersion, Relabel, Sample
 from proctor.datasets.deriving import Deriver
 from proctor.datasets.differing import Difference, VersionDiff, count_changes, version_files
@@ -133,6 +133,10 @@ class DatasetService:
         """A page of the examples that are wanted, from a position on. Raises ``SplitInvalid``, ``QueryInvalid``."""
         found = self._wanted(tenant, version, wanted)
         return browsing.page_of(self._objects, version, found, start=start, limit=limit)
+
+    def count(self, tenant: UUID, version: DatasetVersion, wanted: Filter) -> FitCount:
+        """How many examples are wanted. Raises ``SplitInvalid``, ``QueryInvalid``."""
+        return browsing.count_of(self._objects, version, self._wanted(tenant, version, wanted))
 
     def diff(self, before: DatasetVersion, after: DatasetVersion, *, beyond: str = "", limit: int = 100) -> VersionDiff:
         """How two versions differ by the ids of their examples, with a page of those that do."""

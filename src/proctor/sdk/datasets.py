@@ -13,7 +13,7 @@ from proctor.kernel.paths import new_file
 from proctor.sdk.users import this_user
 
 if TYPE_CHECKING:
-    from proctor.datasets.browsing import ExamplePage
+    from proctor.datasets.browsing import ExamplePage, FitCount
     from proctor.datasets.differing import VersionDiff
     from proctor.datasets.exporting import ExportFormat
     from proctor.datasets.quality import DatasetQuality
@@ -60,6 +60,14 @@ class Datasets:
         """
         datasets, tenant = self._platform.datasets, self._platform.tenant
         return datasets.examples(tenant, datasets.find(tenant, wanted.source), wanted, start=start, limit=limit)
+
+    def count(self, wanted: Filter) -> FitCount:
+        """How many examples of ``wanted.source`` fit; every one is looked at.
+
+        Raises ``DatasetUnknown``, ``SplitInvalid``, ``QueryInvalid``.
+        """
+        datasets, tenant = self._platform.datasets, self._platform.tenant
+        return datasets.count(tenant, datasets.find(tenant, wanted.source), wanted)
 
     def quality(self, reference: str) -> DatasetQuality:
         """What to know of a version before trusting numbers on it; every example is looked at.

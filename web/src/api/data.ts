@@ -84,6 +84,20 @@ export const examples = (reference: string, query: ExampleFilter) =>
     placeholderData: keepPreviousData,
   });
 
+/** How many examples of a version fit. */
+export const exampleCount = (reference: string, { cursor: _, ...query }: ExampleFilter) =>
+  queryOptions({
+    queryKey: ["dataset", reference, "examples", "count", query],
+    queryFn: ({ signal }) =>
+      answered(
+        api.GET("/api/v1/datasets/{dataset}/examples/count", {
+          params: { path: { dataset: reference }, query },
+          signal,
+        }),
+      ),
+    staleTime: 60_000,
+  });
+
 /** What to know of a version before numbers on it are trusted; it never changes but for splits that come. */
 export const datasetQuality = (reference: string) =>
   queryOptions({

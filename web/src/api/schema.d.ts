@@ -824,6 +824,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/datasets/{dataset}/examples/count": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Count Examples
+         * @description How many of a version's examples fit. It looks at all of them.
+         */
+        get: operations["count_examples_api_v1_datasets__dataset__examples_count_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/datasets/{dataset}/quality": {
         parameters: {
             query?: never;
@@ -4805,6 +4825,16 @@ export interface components {
          * @enum {string}
          */
         Finding: "worse" | "better" | "no worse by the margin" | "not distinguishable";
+        /**
+         * FitCount
+         * @description How many of a version's ``examples`` fit what is wanted.
+         */
+        FitCount: {
+            /** Fit */
+            fit: number;
+            /** Examples */
+            examples: number;
+        };
         /**
          * Forecast
          * @description What a month will have cost at its end: as likely more as less than ``expected``, with 80 % within the band.
@@ -9697,6 +9727,7 @@ export type FieldDifference = components['schemas']['FieldDifference'];
 export type Figure = components['schemas']['Figure'];
 export type Filter = components['schemas']['Filter'];
 export type Finding = components['schemas']['Finding'];
+export type FitCount = components['schemas']['FitCount'];
 export type Forecast = components['schemas']['Forecast'];
 export type Format = components['schemas']['Format'];
 export type Founded = components['schemas']['Founded'];
@@ -17580,6 +17611,21 @@ export interface operations {
         parameters: {
             query?: {
                 /**
+                 * @description Items of a page.
+                 * @example 100
+                 */
+                limit?: number;
+                /**
+                 * @description `next` of the page before.
+                 * @example WyJjZGViMDQ1NyIsIjAxOThjMmYwLTVlMWEtN2IzYy1hNGQ1LTZlN2Y4MDkxYTJiMyJd
+                 */
+                cursor?: string | null;
+                /**
+                 * @description Fields of each item, commas between; all without.
+                 * @example id,name
+                 */
+                fields?: string | null;
+                /**
                  * @description Only those with all of these.
                  * @example []
                  */
@@ -17614,21 +17660,6 @@ export interface operations {
                  * @example refund segment=gift -tag="late order"
                  */
                 query?: string | null;
-                /**
-                 * @description Items of a page.
-                 * @example 100
-                 */
-                limit?: number;
-                /**
-                 * @description `next` of the page before.
-                 * @example WyJjZGViMDQ1NyIsIjAxOThjMmYwLTVlMWEtN2IzYy1hNGQ1LTZlN2Y4MDkxYTJiMyJd
-                 */
-                cursor?: string | null;
-                /**
-                 * @description Fields of each item, commas between; all without.
-                 * @example id,name
-                 */
-                fields?: string | null;
             };
             header?: {
                 /**
@@ -17680,6 +17711,184 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["Page_ListedExample_"];
+                };
+            };
+            /** @description It still is what the caller has. */
+            304: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Gateway Timeout */
+            504: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    count_examples_api_v1_datasets__dataset__examples_count_get: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Only those with all of these.
+                 * @example []
+                 */
+                tags?: string[];
+                /**
+                 * @description And none of these.
+                 * @example []
+                 */
+                without_tags?: string[];
+                /**
+                 * @description Only those of this.
+                 * @example difficulty
+                 */
+                difficulty?: string | null;
+                /**
+                 * @description Whose source is this.
+                 * @example from_source
+                 */
+                from_source?: string | null;
+                /**
+                 * @description Only those of this split.
+                 * @example split
+                 */
+                split?: string | null;
+                /**
+                 * @description Only those in whose id, input or expected output this stands, whatever its case.
+                 * @example trials written
+                 */
+                words?: string | null;
+                /**
+                 * @description Words and terms that all fit: NAME=VALUE of a field, NAME=* any value of it; is:duplicate and more flaws; - before a term leaves out what fits. docs/reference/datasets.md has all of it.
+                 * @example refund segment=gift -tag="late order"
+                 */
+                query?: string | null;
+            };
+            header?: {
+                /**
+                 * @description The ETag of the answer that one has: 304 where it still is that.
+                 * @example "9b2cf535f27731c974343645a3985328"
+                 */
+                "If-None-Match"?: string;
+            };
+            path: {
+                /**
+                 * @description NAME, NAME@VERSION, or an id or its first 8 characters.
+                 * @example support@1.1.0
+                 */
+                dataset: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Trace-Id": components["headers"]["X-Trace-Id"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "fit": 41,
+                     *       "examples": 1204
+                     *     }
+                     */
+                    "application/json": components["schemas"]["FitCount"];
                 };
             };
             /** @description It still is what the caller has. */

@@ -67,6 +67,7 @@ _OWN: Mapping[str, tuple[str, ...]] = {
     "GET /datasets/{dataset}/versions": _DATA,
     "GET /datasets/{dataset}/facts": _DATA,
     "GET /datasets/{dataset}/examples": (*_DATA, "dataset-split", "dataset-query"),
+    "GET /datasets/{dataset}/examples/count": (*_DATA, "dataset-split", "dataset-query"),
     "GET /datasets/{dataset}/quality": _DATA,
     "GET /datasets/{dataset}/diff": _DATA,
     "POST /datasets/imports": ("dataset-name", "dataset-version", "operations-full"),

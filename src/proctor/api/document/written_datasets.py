@@ -72,6 +72,7 @@ DATASETS: Mapping[str, Any] = {
         "metadata": {"language": "en"},
         "digest": _CONTENT[:32],
     },
+    "FitCount": {"fit": 41, "examples": 1204},
     "DatasetQuality": {
         "dataset": "support",
         "version": "1.1.0",

@@ -6,7 +6,7 @@ import tempfile
 from typing import IO, Annotated
 
 import anyio.to_thread
-from fastapi import APIRouter, Path, Query, Request, Response
+from fastapi import APIRouter, Depends, Path, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from proctor.api.answers import answered
@@ -16,7 +16,7 @@ from proctor.api.lists import Page, Paging
 from proctor.api.receipts import ACCEPTED, accepted
 from proctor.api.threads import slowly
 from proctor.api.uploads import kept, receive
-from proctor.datasets.browsing import ListedExample
+from proctor.datasets.browsing import FitCount, ListedExample
 from proctor.datasets.derivations import Derivation, Filter, NewVersion
 from proctor.datasets.differing import VersionDiff
 from proctor.datasets.exporting import ExportFormat
@@ -115,11 +115,7 @@ def list_dataset_versions(asked: _Reads, paging: Paging, dataset: DatasetReferen
     )
 
 
-@router.get("/datasets/{dataset}/examples", response_model=Page[ListedExample])
-@slowly
-def list_examples(
-    asked: _Reads,
-    paging: Paging,
+async def _filter(
     dataset: DatasetReference,
     tags: Annotated[list[_Word], Query(max_length=100, description="Only those with all of these.")] = [],  # noqa: B006
     without_tags: Annotated[list[_Word], Query(max_length=100, description="And none of these.")] = [],  # noqa: B006
@@ -133,10 +129,8 @@ def list_examples(
     query: Annotated[
         _Query | None, Query(description=_QUERY, examples=['refund segment=gift -tag="late order"'])
     ] = None,
-) -> Response:
-    """A version's examples in their order, without their embeddings."""
-    (start,) = paging.place(_position) or (0,)
-    wanted = Filter(
+) -> Filter:
+    return Filter(
         source=dataset,
         tags=tags,
         without_tags=without_tags,
@@ -146,9 +140,26 @@ def list_examples(
         words=words,
         query=query,
     )
+
+
+_Filter = Annotated[Filter, Depends(_filter)]
+
+
+@router.get("/datasets/{dataset}/examples", response_model=Page[ListedExample])
+@slowly
+def list_examples(asked: _Reads, paging: Paging, wanted: _Filter) -> Response:
+    """A version's examples in their order, without their embeddings."""
+    (start,) = paging.place(_position) or (0,)
     page = asked.client.datasets.examples(wanted, start=start, limit=paging.limit)
     following = None if page.next is None else paging.listing.cursor([page.next])
     return answered({"items": paging.narrowed(page.examples), "next": following})
+
+
+@router.get("/datasets/{dataset}/examples/count", response_model=FitCount)
+@slowly
+def count_examples(asked: _Reads, wanted: _Filter) -> Response:
+    """How many of a version's examples fit. It looks at all of them."""
+    return answered(asked.client.datasets.count(wanted))
 
 
 @router.get("/datasets/{dataset}/quality", response_model=DatasetQuality)

@@ -316,6 +316,7 @@ class AsyncDatasets:
         self.versions = soon(datasets.versions)
         self.show = soon(datasets.show)
         self.examples = soon(datasets.examples)
+        self.count = soon(datasets.count)
         self.quality = soon(datasets.quality)
         self.diff = soon(datasets.diff)
         self.import_file = soon(datasets.import_file)

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
-from proctor.datasets.browsing import ExamplePage, ListedExample
+from proctor.datasets.browsing import ExamplePage, FitCount, ListedExample
 from proctor.datasets.derivations import Derivation, Filter, NewVersion
 from proctor.datasets.differing import VersionDiff
 from proctor.datasets.exporting import ExportFormat
@@ -53,7 +53,7 @@ class RemoteDatasets:
 
     def examples(self, wanted: Filter, *, start: int = 0, limit: int = 100) -> ExamplePage:
         """Examples of ``wanted.source`` that fit, from a position on."""
-        asked = wanted.model_dump(mode="json", exclude={"operation", "source"}, exclude_defaults=True)
+        asked = _asked(wanted)
         filters = tuple((name, value) for name, values in asked.items() for value in _each(values))
         listing = Listing(f"{API}/datasets/{wanted.source}/examples", filters)
         cursor = listing.cursor([start]) if start else None
@@ -68,6 +68,10 @@ class RemoteDatasets:
                 break
         after = None if cursor is None else found[-1].position + 1
         return ExamplePage(examples=tuple(found), next=after)
+
+    def count(self, wanted: Filter) -> FitCount:
+        """How many examples of ``wanted.source`` fit."""
+        return read(FitCount, self._transport.get(f"datasets/{part(wanted.source)}/examples/count", **_asked(wanted)))
 
     def quality(self, reference: str) -> DatasetQuality:
         """What to know of a version before trusting numbers on it."""
@@ -127,6 +131,10 @@ class RemoteDatasets:
         return DatasetExport(
             version=read(DatasetVersion, done.result["version"]), path=path, rows=int(done.result["rows"])
         )
+
+
+def _asked(wanted: Filter) -> dict[str, Any]:
+    return wanted.model_dump(mode="json", exclude={"operation", "source"}, exclude_defaults=True)
 
 
 def _each(value: Any) -> list[str]:

@@ -2,7 +2,7 @@ import { type UseQueryResult, useQuery } from "@tanstack/react-query";
 import { getRouteApi, useNavigate } from "@tanstack/react-router";
 import { useId } from "react";
 import type { Page } from "../../api/client";
-import { examples } from "../../api/data";
+import { exampleCount, examples } from "../../api/data";
 import { Problem } from "../../api/problem";
 import type { ListedExample } from "../../api/schema";
 import { count, counted } from "../../design/numbers";
@@ -24,9 +24,15 @@ const MOST_CHARACTERS = 1000; // as the API has it
 export function Examples({ reference, all }: { reference: string; all: number }) {
   const navigate = useNavigate({ from: "/datasets/$dataset" });
   const { tags, difficulty, from, q, cursor } = route.useSearch();
-  const asked = useQuery(examples(reference, { tags, difficulty, from_source: from, query: q, cursor }));
+  const filter = { tags, difficulty, from_source: from, query: q, cursor };
+  const asked = useQuery(examples(reference, filter));
   const malformed = asked.error instanceof Problem && asked.error.isOf("query") ? asked.error : null;
   const isFiltered = Boolean(tags || difficulty || from || q);
+  const isWhole = cursor === undefined && asked.data?.next === null;
+  const counting = useQuery({
+    ...exampleCount(reference, filter),
+    enabled: isFiltered && asked.data !== undefined && !isWhole,
+  });
   const [hint, wrong] = [useId(), useId()];
   useKeys([
     {
@@ -77,7 +83,12 @@ export function Examples({ reference, all }: { reference: string; all: number })
           Search: {malformed.message} <span className="muted">{malformed.remedy}</span>
         </p>
       ) : (
-        <Listed asked={asked} all={all} isFiltered={isFiltered} />
+        <Listed
+          asked={asked}
+          all={all}
+          fit={isWhole ? asked.data?.items.length : counting.data?.fit}
+          isFiltered={isFiltered}
+        />
       )}
     </>
   );
@@ -86,11 +97,13 @@ export function Examples({ reference, all }: { reference: string; all: number })
 interface ListedProps {
   asked: UseQueryResult<Page<ListedExample>>;
   all: number;
+  /** How many there are in all that fit; not known yet: `undefined`. */
+  fit: number | undefined;
   isFiltered: boolean;
 }
 
 /** A page of them, one of them whole beside the list. */
-function Listed({ asked, all, isFiltered }: ListedProps) {
+function Listed({ asked, all, fit, isFiltered }: ListedProps) {
   const navigate = useNavigate({ from: "/datasets/$dataset" });
   const { cursor, example } = route.useSearch();
   const open = (id: string | undefined) =>
@@ -119,7 +132,7 @@ function Listed({ asked, all, isFiltered }: ListedProps) {
           <div className={example ? styles.beside : undefined}>
             <div>
               <p className="muted data" role="status">
-                {shown(items, all, cursor === undefined, next === null, isFiltered)}
+                {shown(items, all, isFiltered ? fit : all)}
               </p>
               <Table caption="Examples" columns={columns} rows={items} keyOf={(one) => one.id} current={example} />
               <Pager
@@ -137,12 +150,14 @@ function Listed({ asked, all, isFiltered }: ListedProps) {
   );
 }
 
-/** How many of how many: all that fit where this page has them, else those of the page and that there are more. */
-function shown(items: readonly ListedExample[], all: number, isFirst: boolean, isLast: boolean, isFiltered: boolean) {
+/** How many fit, of how many, and how many of them stand here. */
+function shown(items: readonly ListedExample[], all: number, fit: number | undefined) {
   const total = counted(all, "example");
-  if (!isFiltered) return `${count(items.length)} of ${total} shown`;
-  if (isFirst && isLast) return `${count(items.length)} of ${total} ${items.length === 1 ? "fits" : "fit"}`;
-  return `${count(items.length)} of those that fit shown${isLast ? "" : ", more follow"} · ${total} in all`;
+  const here = `${count(items.length)} shown`;
+  if (fit === undefined) return `${here} of those that fit · ${total} in all`;
+  if (fit === all) return `${count(items.length)} of ${total} shown`;
+  const fits = `${count(fit)} of ${total} ${fit === 1 ? "fits" : "fit"}`;
+  return fit === items.length ? fits : `${fits} · ${here}`;
 }
 
 function Whole({ one, close }: { one: ListedExample | undefined; close: () => void }) {
