@@ -51,7 +51,11 @@ function Version({ version }: { version: DatasetVersion }) {
   const may = useMay("runs:write");
   const open = (next: Tab) => navigate({ search: next === "examples" ? {} : { tab: next } });
   const go = (name: string) =>
-    navigate({ params: { dataset: `${version.dataset}@${name}` }, search: (before) => before });
+    navigate({
+      params: { dataset: `${version.dataset}@${name}` },
+      // a page, an example and what it is compared against are those of this version
+      search: (before) => ({ ...before, against: undefined, cursor: undefined, example: undefined }),
+    });
   const known = all.data?.items ?? [];
   const step = () => {
     const at = known.findIndex((one) => one.version === version.version);

@@ -34,7 +34,12 @@ const COLUMNS: readonly Column<Job>[] = [
   { name: "State", cell: (one) => (one.stream && one.open ? "open stream" : words(one.state)) },
   { name: "Dataset", cell: (one) => one.dataset ?? "a stream" },
   { name: "Evaluators", cell: (one) => one.judges.map((judge) => judge.name).join(", ") },
-  { name: "Outputs", kind: "number", cell: (one) => count(one.cut.rows * one.cut.repeats) },
+  {
+    name: "Rows",
+    meaning: "Examples of the version, times repeats: not all need have an output",
+    kind: "number",
+    cell: (one) => count(one.cut.rows * one.cut.repeats),
+  },
   { name: "Chunks", meaning: "Done, of all that there are", kind: "number", cell: chunksWords },
   { name: "Begun", cell: (one) => <Time at={one.created_at} /> },
   { name: "Id", cell: (one) => <code title={one.id}>{one.id.slice(0, 13)}</code> },

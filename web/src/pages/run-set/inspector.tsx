@@ -41,7 +41,7 @@ export function Inspector({
         <Chip name={cell.state} />
         <span className="muted">
           {ownerWords(ownerOf(cell.state))}
-          {cell.decided ? "" : cell.givenUp ? ", owed, given up" : ", owed"}
+          {cell.decided ? "" : cell.givenUp && !stopped ? ", owed, given up" : ", owed"}
           {cell.limit && `, ${cell.limit} limit`}
         </span>
       </p>

@@ -24,7 +24,7 @@ const DOES: Record<OfTenant, string> = {
   "users:write": "Add members, change their roles, revoke anybody's keys",
   "audit:read": "See and export the audit log",
   "secrets:write": "Set and remove secrets, also of providers",
-  "tenant:write": "Set budgets, quotas and retention",
+  "tenant:write": "Set budgets and retention of the tenant",
 };
 const PERMISSIONS = Object.keys(DOES) as OfTenant[];
 

@@ -5,6 +5,7 @@ import { api, paged } from "../../api/client";
 import { datasets, evaluators } from "../../api/data";
 import type { DatasetRow, EvaluatorRow, Job, Me, Permission, RunSetRow, SuiteRow } from "../../api/schema";
 import { suites } from "../../api/suites";
+import { counted } from "../../design/numbers";
 import { words } from "../../design/outcomes";
 import type { Entry, Group } from "./entries";
 
@@ -112,7 +113,12 @@ function suiteEntry({ suite_id: id, aliases, task_count: tasks }: SuiteRow): Ent
 }
 
 function datasetEntry({ name, version, rows }: DatasetRow): Entry {
-  return { key: `dataset ${name}`, name, note: `${version}, ${rows} examples`, to: `/datasets/${part(name)}` };
+  return {
+    key: `dataset ${name}`,
+    name,
+    note: `${version}, ${counted(rows, "example")}`,
+    to: `/datasets/${part(name)}`,
+  };
 }
 
 function jobEntry({ id, name, state, dataset }: Job): Entry {
