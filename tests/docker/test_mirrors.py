@@ -58,6 +58,17 @@ class Mirrored:
     small: str
 
 
+@contextmanager
+def bridge() -> Iterator[str]:
+    """A bridge of the second engine's own: one that has none takes ``docker0`` from the first as it starts."""
+    name = f"mirrors{os.getpid() % 10**6}"
+    subprocess.run(["ip", "link", "add", name, "type", "bridge"], check=True)
+    try:
+        yield name
+    finally:
+        subprocess.run(["ip", "link", "delete", name], check=True)
+
+
 @pytest.fixture(scope="module")
 def mirrored(engine: Dockerd | None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mirrored]:
     if os.geteuid() != 0 or shutil.which("dockerd") is None:
@@ -74,7 +85,7 @@ def mirrored(engine: Dockerd | None, tmp_path_factory: pytest.TempPathFactory) -
         push_file(f"127.0.0.1:{private}/me/secret:1", "secret", "--config", config)
         found = Mirrored(Mirror(f"127.0.0.1:{plain}"), Mirror(f"127.0.0.1:{private}"), small)
         addresses = [f"http://127.0.0.1:{one.port}" for one in (found.mirror, found.private)]
-        settings = {"registry-mirrors": addresses, "bridge": "none", "iptables": False}
+        settings = {"registry-mirrors": addresses, "bridge": stack.enter_context(bridge()), "iptables": False}
         proxies = {"HTTP_PROXY": NOWHERE, "HTTPS_PROXY": NOWHERE, "NO_PROXY": "127.0.0.1"}
         dockerd = Dockerd(tmp_path_factory.mktemp("mirrored"), settings, proxies)
         dockerd.start()
