@@ -82,7 +82,9 @@ class Models:
 
     def usage(self) -> Usage:
         """Counted by the gateway."""
-        return Usage(output_tokens=self.session.totals.usage.output_tokens, cost_nano=self.session.totals.cost_nano)
+        totals = self.session.totals
+        used = totals.usage
+        return Usage(input_tokens=used.input_tokens, output_tokens=used.output_tokens, cost_nano=totals.cost_nano)
 
 
 @dataclass

@@ -18,6 +18,7 @@ from uuid import UUID
 import pytest
 from sqlalchemy import text
 
+from proctor.api.routes import run_sets
 from proctor.app import Server
 from proctor.database.engine import Database
 from proctor.engine.planning import RunSetRow
@@ -447,3 +448,27 @@ def test_a_rehearsal_starts_nothing(acme: Tenant, nightly: RunSetRow) -> None:
     seen = acme.owner.post("run-sets/rehearsal", {"spec": spec, "spec_digest": "0" * 64}, 200)
     assert (seen["expected"], seen["new"], seen["existing"]) == (2, 2, None)
     assert [row["name"] for row in acme.owner.get("run-sets")["items"]] == ["nightly"]
+
+
+def test_a_rehearsal_ends_within_its_time_and_keeps_nobody_waiting(
+    acme: Tenant, nightly: RunSetRow, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    suite = acme.owner.get("suites")["items"][0]["suite_id"]
+    spec = {"name": "huge", "suite": suite, "trials": 50_000, "profiles": [{"name": "a", "agent": "noop"}]}
+    monkeypatch.setattr(run_sets, "_REHEARSAL_SEC", 0.5)
+    told = acme.owner.post("run-sets/rehearsal", {"spec": spec, "spec_digest": "0" * 64}, 422)
+    assert (told["code"], told["where"]) == ("run-set-file", "trials")
+    assert "100,000 cells" in told["detail"]
+    small = {"spec": {**spec, "trials": 1}, "spec_digest": "1" * 64}
+    assert acme.owner.post("run-sets/rehearsal", small, 200)["new"] == 2
+    assert [row["name"] for row in acme.owner.get("run-sets")["items"]] == ["nightly"]
+
+
+def test_more_cells_than_can_be_meant_are_refused_before_any_is_planned(acme: Tenant, nightly: RunSetRow) -> None:
+    suite = acme.owner.get("suites")["items"][0]["suite_id"]
+    profiles = [{"name": f"p{number}", "agent": "noop"} for number in range(6)]
+    body = {"spec": {"name": "huge", "suite": suite, "trials": 99_999, "profiles": profiles}, "spec_digest": "0" * 64}
+    for path in ("run-sets/rehearsal", "run-sets"):
+        told = acme.owner.post(path, body, 422)
+        assert "99,999 trials of 2 tasks by 6 profiles make 1,199,988 cells" in told["detail"]
+        assert told["where"].endswith("trials")

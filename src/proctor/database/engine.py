@@ -17,6 +17,7 @@ from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.exc import DBAPIError, DisconnectionError, OperationalError
 from sqlalchemy.pool import ConnectionPoolEntry, PoolProxiedConnection
 
+from proctor.database.deadlines import keep_deadlines
 from proctor.database.errors import DatabaseFull, DatabaseUnavailable, UnsafeRole
 from proctor.kernel.errors import ProctorError
 
@@ -181,6 +182,7 @@ def _engine(url: URL) -> Engine:
         },
     )
     _ping_rested(engine)
+    keep_deadlines(engine)
     checked = False
 
     @event.listens_for(engine, "engine_connect")

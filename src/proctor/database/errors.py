@@ -3,6 +3,7 @@
 DatabaseError
 ├── DatabaseUnavailable     no connection could be made
 │   └── DatabaseFull        there is no space left on the database's disk
+├── OutOfTime               what was asked was not done in the time that it had
 ├── UnsafeRole              the connection's role could pass by row-level security
 └── SchemaMismatch          the schema is older or newer than this program
 """
@@ -15,6 +16,7 @@ __all__ = [
     "DatabaseError",
     "DatabaseFull",
     "DatabaseUnavailable",
+    "OutOfTime",
     "SchemaMismatch",
     "SchemaMissing",
     "SchemaNewer",
@@ -41,6 +43,13 @@ class DatabaseFull(DatabaseUnavailable):
 
     code = "database-disk-full"
     remedy = "Free some space there and run the command again; nothing that was committed is lost."
+
+
+class OutOfTime(DatabaseError):
+    """What was asked was not done in the time that it had; nothing was changed."""
+
+    code = "timeout"
+    remedy = "Ask for less at once."
 
 
 class UnsafeRole(DatabaseError):

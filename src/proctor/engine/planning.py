@@ -93,6 +93,11 @@ class Plan:
     profiles: Sequence[PlannedProfile]
     tasks: Sequence[PlannedTask]
 
+    @property
+    def cells(self) -> int:
+        """How many it expects."""
+        return self.trials * len(self.tasks) * len(self.profiles)
+
 
 @dataclass(frozen=True, kw_only=True)
 class RunSetRow:

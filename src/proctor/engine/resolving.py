@@ -23,12 +23,13 @@ from proctor.engine.identity import ConfigurationParts, configuration_document
 from proctor.engine.lanes import limits_of
 from proctor.engine.outcomes import CURRENT_POLICY
 from proctor.engine.planning import UNLIMITED_SEC, Plan, PlannedProfile, PlannedTask
-from proctor.engine.spec import Profile, RunSetSpec, spec_document
+from proctor.engine.spec import MAX_CELLS, Profile, RunSetSpec, spec_document
 from proctor.engine.task_names import matches
 from proctor.engine.terms import expected_sec, needed
 from proctor.headroom.needs import Need
 from proctor.kernel.canonical import Json
 from proctor.kernel.money import parse_usd
+from proctor.kernel.words import counted
 from proctor.models.known import KnownModels
 from proctor.queue.service import Band
 from proctor.sandboxes.interfaces import SandboxBackend
@@ -92,6 +93,7 @@ def resolve(
     suite_id = resolve_suite(spec.suite, tenant, base, suites)
     tasks = suites.tasks(tenant, suite_id)
     _refuse_faults_of_no_task(spec, tasks)
+    _refuse_too_many_cells(spec, len(tasks))
     environment = backend.environment_identity(_tools(tasks))
     in_images = not backend.capabilities().host
     profiles = [
@@ -135,6 +137,18 @@ def resolve(
         ),
         provider_keys=frozenset() if models is None else models.catalogue.keys,
     )
+
+
+def _refuse_too_many_cells(spec: RunSetSpec, tasks: int) -> None:
+    cells = spec.trials * tasks * len(spec.profiles)
+    if cells > MAX_CELLS:
+        of_each = f"{counted(spec.trials, 'trial')} of {counted(tasks, 'task')}"
+        made = f"{of_each} by {counted(len(spec.profiles), 'profile')} make {cells:,} cells"
+        raise SpecInvalid(
+            f"{made}; a run set has at most {MAX_CELLS:,}.",
+            where="trials",
+            remedy="Ask for fewer trials, or for several run sets.",
+        )
 
 
 def _script_of(profile: Profile, base: Path, scripts: Mapping[str, str] | None) -> _ScriptFile | None:

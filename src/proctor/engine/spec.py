@@ -34,6 +34,8 @@ MAX_INTEGER: int = 2**53 - 1
 _AS_TEXT: str = "Correct the file; `proctor init` writes a commented example."
 MAX_TRIALS: int = 100_000
 """A run set of more trials than this is a mistyped number."""
+MAX_CELLS: int = 1_000_000
+"""So is one of more cells: all of a run set is planned in one transaction, while others wait to be planned."""
 
 
 def parse_duration(text: str) -> int:

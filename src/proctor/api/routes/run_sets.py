@@ -23,8 +23,11 @@ from proctor.api.run_set_documents import (
     SideDocument,
 )
 from proctor.api.threads import slowly
+from proctor.database import deadlines
+from proctor.database.errors import OutOfTime
 from proctor.engine import reading
 from proctor.engine.choosing import CellChoice, position_of
+from proctor.engine.errors import SpecInvalid
 from proctor.engine.matrices import Matrix, MatrixIds
 from proctor.engine.outcomes import OutcomeClass
 from proctor.engine.pairs import Side
@@ -49,6 +52,8 @@ router = APIRouter(tags=["run sets"], route_class=Repeatable)
 RunSetReference = Annotated[str, Path(min_length=1, max_length=200, description="A name, an id, or its beginning.")]
 NEWEST = "~newest"
 """Stands for the newest run set; no name looks like it."""
+_REHEARSAL_SEC: int = 30
+"""Others of the tenant can plan nothing meanwhile; some 100,000 new cells are rehearsed in it."""
 RunSetState = Literal["running", "complete", "complete_with_gaps", "paused", "cancelled"]
 OfProfile = Annotated[str | None, Query(max_length=100, description="Only those of this profile.")]
 MOST_AT_ONCE: int = 10_000
@@ -184,7 +189,16 @@ def create_run_set(asked: _Writes, body: RunSetCreation, response: Response) -> 
 def rehearse_run_set(asked: _Reads, body: RunSetCreation) -> DryRun:
     """What starting it would take: cells, time, money, and what makes it not comparable. Nothing is started."""
     prepared = prepare(asked.platform, _sent(body), fresh=body.fresh)
-    return dry_run(asked.client, prepared, _request(body))
+    try:
+        with deadlines.within(_REHEARSAL_SEC):
+            return dry_run(asked.client, prepared, _request(body))
+    except OutOfTime as error:
+        cells = prepared.resolved.plan.cells
+        raise SpecInvalid(
+            f"It was not known within {_REHEARSAL_SEC} s what starting {cells:,} cells would take.",
+            where="trials",
+            remedy="Ask for fewer trials, tasks or profiles; or start it: that takes the time that it needs.",
+        ) from error
 
 
 def _sent(body: RunSetCreation) -> Sent:
