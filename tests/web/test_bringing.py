@@ -63,6 +63,15 @@ def test_pasted_examples_become_a_version_and_are_evaluated(ada: Visitor) -> Non
         assert [one["name"] for one in api.get("jobs").json()["items"]].count("by-hand") == 1
 
 
+def test_rows_without_an_id_are_taken_as_the_command_line_takes_them(ada: Visitor) -> None:
+    page = ada.go("/datasets/new")
+    page.get_by_label("Name").fill("half-named")
+    rows = '{"id": "a", "input": "1"}\n{"input": "2"}'
+    page.get_by_label(re.compile("^Examples, a JSON")).fill(rows)
+    page.get_by_role("button", name="What would it bring?").click()
+    expect(page.get_by_role("region", name="Before it is imported")).to_contain_text("2 examples", timeout=30_000)
+
+
 def test_rows_that_are_no_examples_are_named_before_anything_is_kept(ada: Visitor, tmp_path: Path) -> None:
     file = tmp_path / "rows.jsonl"
     file.write_text(f"{EXAMPLES}\nnonsense\n" + '{"nr": 7}\n')

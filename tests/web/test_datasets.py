@@ -41,6 +41,50 @@ def test_examples_are_found_by_words_and_fields(ada: Visitor, flawed: str) -> No
     assert ada.serious() == []
 
 
+def test_a_search_keeps_the_focus_and_examples_are_gone_through_by_keys(ada: Visitor, flawed: str) -> None:
+    page = ada.go(f"/datasets/{flawed}")
+    page.keyboard.press("/")
+    page.keyboard.type("owe")
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile("q=owe"))
+    box = page.get_by_label("Search")
+    expect(box).to_be_focused()
+    page.keyboard.type(" -tag=gift")
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile("tag"))
+    expect(box).to_be_focused()
+    expect(rows(page).first).to_be_visible(timeout=SLOW)
+    page.locator("h1").click()
+    for key in "jjk":
+        page.keyboard.press(key)
+    expect(page.locator("tr[data-current]")).to_have_attribute("data-key", "f0")
+    page.keyboard.press("Enter")
+    drawer = page.get_by_role("complementary", name=re.compile("^Example "))
+    expect(drawer).to_have_accessible_name("Example f0")
+    page.keyboard.press("j")
+    expect(drawer).to_have_accessible_name("Example f2")
+    expect(page).to_have_url(re.compile("example=f2"))
+    page.keyboard.press("Escape")
+    expect(drawer).to_have_count(0)
+    for path in ("/run-sets", "/jobs"):
+        ada.go(path)
+        page.keyboard.press("/")
+        page.keyboard.type("nothing is called so")
+        page.keyboard.press("Enter")
+        expect(page).to_have_url(re.compile("q="))
+        expect(page.get_by_label("Name")).to_be_focused()
+
+
+def test_what_is_opened_below_a_list_comes_into_sight(ada: Visitor, flawed: str, nightly: str) -> None:
+    ada.page.set_viewport_size({"width": 360, "height": 800})
+    page = ada.go(f"/datasets/{flawed}")
+    rows(page).first.get_by_role("button").click()
+    expect(page.get_by_role("complementary", name="Example f0").get_by_role("heading", level=2)).to_be_in_viewport()
+    page = ada.go(f"/run-sets/{nightly}")
+    page.get_by_role("list", name="Tasks").get_by_role("button").first.click()
+    expect(page.get_by_label("Cell", exact=True).get_by_role("link", name="Open attempt")).to_be_in_viewport()
+
+
 @pytest.mark.parametrize(
     ("typed", "told"),
     [
@@ -87,7 +131,8 @@ def test_each_count_of_the_quality_leads_to_its_examples(ada: Visitor, flawed: s
         assert address is not None
         ada.go(address)
         count = int(number.replace(",", ""))
-        said = f"{count} of 200 examples {'fits' if count == 1 else 'fit'}" if count <= 50 else "50 of those that fit"
+        fits = f"{count} of 200 examples {'fits' if count == 1 else 'fit'}"
+        said = "50 of 200 examples shown" if count == 200 else fits if count <= 50 else f"{fits} · 50 shown"
         expect(page.get_by_text(said)).to_be_visible(timeout=SLOW)
 
 

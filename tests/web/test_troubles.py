@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from playwright.sync_api import expect
 
 from tests.web.conftest import Site, Visitor
@@ -27,6 +28,24 @@ def test_rates_that_cannot_be_had_say_so_and_are_asked_for_again(site: Site, vis
     alert.get_by_role("button", name="Retry").click()
     expect(ada.page.get_by_text(re.compile("^strict", re.IGNORECASE)).first).to_be_visible()
     ada.problems.clear()  # the browser writes down what failed
+
+
+@pytest.mark.parametrize(
+    ("path", "title"),
+    [
+        ("/run-sets/nope", "Run set nope"),
+        ("/attempts/nope", "Attempt nope"),
+        ("/jobs/nope", "Job nope"),
+        ("/datasets/nope@v1", "Dataset nope@v1"),
+        ("/datasets/nope@v1/evaluate", "Evaluate nope@v1"),
+    ],
+)
+def test_a_page_of_nothing_has_a_title_as_every_page(ada: Visitor, path: str, title: str) -> None:
+    page = ada.go(path)
+    expect(page.get_by_role("heading", level=1)).to_have_text(title)
+    expect(page.get_by_role("alert")).to_contain_text(re.compile("There is no such thing here|That did not work"))
+    assert ada.serious() == []
+    ada.problems = [one for one in ada.problems if "404" not in one and "422" not in one]
 
 
 def test_a_page_that_cannot_be_loaded_says_so_and_comes_when_it_can_be(ada: Visitor) -> None:

@@ -24,6 +24,11 @@ export class Problem extends Error {
     return this.status === 401;
   }
 
+  /** The field, file or thing of the user's that is wrong, where the words do not say it. */
+  get place(): string | null {
+    return this.where === null || this.message.includes(this.where) ? null : this.where;
+  }
+
   /** Whether a field of the request is what is wrong. */
   isOf(field: string): boolean {
     return [this.where ?? "", ...this.misfits.map((one) => one.where)].some((one) => lastOf(one) === field);

@@ -5,15 +5,18 @@ import { Failed, Loading } from "./states";
 export function Asked<T>({
   query,
   what,
+  page,
   rows,
   children,
 }: {
   query: UseQueryResult<T>;
   what: string;
+  /** The title of the page that it is all of, should it not come. */
+  page?: string;
   rows?: number;
   children: (data: T) => React.ReactNode;
 }) {
   if (query.data !== undefined) return children(query.data);
-  if (query.error) return <Failed error={query.error} retry={() => query.refetch()} />;
+  if (query.error) return <Failed page={page} error={query.error} retry={() => query.refetch()} />;
   return <Loading what={what} rows={rows} />;
 }

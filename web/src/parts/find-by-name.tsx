@@ -1,11 +1,12 @@
 import { Field } from "./field";
+import { QueryForm } from "./query-form";
 
 /** Narrows a list by what stands in its names, once that is said with Enter. */
 export function FindByName({ words, find }: { words?: string; find: (words: string | undefined) => void }) {
   return (
-    <form key={words ?? ""} action={(data) => find(String(data.get("q")).trim() || undefined)}>
+    <QueryForm said={{ q: words }} ask={(typed) => find(typed("q"))}>
       <Field label="Name" name="q" type="search" data-filter defaultValue={words} maxLength={100} />
-    </form>
+    </QueryForm>
   );
 }
 

@@ -3,9 +3,14 @@ import styles from "./problem-line.module.css";
 
 /** Why something was not done, and what helps. */
 export function ProblemLine({ error }: { error: Error }) {
-  const remedy = error instanceof Problem ? error.remedy : null;
+  const [place, remedy] = error instanceof Problem ? [error.place, error.remedy] : [null, null];
   return (
     <p role="alert" className={styles.problem}>
+      {place && (
+        <>
+          <code>{place}</code>:{" "}
+        </>
+      )}
       {error.message} {remedy && <span className="muted">{remedy}</span>}
     </p>
   );

@@ -3,6 +3,7 @@ import { isPermission, whoMay } from "../api/permitted";
 import { Problem } from "../api/problem";
 import type { Permission } from "../api/schema";
 import { Button } from "./button";
+import { PageHead } from "./section";
 import styles from "./states.module.css";
 
 /** Nothing is there: one sentence, and what fills it. */
@@ -28,8 +29,18 @@ export function Loading({ rows = 8, what }: { rows?: number; what: string }) {
   );
 }
 
-/** What went wrong, what to do, and the trace to tell somebody. */
-export function Failed({ error, retry }: { error: unknown; retry?: () => void }) {
+/** What went wrong, what to do, and the trace to tell somebody. `page`: the title of the page that it is all of. */
+export function Failed({ page, ...rest }: { error: unknown; retry?: () => void; page?: string }) {
+  if (page === undefined) return <Fault {...rest} />;
+  return (
+    <>
+      <PageHead title={page} />
+      <Fault {...rest} />
+    </>
+  );
+}
+
+function Fault({ error, retry }: { error: unknown; retry?: () => void }) {
   const problem = error instanceof Problem ? error : null;
   if (problem?.status === 403) return <Forbidden needs={permissionOf(problem)} words={problem.message} />;
   if (problem?.code === "cursor") return <LostPage />;

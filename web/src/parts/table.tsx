@@ -1,3 +1,4 @@
+import { useEffect, useRef } from "react";
 import { type Column, Heads } from "./columns";
 import styles from "./table.module.css";
 
@@ -14,9 +15,14 @@ interface TableProps<Row> {
 
 /** A table of rows of one line each: sticky head and first column, numbers to the right. */
 export function Table<Row>({ caption, columns, rows, keyOf, current }: TableProps<Row>) {
+  const table = useRef<HTMLElement>(null);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the row is another when `current` is
+  useEffect(() => {
+    table.current?.querySelector("[data-current]")?.scrollIntoView({ block: "nearest" });
+  }, [current]);
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard
-    <section className={styles.scroll} tabIndex={0} aria-label={caption}>
+    <section ref={table} className={styles.scroll} tabIndex={0} aria-label={caption}>
       <table className={styles.table}>
         <caption className="hidden">{caption}</caption>
         <thead>

@@ -7,7 +7,11 @@ export function Value({ of, inline = false }: { of: unknown; inline?: boolean })
   if (of === null || of === undefined) return <span className="muted">—</span>;
   if (inline) {
     const text = (typeof of === "string" ? of : JSON.stringify(of)).replace(/\s+/g, " ");
-    return <span title={text.slice(0, CUT)}>{text.length > CUT ? `${text.slice(0, CUT)}…` : text}</span>;
+    return <bdi title={text.slice(0, CUT)}>{text.length > CUT ? `${text.slice(0, CUT)}…` : text}</bdi>;
   }
-  return <pre className={styles.value}>{typeof of === "string" ? of : JSON.stringify(of, null, 2)}</pre>;
+  return (
+    <pre className={styles.value} dir="auto">
+      {typeof of === "string" ? of : JSON.stringify(of, null, 2)}
+    </pre>
+  );
 }

@@ -12,7 +12,8 @@ export function Broken({ error }: { error: unknown }) {
       setAway(true);
     }
   };
-  return <Failed error={isAway ? new Error("The server still can't be reached.") : error} retry={() => void again()} />;
+  const told = isAway ? new Error("The server still can't be reached.") : error;
+  return <Failed page="Proctor" error={told} retry={() => void again()} />;
 }
 
 /** A part of the dashboard that is loaded when it is needed. Raises an error in words where it can't be. */

@@ -22,7 +22,7 @@ export function Shell() {
   const asked = useQuery(me);
   useEffect(listenForKeys, []);
   if (asked.error instanceof Problem && asked.error.isUnauthenticated) return <SignIn />;
-  if (asked.error) return <Failed error={asked.error} retry={() => asked.refetch()} />;
+  if (asked.error) return <Failed page="Proctor" error={asked.error} retry={() => asked.refetch()} />;
   if (asked.data === undefined) return <div className={styles.frame} />;
   return (
     <LiveProvider>

@@ -40,7 +40,9 @@ export function AttemptPage() {
   const asked = useQuery(attemptQuery(id));
   const attempt = asked.data ?? null;
   useTitle("Attempt", attempt ? undefined : id.slice(0, 13));
-  if (asked.error && attempt === null) return <Failed error={asked.error} retry={() => asked.refetch()} />;
+  if (asked.error && attempt === null) {
+    return <Failed page={`Attempt ${id.slice(0, 13)}`} error={asked.error} retry={() => asked.refetch()} />;
+  }
   if (attempt === null) return <Loading what="the attempt" rows={16} />;
   return (
     <>

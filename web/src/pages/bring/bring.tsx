@@ -149,7 +149,7 @@ function queryOf({ source, naming }: Wanted): Record<string, string | undefined>
   return {
     file,
     format: formatOf(file),
-    id_field: naming.id || undefined,
+    id_field: naming.id === "id" ? undefined : naming.id || undefined, // taken where it is there; a row may have none
     input_field: naming.input || undefined,
     expected_field: naming.expected || undefined,
   };

@@ -9,6 +9,7 @@ import { Asked } from "../../parts/asked";
 import { Button } from "../../parts/button";
 import { Copy } from "../../parts/copy";
 import { Field } from "../../parts/field";
+import { QueryForm } from "../../parts/query-form";
 import { Filtered, PageHead } from "../../parts/section";
 import { Empty, Failed, Loading } from "../../parts/states";
 import { useTitle } from "../../parts/title";
@@ -97,12 +98,12 @@ function Choice() {
   const { base, with: others = [] } = route.useSearch();
   const navigate = useNavigate({ from: "/compare" });
   const known = useQuery(runSets({}));
-  const submit = (data: FormData) => {
-    const [one, other] = [String(data.get("base")).trim(), String(data.get("with")).trim()];
-    void navigate({ search: { base: one || undefined, with: other ? other.split(/\s*,\s*/) : undefined } });
-  };
   return (
-    <form action={submit} className={styles.choice} key={`${base} ${others.join()}`}>
+    <QueryForm
+      said={{ base, with: others.join() }}
+      ask={(typed) => void navigate({ search: { base: typed("base"), with: typed("with")?.split(/\s*,\s*/) } })}
+      className={styles.choice}
+    >
       <Field label="Base" name="base" list="run-sets" defaultValue={base} placeholder="nightly:codex" required />
       <Field
         label="With"
@@ -120,7 +121,7 @@ function Choice() {
       <Button type="submit" kind="primary">
         Compare
       </Button>
-    </form>
+    </QueryForm>
   );
 }
 

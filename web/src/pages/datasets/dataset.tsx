@@ -33,7 +33,7 @@ export function DatasetPage() {
   const asked = useQuery(dataset(reference));
   useTitle("Dataset", reference);
   return (
-    <Asked query={asked} what="the dataset" rows={12}>
+    <Asked query={asked} what="the dataset" page={`Dataset ${reference}`} rows={12}>
       {({ version }) => <Version version={version} />}
     </Asked>
   );

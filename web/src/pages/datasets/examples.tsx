@@ -1,6 +1,6 @@
 import { type UseQueryResult, useQuery } from "@tanstack/react-query";
 import { getRouteApi, useNavigate } from "@tanstack/react-router";
-import { useId } from "react";
+import { useId, useState } from "react";
 import type { Page } from "../../api/client";
 import { exampleCount, examples } from "../../api/data";
 import { Problem } from "../../api/problem";
@@ -11,6 +11,8 @@ import { Button } from "../../parts/button";
 import { Field } from "../../parts/field";
 import { focusFilter } from "../../parts/find-by-name";
 import { Pager } from "../../parts/pager";
+import { QueryForm } from "../../parts/query-form";
+import { useRevealed } from "../../parts/revealed";
 import { Empty } from "../../parts/states";
 import { type Column, Table } from "../../parts/table";
 import { Value } from "../../parts/value";
@@ -41,20 +43,18 @@ export function Examples({ reference, all }: { reference: string; all: number })
       run: focusFilter,
     },
   ]);
-  const submit = (data: FormData) => {
-    const said = (name: string) => String(data.get(name)).trim() || undefined;
+  const ask = (typed: (name: string) => string | undefined) =>
     void navigate({
       search: {
-        q: said("q"),
-        tags: said("tags")?.split(/\s*,\s*/),
-        difficulty: said("difficulty"),
-        from: said("from"),
+        q: typed("q"),
+        tags: typed("tags")?.split(/\s*,\s*/),
+        difficulty: typed("difficulty"),
+        from: typed("from"),
       },
     });
-  };
   return (
     <>
-      <form action={submit} className={styles.filters} key={JSON.stringify([q, tags, difficulty, from])}>
+      <QueryForm said={{ q, tags: tags?.join(), difficulty, from }} ask={ask} className={styles.filters}>
         <div className={styles.search}>
           <Field
             label="Search"
@@ -73,7 +73,7 @@ export function Examples({ reference, all }: { reference: string; all: number })
         <Field label="Source" name="from" defaultValue={from} />
         <Button type="submit">Filter</Button>
         {isFiltered && <Button onClick={() => navigate({ search: {} })}>clear</Button>}
-      </form>
+      </QueryForm>
       <p id={hint} className={styles.hint}>
         Words of the id, input or expected output. A field: <code>segment=gift</code>, any value <code>segment=*</code>,
         blanks <code>note="a b"</code>. Left out: <code>-tag=late</code>.
@@ -106,8 +106,24 @@ interface ListedProps {
 function Listed({ asked, all, fit, isFiltered }: ListedProps) {
   const navigate = useNavigate({ from: "/datasets/$dataset" });
   const { cursor, example } = route.useSearch();
-  const open = (id: string | undefined) =>
-    navigate({ search: (before) => ({ ...before, example: id }), replace: true, resetScroll: false });
+  const [current, setCurrent] = useState(example);
+  const open = (id: string | undefined) => {
+    if (id !== undefined) setCurrent(id);
+    return navigate({ search: (before) => ({ ...before, example: id }), replace: true, resetScroll: false });
+  };
+  const items = asked.data?.items ?? [];
+  const at = items.findIndex((one) => one.id === current);
+  const move = (by: 1 | -1) => {
+    const to = items[Math.min(items.length - 1, Math.max(0, at + by))]?.id;
+    setCurrent(to);
+    if (example && to) void open(to);
+  };
+  useKeys([
+    { keys: "j", what: "Next example", run: () => move(1) },
+    { keys: "k", what: "Previous example", run: () => move(-1) },
+    ...(current ? [{ keys: "Enter", what: "Open the example", run: () => void open(current) }] : []),
+    ...(example ? [{ keys: "Escape", what: "Close the example", run: () => void open(undefined) }] : []),
+  ]);
   const columns: readonly Column<ListedExample>[] = [
     {
       name: "Id",
@@ -134,7 +150,7 @@ function Listed({ asked, all, fit, isFiltered }: ListedProps) {
               <p className="muted data" role="status">
                 {shown(items, all, isFiltered ? fit : all)}
               </p>
-              <Table caption="Examples" columns={columns} rows={items} keyOf={(one) => one.id} current={example} />
+              <Table caption="Examples" columns={columns} rows={items} keyOf={(one) => one.id} current={current} />
               <Pager
                 cursor={cursor}
                 next={next}
@@ -161,9 +177,10 @@ function shown(items: readonly ListedExample[], all: number, fit: number | undef
 }
 
 function Whole({ one, close }: { one: ListedExample | undefined; close: () => void }) {
+  const drawer = useRevealed(one?.id);
   if (one === undefined) return null;
   return (
-    <aside className={styles.drawer} aria-label={`Example ${one.id}`}>
+    <aside ref={drawer} className={styles.drawer} aria-label={`Example ${one.id}`}>
       <header className={styles.head}>
         <h2>{one.id}</h2>
         <Button onClick={close}>Close</Button>

@@ -28,7 +28,7 @@ export function EvaluatePage() {
   const asked = useQuery(dataset(reference));
   return (
     <Permitted needs="runs:write" title={`Evaluate ${reference}`}>
-      <Asked query={asked} what="the dataset" rows={6}>
+      <Asked query={asked} what="the dataset" page={`Evaluate ${reference}`} rows={6}>
         {({ version }) => <Evaluate key={version.id} version={version} />}
       </Asked>
     </Permitted>

@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useMemo } from "react";
 import { backups, COUNTED_MS, errorLines, metrics, providers } from "../../api/administration";
-import { useMay } from "../../api/permitted";
+import { useMay, whoMay } from "../../api/permitted";
 import { runSet, runSets } from "../../api/queries";
 import type { LogLine, ProviderLine, RunSetRow } from "../../api/schema";
 import { bytes, count, counted, percent, UNKNOWN } from "../../design/numbers";
@@ -25,18 +25,22 @@ import { WhatNeedsYou } from "./what-needs-you";
 export function HealthPage() {
   useTitle("Health");
   const isAdministrator = useMay("platform");
-  const told = useQuery(metrics);
+  const told = useQuery({ ...metrics, enabled: isAdministrator });
   const samples = useMemo(() => samplesOf(told.data ?? ""), [told.data]);
   return (
     <Settling>
       <h1>Health</h1>
-      <WhatNeedsYou samples={samples} isPending={told.isPending} />
+      <WhatNeedsYou samples={samples} isPending={isAdministrator && told.isPending} />
       {isAdministrator && <History ended={sum(samples, "proctor_attempts_recent")} />}
       <RunningSets />
-      {told.error ? (
+      {!isAdministrator ? (
         <Section title="Installation">
-          <p className="muted">{told.error.message} The installation's figures are for its administrators.</p>
+          <p className="muted">
+            The installation's figures are for {whoMay("platform")}: whoever has set up the server, or was made one.
+          </p>
         </Section>
+      ) : told.error ? (
+        <Failed error={told.error} retry={() => told.refetch()} />
       ) : told.data === undefined ? (
         <Loading what="figures of the installation" />
       ) : (
@@ -163,7 +167,7 @@ const LINES: readonly Column<LogLine>[] = [
 ];
 
 function Errors() {
-  const asked = useQuery(errorLines);
+  const asked = useQuery({ ...errorLines, enabled: useMay("logs:read") });
   if (asked.error || !asked.data?.items.length) return null;
   return (
     <Section title="Errors in the log">

@@ -33,7 +33,7 @@ export function JobPage() {
   const asked = useFollowedJob(id);
   useTitle("Job", asked.data?.job.name);
   return (
-    <Asked query={asked} what="the job" rows={12}>
+    <Asked query={asked} what="the job" page={`Job ${id}`} rows={12}>
       {(standing) => <Standing standing={standing} />}
     </Asked>
   );

@@ -30,6 +30,12 @@ export function scriptsNamed(text: string): string[] | null {
   }
 }
 
+/** What scripts hold that were written, dropped or chosen. */
+export async function textsOf(scripts: Written["scripts"]): Promise<Record<string, string>> {
+  const texts = Object.entries(scripts).map(async ([name, one]) => [name, await contentOf(one).text()]);
+  return Object.fromEntries(await Promise.all(texts));
+}
+
 function namesOf({ profiles }: Record<string, unknown>): string[] {
   const named = (Array.isArray(profiles) ? profiles : []).map((one) => (one as { script?: unknown } | null)?.script);
   return [...new Set(named.filter((one) => typeof one === "string"))];

@@ -12,10 +12,10 @@ import { useOnce } from "../../parts/form";
 import styles from "../../parts/form-page.module.css";
 import { Permitted } from "../../parts/permitted";
 import { ProblemLine } from "../../parts/problem-line";
-import { EMPTY, SourceField } from "../../parts/source";
+import { EMPTY, type Source, SourceField } from "../../parts/source";
 import { useTitle } from "../../parts/title";
 import { draft, forgetDraft, keepDraft } from "./draft";
-import { creationOf, scriptsNamed, type Written } from "./file";
+import { creationOf, scriptsNamed, textsOf, type Written } from "./file";
 
 const TITLE = "Launch a run set";
 
@@ -33,10 +33,11 @@ function Launch() {
   const navigate = useNavigate();
   const known = useQuery(suites);
   const suite = known.data?.items[0];
-  const [written, setWritten] = useState(draft);
+  const [kept] = useState(draft);
+  const [written, setWritten] = useState(kept?.text ?? null);
   const file = written ?? templateOf(suite?.aliases?.[0] ?? suite?.suite_id.slice(0, 12));
   const [named, setNamed] = useState(() => scriptsNamed(file) ?? []);
-  const [scripts, setScripts] = useState<Written["scripts"]>({});
+  const [scripts, setScripts] = useState<Written["scripts"]>(() => sourcesOf(kept?.scripts));
   const whole = useMemo(() => ({ text: file, scripts }), [file, scripts]);
   const rehearse = useMutation({
     mutationFn: async (one: Written) =>
@@ -57,7 +58,13 @@ function Launch() {
   const change = (text: string) => {
     setWritten(text);
     setNamed((before) => scriptsNamed(text) ?? before);
-    keepDraft(text);
+    void keep({ text, scripts });
+    changed();
+  };
+  const changeScript = (name: string, source: Source) => {
+    const next = { ...scripts, [name]: source };
+    setScripts(next);
+    void keep({ text: file, scripts: next });
     changed();
   };
   const drop = async (event: React.DragEvent) => {
@@ -92,10 +99,7 @@ function Launch() {
           source={scripts[name] ?? EMPTY}
           accept=""
           placeholder="What the scripted agent does: paste it, drop it, or choose the file"
-          change={(source) => {
-            setScripts((before) => ({ ...before, [name]: source }));
-            changed();
-          }}
+          change={(source) => changeScript(name, source)}
         />
       ))}
       {problem && <ProblemLine error={problem} />}
@@ -110,6 +114,14 @@ function Launch() {
       {ready && rehearse.data && <Verdict said={rehearse.data} />}
     </div>
   );
+}
+
+function sourcesOf(texts: Readonly<Record<string, string>> = {}): Written["scripts"] {
+  return Object.fromEntries(Object.entries(texts).map(([name, text]) => [name, { text }]));
+}
+
+async function keep({ text, scripts }: Written): Promise<void> {
+  keepDraft({ text, scripts: await textsOf(scripts) });
 }
 
 function Verdict({ said }: { said: DryRun }) {
@@ -138,10 +150,10 @@ function Verdict({ said }: { said: DryRun }) {
 function factsOf(said: DryRun, left: number | null): [string, string][] {
   return [
     ["Cells", count(said.expected)],
-    ["Decided already", `${count(said.decided)}, ${count(said.reused)} of them before`],
+    ["Decided already", count(said.decided) + (said.reused > 0 ? `, ${count(said.reused)} of them before` : "")],
     ["To be queued", counted(said.queued, "cell")],
     ["Costs at most", cost(said.worst_case_nano)],
-    ["Takes about", `${duration(said.expected_sec)}, at most ${duration(said.at_most_sec)}`],
+    ["Takes about", said.queued ? `${duration(said.expected_sec)}, at most ${duration(said.at_most_sec)}` : "no time"],
     ...(left === null ? [] : [["Left of the month", cost(left)] as [string, string]]),
   ];
 }

@@ -4,6 +4,7 @@ import { cell as cellQuery } from "../../api/queries";
 import { cost, duration } from "../../design/numbers";
 import { ownerOf, ownerWords } from "../../design/outcomes";
 import { Chip } from "../../parts/glyph";
+import { useRevealed } from "../../parts/revealed";
 import { Time } from "../../parts/time";
 import styles from "./inspector.module.css";
 import type { CellView } from "./matrix/cells";
@@ -25,6 +26,7 @@ export function Inspector({
   stopped: boolean;
   unpin: () => void;
 }) {
+  const revealed = useRevealed(pinned ? cell?.index : null);
   if (cell === null) {
     return (
       <aside className={styles.inspector} aria-label="Cell">
@@ -33,7 +35,7 @@ export function Inspector({
     );
   }
   return (
-    <aside className={styles.inspector} aria-label="Cell">
+    <aside ref={revealed} className={styles.inspector} aria-label="Cell">
       <p className={styles.name}>
         <b>{cell.profile}</b> · {cell.task.name} · trial {cell.trial}
       </p>

@@ -42,7 +42,8 @@ export function RunSetPage() {
   useTitle("Run set", row?.name);
   const retry = useRetry(row);
   const error = status.error ?? asked.error;
-  if (error && status.data === undefined) return <Failed error={error} retry={() => status.refetch()} />;
+  if (error && status.data === undefined)
+    return <Failed page={`Run set ${id}`} error={error} retry={() => status.refetch()} />;
   return (
     <div className={styles.page}>
       {error && <Stale error={error} since={status.dataUpdatedAt} retry={() => status.refetch()} />}

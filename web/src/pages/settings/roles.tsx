@@ -31,12 +31,12 @@ const PERMISSIONS = Object.keys(DOES) as OfTenant[];
 /** Which role may do what. `mine`: the role of whoever looks. */
 export function Roles({ mine }: { mine: Role }) {
   const columns: readonly Column<OfTenant>[] = [
-    { name: "May", cell: (one) => DOES[one] },
     { name: "Permission", cell: (one) => <code>{one}</code> },
     ...ROLES.map((role) => ({
       name: role === mine ? `${role} (you)` : role,
       cell: (one: OfTenant) => (rolesWith(one).includes(role) ? "yes" : <span className="muted">no</span>),
     })),
+    { name: "Lets one", cell: (one) => DOES[one] },
   ];
   return (
     <>

@@ -4,6 +4,7 @@ import { me } from "../../api/queries";
 import type { Me, Permission } from "../../api/schema";
 import { prefer, type Theme, usePreferences } from "../../design/preferences";
 import { Select } from "../../parts/field";
+import { Forbidden } from "../../parts/states";
 import { useTitle } from "../../parts/title";
 import { Keys } from "./keys";
 import { Members } from "./members";
@@ -47,7 +48,11 @@ export function SettingsPage() {
         ))}
       </nav>
       <section className={styles.section} aria-label={TITLES[section].title}>
-        <SectionOf name={section} me={who.data} />
+        {mine.includes(section) ? (
+          <SectionOf name={section} me={who.data} />
+        ) : (
+          <Forbidden needs={TITLES[section].needs} />
+        )}
       </section>
     </>
   );

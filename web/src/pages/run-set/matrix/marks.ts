@@ -86,7 +86,7 @@ export class Marks {
         break;
       case "waiting":
         outline(context, mark, this.token("border"), 1);
-        if (mark.width >= NOTCH_FROM) strokeGlyph(context, mark, lookOf("agent_limit").glyph, this.token("muted"));
+        if (mark.width >= NOTCH_FROM) strokeGlyph(context, mark, lookOf("waiting").glyph, this.token("muted"));
         break;
       case "withdrawn":
         outline(context, mark, this.token("line"), 1);
