@@ -24,6 +24,42 @@ def test_the_test_is_the_robust_score_test() -> None:
     assert seen.p == pytest.approx(2 * norm.sf(z))
 
 
+@pytest.mark.parametrize("kind", ["plain", "clustered", "weighted"])
+def test_the_interval_is_what_the_test_does_not_refuse(kind: str) -> None:
+    """Scores of the segment that are moved by an end of it differ from the rest with a p of just 0.05."""
+    for seed in range(20):
+        draw = np.random.default_rng(seed)
+        scores = draw.random(60) + np.repeat([0.2, 0.0], [15, 45])
+        inside = np.arange(60) < 15
+        how = {
+            "plain": {},
+            "clustered": {"clusters": np.arange(60) // 3},
+            "weighted": {"weights": draw.integers(1, 4, 60)},
+        }[kind]
+        (seen,) = segments(scores, {"x": inside}, **how)
+        assert seen.interval is not None
+        assert seen.p is not None
+        assert (seen.interval.low <= 0 <= seen.interval.high) == (seen.p >= 0.05)
+        for end in (seen.interval.low, seen.interval.high):
+            (moved,) = segments(scores - end * inside, {"x": inside}, **how)
+            assert moved.p == pytest.approx(0.05, abs=1e-6)
+
+
+def test_the_interval_holds_the_true_difference_as_often_as_it_says() -> None:
+    draw, held = np.random.default_rng(3), 0
+    for _ in range(1_000):
+        scores = np.concatenate([draw.random(40) < 0.7, draw.random(80) < 0.4]).astype(float)
+        (seen,) = segments(scores, {"x": np.arange(120) < 40})
+        assert seen.interval is not None
+        held += seen.interval.low <= 0.3 <= seen.interval.high
+    assert held == pytest.approx(950, abs=norm.isf(0.001) * np.sqrt(1_000 * 0.95 * 0.05))
+
+
+def test_too_few_to_refuse_anything_have_no_interval() -> None:
+    assert segments([1, 1] + [0, 1] * 20, {"tiny": [True] * 2 + [False] * 40})[0].interval is None
+    assert segments([1.0] * 10, {"x": [True] * 5 + [False] * 5})[0].interval is None
+
+
 def test_items_with_one_label_each_are_split_by_it() -> None:
     masks = by_label(["b", "a", "b"])
     assert {label: inside.tolist() for label, inside in masks.items()} == {

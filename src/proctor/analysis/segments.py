@@ -6,8 +6,9 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from proctor.analysis.arrays import Mask, labelled, listed, mask, np, npt
+from proctor.analysis.arrays import Mask, Vector, labelled, listed, mask, np, npt
 from proctor.analysis.errors import ScoresInvalid
+from proctor.analysis.intervals import Interval, Z
 from proctor.analysis.means import Mean, mean_of
 from proctor.analysis.multiple import holm
 from proctor.analysis.samples import Sample, sample
@@ -20,11 +21,17 @@ SEGMENTS: int = 1_000
 
 @dataclass(frozen=True, kw_only=True)
 class Segment:
-    """Items of one label. ``difference``: their mean less that of all other items, ``None`` where there are none."""
+    """Items of one label. ``difference``: their mean less that of all other items, ``None`` where there are none.
+
+    ``interval``: the differences that the test does not refuse at 5 %, so that it holds 0 just where ``p`` is 0.05 or
+    more; ``None`` where there is no ``p``, no score differs from another, or so few clusters that no difference is
+    refused.
+    """
 
     label: str
     mean: Mean
     difference: float | None
+    interval: Interval | None
     p: float | None
     """Two-sided, of no difference; ``None`` where the segment or the rest is fewer than two clusters."""
     p_adjusted: float | None
@@ -66,13 +73,14 @@ def by_label(labels: npt.ArrayLike) -> dict[str, Mask]:
 def _segment(label: str, drawn: Sample, inside: Mask) -> Segment:
     part = drawn.part(inside)
     if inside.all():
-        return Segment(label=label, mean=mean_of(part), difference=None, p=None, p_adjusted=None)
+        return Segment(label=label, mean=mean_of(part), difference=None, interval=None, p=None, p_adjusted=None)
     outside = ~inside
     weights = None if drawn.weights is None else drawn.weights[outside]
     difference = part.mean - float(np.average(drawn.scores[outside], weights=weights))
     told = min(part.clusters, _clusters(drawn, outside)) >= 2
     p = _score_test(drawn, inside, difference) if told else None
-    return Segment(label=label, mean=mean_of(part), difference=difference, p=p, p_adjusted=None)
+    interval = _score_interval(drawn, inside) if told else None
+    return Segment(label=label, mean=mean_of(part), difference=difference, interval=interval, p=p, p_adjusted=None)
 
 
 def _clusters(drawn: Sample, inside: Mask) -> int:
@@ -83,7 +91,30 @@ def _clusters(drawn: Sample, inside: Mask) -> int:
 def _score_test(drawn: Sample, inside: Mask, difference: float) -> float:
     if np.ptp(drawn.scores) == 0:
         return 1.0
-    within, without = float(drawn.shares[inside].sum()), float(drawn.shares[~inside].sum())
-    parts = drawn.shares * (drawn.scores - drawn.mean) * np.where(inside, 1 / within, -1 / without)
-    error = math.sqrt(float(np.sum(drawn.by_cluster(parts) ** 2)))
+    away = _contrast(drawn, inside, drawn.scores - drawn.mean)
+    error = math.sqrt(float(np.sum(away**2)))
     return math.erfc(abs(difference) / error / math.sqrt(2)) if error else 1.0
+
+
+def _score_interval(drawn: Sample, inside: Mask) -> Interval | None:
+    """The test turned round (Boos 1992): d is kept where (D - d)^2 <= Z^2 sum of (a - d b)^2 over clusters.
+
+    a: what a cluster adds to the difference D with distances from the mean of all; b: what a difference of 1 would
+    have it add. Both sides are squares in d, so the ends are the roots of a quadratic.
+    """
+    if np.ptp(drawn.scores) == 0:
+        return None
+    a = _contrast(drawn, inside, drawn.scores - drawn.mean)
+    b = _contrast(drawn, inside, inside.astype(np.float64) - float(drawn.shares[inside].sum()))
+    square = 1 - Z**2 * float(b @ b)
+    if square <= 0:
+        return None
+    middle = (float(a.sum()) - Z**2 * float(a @ b)) / square
+    half = math.sqrt(max(0.0, middle**2 - (float(a.sum()) ** 2 - Z**2 * float(a @ a)) / square))
+    return Interval(middle - half, middle + half)
+
+
+def _contrast(drawn: Sample, inside: Mask, away: Vector) -> Vector:
+    """What each cluster adds to the mean of the segment less that of the rest."""
+    within, without = float(drawn.shares[inside].sum()), float(drawn.shares[~inside].sum())
+    return drawn.by_cluster(drawn.shares * away * np.where(inside, 1 / within, -1 / without))

@@ -138,7 +138,7 @@ def segments_parts(found: Sequence[Segments]) -> Iterator[RenderableType]:
         if not one.parts:
             yield f"  no scored result has a {one.by.value}"
             continue
-        numbers = ("mean", "95 %", "results", "against the rest", "p", "Holm")
+        numbers = ("mean", "95 %", "results", "against the rest", "its 95 %", "p", "Holm")
         made = table(one.by.value, *numbers, right=numbers)
         for part in one.parts:
             difference = UNKNOWN if part.difference is None else f"{part.difference:+.4f}"
@@ -149,6 +149,7 @@ def segments_parts(found: Sequence[Segments]) -> Iterator[RenderableType]:
                 _range(average.interval),
                 f"{average.items:,}",
                 difference,
+                _range(part.interval),
                 p_value(part.p),
                 p_value(part.p_adjusted),
             )

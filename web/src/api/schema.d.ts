@@ -9539,7 +9539,8 @@ export interface components {
          * Part
          * @description Results of one label. ``difference``: their mean less that of the rest; ``None`` where there is no rest.
          *
-         *     ``p``: of no difference, ``None`` for fewer than two examples on a side; ``p_adjusted``: by Holm over the labels.
+         *     ``interval``: 95 %, of the difference; ``None`` where too few examples tell of it. ``p``: of no difference, ``None``
+         *     for fewer than two examples on a side; ``p_adjusted``: by Holm over the labels.
          */
         proctor__jobs__analyses__values__Part: {
             /** Label */
@@ -9547,6 +9548,7 @@ export interface components {
             average: components["schemas"]["Average"];
             /** Difference */
             difference: number | null;
+            interval: components["schemas"]["Interval"] | null;
             /** P */
             p: number | null;
             /** P Adjusted */

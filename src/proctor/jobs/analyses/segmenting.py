@@ -69,6 +69,7 @@ def _part(found: Segment) -> Part:
         label=found.label,
         average=average_of(found.mean),
         difference=found.difference,
+        interval=found.interval,
         p=found.p,
         p_adjusted=found.p_adjusted,
     )

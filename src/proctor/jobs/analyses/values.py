@@ -64,12 +64,14 @@ class Average:
 class Part:
     """Results of one label. ``difference``: their mean less that of the rest; ``None`` where there is no rest.
 
-    ``p``: of no difference, ``None`` for fewer than two examples on a side; ``p_adjusted``: by Holm over the labels.
+    ``interval``: 95 %, of the difference; ``None`` where too few examples tell of it. ``p``: of no difference, ``None``
+    for fewer than two examples on a side; ``p_adjusted``: by Holm over the labels.
     """
 
     label: str
     average: Average
     difference: float | None
+    interval: Interval | None
     p: float | None
     p_adjusted: float | None
 

@@ -4,7 +4,7 @@ import { cost, count, counted, difference, isClear, percent, points, pValue } fr
 import { againstBase, isDistinguished } from "./difference";
 
 /** What follows of a pair where its difference is none, and why where its interval does not say so. */
-export function doubtOf(pair: Pair): string {
+export function doubtOf(pair: Pick<Pair, "interval" | "finding" | "tasks">): string {
   if (isDistinguished(pair)) return "";
   if (pair.tasks === 0) return pair.finding;
   if (pair.interval === null) return "not distinguishable: one task has no interval";
@@ -19,7 +19,7 @@ export function boundsOf({ worst, best }: Pair): string {
 
 /** Over what a difference is, and by which test. `pairs`: how many the p value is adjusted over. */
 export function groundOf({ a, b, tasks, test, p_adjusted, unpaired_cells }: Pair, pairs: number): string {
-  const means = `${percent(b.mean)} of ${counted(b.decided, "cell")} against ${percent(a.mean)} of ${counted(a.decided, "cell")}`;
+  const means = `graded: ${percent(b.mean)} of ${counted(b.decided, "cell")} against ${percent(a.mean)} of ${counted(a.decided, "cell")}`;
   const adjusted = pairs > 1 && p_adjusted != null ? `, ${pValue(p_adjusted)} adjusted over ${pairs} pairs (Holm)` : "";
   const tested = test ? `; ${test.name}, p ${pValue(test.p)}${adjusted}` : "";
   const without = unpaired_cells > 0 ? `; ${counted(unpaired_cells, "cell")} left out` : "";

@@ -8,6 +8,7 @@ import { Section } from "../../parts/section";
 import { Empty } from "../../parts/states";
 import styles from "./compare.module.css";
 import { Axis, againstBase, isDistinguished, reachOf } from "./difference";
+import { doubtOf } from "./report";
 import { nameOf } from "./tasks";
 
 interface SegmentsProps {
@@ -53,7 +54,7 @@ function One({
 }: { segment: Segment; reach: number } & Omit<SegmentsProps, "references">) {
   const name = nameOf(segment);
   const seen = againstBase(segment);
-  const clear = isDistinguished(segment);
+  const [clear, doubt] = [isDistinguished(segment), doubtOf(segment)];
   return (
     <li>
       <Button aria-pressed={chosen === name} onClick={() => choose(chosen === name ? undefined : name)}>
@@ -66,7 +67,7 @@ function One({
       <span className="muted data">
         {percent(segment.b)} against {percent(segment.a)} of {counted(segment.tasks, "task")}
         {segment.p_adjusted != null && `, p ${pValue(segment.p_adjusted)}`}
-        {!clear && segment.tasks > 0 && ", not distinguishable"}
+        {segment.tasks > 0 && doubt && `, ${doubt}`}
       </span>
     </li>
   );

@@ -21,9 +21,20 @@ const COLUMNS: readonly Column<Part>[] = [
     cell: ({ average: { interval } }) => (interval ? `${score(interval.low)} to ${score(interval.high)}` : UNKNOWN),
   },
   { name: "n", kind: "number", cell: (one) => count(one.average.items) },
-  { name: "Against the rest", kind: "number", cell: (one) => score(one.difference) },
+  { name: "Against the rest", kind: "number", cell: (one) => signed(one.difference) },
+  {
+    name: "Its 95 %",
+    meaning: "Of the difference; none where too few examples tell of it",
+    kind: "number",
+    cell: ({ interval }) => (interval ? `${signed(interval.low)} to ${signed(interval.high)}` : UNKNOWN),
+  },
   { name: "p, adjusted", meaning: "Holm, over the labels", kind: "number", cell: (one) => pValue(one.p_adjusted) },
 ];
+
+/** A difference of scores, with its sign. */
+function signed(value: number | null): string {
+  return value === null ? UNKNOWN : `${value < 0 ? "−" : "+"}${score(Math.abs(value))}`;
+}
 
 /** Scores by what the examples are labelled with, each label against the rest. */
 export function SegmentTables({ id }: { id: string }) {
