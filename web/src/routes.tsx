@@ -5,7 +5,9 @@ import {
   createRoute,
   createRouter,
   lazyRouteComponent,
+  parseSearchWith,
   redirect,
+  stringifySearchWith,
 } from "@tanstack/react-router";
 import type { RunSetState } from "./api/queries";
 import { askAhead } from "./pages/attempt/queries";
@@ -21,7 +23,7 @@ import { runSetSearch } from "./pages/run-set/search";
 import { RunSetsPage, STATES } from "./pages/run-sets/run-sets";
 import { SECTIONS, type SectionName } from "./pages/settings/sections";
 import { SetUpAlready } from "./pages/sign-in/set-up-already";
-import { chosen, several, text, whole } from "./search";
+import { chosen, parsed, quoted, several, text, whole } from "./search";
 import { Broken, loaded } from "./shell/broken";
 import { Shell } from "./shell/shell";
 
@@ -193,6 +195,8 @@ const attempt = createRoute({
 });
 
 export const router = createRouter({
+  parseSearch: parseSearchWith(parsed),
+  stringifySearch: stringifySearchWith(JSON.stringify, quoted),
   defaultErrorComponent: Broken,
   routeTree: root.addChildren([
     home,

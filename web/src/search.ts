@@ -1,5 +1,20 @@
 /** Reading of search parameters: what is not understood is as if it were not there. */
 
+/** As the router writes what is no text: JSON. Of what a reader typed, `1e5` and `null` are words. */
+export function parsed(value: string): unknown {
+  return isJson(value) ? JSON.parse(value) : value;
+}
+
+/** Whether the router has to write a text as JSON, so that it is read as that text again; throws where not. */
+export function quoted(value: string): void {
+  if (!isJson(value)) throw new Error("read as it is written");
+}
+
+/** A list, an object, or a text that would be taken for one. */
+function isJson(value: string): boolean {
+  return /^(?:[[{]|"(?:[[{]|\\"))/.test(value);
+}
+
 export function text(value: unknown): string | undefined {
   if (typeof value === "string") return value === "" ? undefined : value;
   return typeof value === "number" || typeof value === "boolean" ? String(value) : undefined;

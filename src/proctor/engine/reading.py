@@ -11,6 +11,7 @@ from typing import Any
 from uuid import UUID
 
 from sqlalchemy import Connection, func, select, tuple_
+from sqlalchemy.dialects.postgresql import distinct_on
 
 from proctor.database.queries import run_query
 from proctor.engine.errors import AttemptUnknown, RunSetUnknown
@@ -177,6 +178,22 @@ def run_sets(
     if before is not None:
         place = select(run_set.c.created_at, run_set.c.id).where(run_set.c.tenant_id == tenant, run_set.c.id == before)
         query = query.where(tuple_(run_set.c.created_at, run_set.c.id) < place.scalar_subquery())
+    newest = query.order_by(run_set.c.created_at.desc(), run_set.c.id.desc()).limit(limit)
+    return [_run_set_row(row) for row in connection.execute(newest)]
+
+
+def newest_of_each(connection: Connection, tenant: UUID, suite: str, limit: int) -> list[RunSetRow]:
+    """The run sets of a suite in which some profile's configuration was run last, the newest of them first."""
+    profile = run_set_profile.c
+    joined = (profile.tenant_id == run_set.c.tenant_id) & (profile.run_set_id == run_set.c.id)
+    last = (
+        select(run_set.c.id)
+        .join(run_set_profile, joined)
+        .where(run_set.c.tenant_id == tenant, run_set.c.suite_id == suite)
+        .ext(distinct_on(profile.name, profile.configuration))
+        .order_by(profile.name, profile.configuration, run_set.c.created_at.desc(), run_set.c.id.desc())
+    )
+    query = select(*_ROW).where(run_set.c.tenant_id == tenant, run_set.c.id.in_(last))
     newest = query.order_by(run_set.c.created_at.desc(), run_set.c.id.desc()).limit(limit)
     return [_run_set_row(row) for row in connection.execute(newest)]
 

@@ -41,7 +41,7 @@ class SuiteBoard:
 
     suite_id: str
     run_sets: int
-    """How many run sets were read, the newest."""
+    """How many run sets were read: those that have the newest row of some configuration."""
     ranked: tuple[BoardRow, ...]
     neighbours: tuple[Neighbours, ...]
     others: tuple[BoardRow, ...]

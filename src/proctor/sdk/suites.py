@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from proctor.app import Platform
 from proctor.engine.leaderboards import LeaderboardRow, leaderboard
 from proctor.engine.planning import RunSetRow
-from proctor.engine.reading import run_sets
+from proctor.engine.reading import newest_of_each
 from proctor.engine.resolving import resolve_suite
 from proctor.engine.suite_boards import SuiteBoard, suite_board
 from proctor.sandboxes.errors import SandboxError
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 __all__ = ["SuiteCalls"]
 
-BOARD_RUN_SETS: int = 20
-"""Of a suite, whose rows its leaderboard has: the newest."""
+BOARD_RUN_SETS: int = 100
+"""The most whose rows a suite's leaderboard has: each has the newest of some configuration."""
 
 
 class SuiteCalls:
@@ -77,14 +77,14 @@ class SuiteCalls:
         return {one.content_digest: one for one in service.standings(suite_id, ground)}
 
     def suite_board(self, reference: str) -> SuiteBoard:
-        """A suite's leaderboard over its newest run sets."""
+        """A suite's leaderboard: the newest row of each configuration, however many run sets came after it."""
         tenant, engine, database = self._platform.tenant, self._platform.engine, self._platform.database
         suite_id = self._platform.suites.resolve(tenant, reference)
 
         def rows(row: RunSetRow) -> list[LeaderboardRow]:
             return database.as_tenant(tenant, lambda c: leaderboard(c, tenant, row, engine.reasons(c, row)))
 
-        found = database.as_tenant(tenant, lambda c: run_sets(c, tenant, suite=suite_id, limit=BOARD_RUN_SETS))
+        found = database.as_tenant(tenant, lambda c: newest_of_each(c, tenant, suite_id, BOARD_RUN_SETS))
         return suite_board(suite_id, [(row, rows(row)) for row in found])
 
     def suites(self) -> list[SuiteRow]:

@@ -673,7 +673,7 @@ export interface paths {
         };
         /**
          * Show Suite Leaderboard
-         * @description The newest row of each configuration over the suite's 20 newest run sets, ranked where they are comparable.
+         * @description The newest row of each configuration of the suite, ranked where they are comparable.
          */
         get: operations["show_suite_leaderboard_api_v1_suites__suite__leaderboard_get"];
         put?: never;

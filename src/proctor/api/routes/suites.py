@@ -110,7 +110,7 @@ def list_certificates(
 @router.get("/suites/{suite}/leaderboard", response_model=SuiteBoard)
 @slowly
 def show_suite_leaderboard(asked: Annotated[Asked, needs(Permission.RUNS_READ)], suite: SuiteReference) -> Response:
-    """The newest row of each configuration over the suite's 20 newest run sets, ranked where they are comparable."""
+    """The newest row of each configuration of the suite, ranked where they are comparable."""
     return answered(asked.client.suite_board(suite))
 
 

@@ -443,7 +443,7 @@ class RemoteClient(RemoteData, RemoteCells, RemoteComparisons):
         return read(SuiteDetail, self.transport.get(f"suites/{part(reference)}"))
 
     def suite_board(self, reference: str) -> SuiteBoard:
-        """A suite's leaderboard over its newest run sets."""
+        """A suite's leaderboard: the newest row of each configuration."""
         return read(SuiteBoard, self.transport.get(f"suites/{part(reference)}/leaderboard"))
 
     def set_alias(self, label: str, reference: str) -> None:

@@ -76,7 +76,9 @@ function Evaluate({ version }: { version: DatasetVersion }) {
         value={label}
         placeholder="gpt-baseline"
         required={from === NEW}
-        hint={from === NEW ? "The outputs and the job are called so." : "Without one the job is called as its outputs."}
+        hint={
+          from === NEW ? "Of the outputs and of the job." : "Of the job; without one it takes the name of its outputs."
+        }
         onChange={(event) => setLabel(event.target.value)}
       />
       <Asked query={fitting} what="evaluators that fit" rows={4}>

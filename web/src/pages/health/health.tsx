@@ -75,8 +75,8 @@ function Running({ row }: { row: RunSetRow }) {
       </Link>{" "}
       {progress && (
         <span className="data muted">
-          {count(progress.decided)} of {count(progress.expected)} · {count(progress.running)} running ·{" "}
-          {count(progress.queued)} queued
+          {count(progress.decided)} of {counted(progress.expected, "cell")} decided · {count(progress.running)} running
+          · {count(progress.queued)} queued
         </span>
       )}
       {progress && <Blocked waits={progress.waits} />}

@@ -23,10 +23,13 @@ export function LeaderboardPage() {
   const navigate = useNavigate({ from: "/leaderboard" });
   const known = useQuery(suites);
   const suite = search.suite ?? known.data?.items[0]?.suite_id;
-  useTitle("Leaderboard", suite?.slice(0, 12));
-  const options = (known.data?.items ?? []).map((one) => ({
+  const all = known.data?.items ?? [];
+  const nameOf = (one: (typeof all)[number]) => one.aliases[0] ?? one.suite_id.slice(0, 12);
+  const shown = all.find((one) => one.suite_id === suite || one.aliases.includes(suite ?? ""));
+  useTitle("Leaderboard", shown ? nameOf(shown) : suite?.slice(0, 12));
+  const options = all.map((one) => ({
     value: one.suite_id,
-    label: `${one.aliases[0] ?? one.suite_id.slice(0, 12)} · ${counted(one.task_count, "task")}`,
+    label: `${nameOf(one)} · ${counted(one.task_count, "task")}`,
   }));
   return (
     <>
@@ -36,7 +39,7 @@ export function LeaderboardPage() {
           options.length > 0 && (
             <Select
               label="Suite"
-              value={suite ?? ""}
+              value={shown?.suite_id ?? suite ?? ""}
               options={options}
               onChange={(event) => navigate({ search: { suite: event.target.value } })}
             />
@@ -98,8 +101,9 @@ function Rows({ board }: { board: SuiteBoard }) {
     const next = pin.includes(name) ? pin.filter((one) => one !== name) : [...pin, name];
     void navigate({ search: (before) => ({ ...before, pin: next.length ? next : undefined }), replace: true });
   };
+  const pinned = pin.filter((name) => all.some((one) => sideOf(one) === name));
   const compare = () => {
-    const [base, ...others] = pin;
+    const [base, ...others] = pinned;
     if (base && others.length) void navigate({ to: "/compare", search: { base, with: others } });
   };
   const openRow = () => {
@@ -128,10 +132,10 @@ function Rows({ board }: { board: SuiteBoard }) {
     <>
       <p className={styles.tools}>
         <span className="muted">
-          {pin.length ? `${pin.length} pinned` : "Pin rows to compare them"} · newest{" "}
-          {counted(board.run_sets, "run set")}
+          {pinned.length ? `${pinned.length} pinned` : "Pin rows to compare them"} · the newest row of each
+          configuration, of {counted(board.run_sets, "run set")}
         </span>
-        <Button kind="primary" disabled={pin.length < 2} onClick={compare}>
+        <Button kind="primary" disabled={pinned.length < 2} onClick={compare}>
           Compare pinned
         </Button>
       </p>

@@ -25,7 +25,7 @@ export function Actions({ row, since }: { row: RunSetRow; since: number }) {
   };
   const pause = useMutation({
     mutationFn: () => answered(api.POST("/api/v1/run-sets/{run_set}/pause", path)),
-    onSuccess: () => done("paused: what runs is finished", "paused"),
+    onSuccess: () => done("paused: what runs now goes on to its end", "paused"),
   });
   const resume = useMutation({
     mutationFn: () => answered(api.POST("/api/v1/run-sets/{run_set}/resume", path)),

@@ -30,7 +30,9 @@ export function Inspector({
   if (cell === null) {
     return (
       <aside className={styles.inspector} aria-label="Cell">
-        <p className="muted">Point at a cell, or move with the arrow keys. Enter pins it, o opens its attempt.</p>
+        <p className="muted">
+          Choose a cell to see why it is as it is. In the grid, arrow keys move, Enter pins, o opens the attempt.
+        </p>
       </aside>
     );
   }

@@ -29,7 +29,7 @@ export function TaskList({
             {task.name}
           </span>
           <span className={styles.count}>
-            {passed}/{decided} of {indices.length}
+            {passed} of {decided} passed{decided < indices.length && ` · ${indices.length - decided} owed`}
           </span>
           <span className={styles.strip}>
             {indices.slice(0, 54).map((index) => (
