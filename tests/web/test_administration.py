@@ -27,7 +27,7 @@ def test_a_run_set_is_paused_resumed_and_cancelled(ada: Visitor, slow: str) -> N
     head = page.get_by_role("heading", level=1)
     expect(head).to_contain_text("running", timeout=30_000)
     page.get_by_role("button", name="Pause").click()
-    expect(page.get_by_role("status").filter(has_text="paused: what runs is finished")).to_be_visible()
+    expect(page.get_by_role("status").filter(has_text="paused: what runs now goes on to its end")).to_be_visible()
     expect(head).to_contain_text("paused")
     page.locator("h1").click()
     page.keyboard.press("p")

@@ -94,7 +94,7 @@ def test_what_was_done_is_not_said_beside_another_state(ada: Visitor) -> None:
         page.get_by_role("link", name="told", exact=True).first.click(timeout=60_000)
         expect(page.get_by_role("heading", level=1)).to_contain_text("running", timeout=30_000)
         page.get_by_role("button", name="Pause").click()
-        said = page.get_by_text(re.compile("^paused: what runs is finished"))
+        said = page.get_by_text(re.compile("^paused: what runs now goes on to its end"))
         expect(said).to_be_visible()
         expect(page.get_by_role("button", name="Resume")).to_be_visible()
         with ada.site.api() as api:
