@@ -68,7 +68,8 @@ _QUERIES: dict[str, str] = {
             JOIN proctor.outcome o ON o.attempt_id = a.id WHERE a.cell_id = e.cell_id
             ORDER BY a.number DESC, o.grading DESC LIMIT 1) IS DISTINCT FROM 'task_invalid'""",
     "a start or an end has not exactly one event": """SELECT a.id FROM proctor.attempt a WHERE
-        (SELECT array_agg(name ORDER BY seq) FROM proctor.event v WHERE v.subject = a.id) IS DISTINCT FROM
+        (SELECT array_agg(name ORDER BY seq) FROM proctor.event v
+            WHERE v.subject = a.id AND v.name <> 'attempt.reached') IS DISTINCT FROM
         CASE WHEN a.ended_at IS NULL THEN ARRAY['attempt.started']
              ELSE ARRAY['attempt.started', 'attempt.ended'] END""",
     "the ledger is not what attempts cost": """SELECT a.id FROM proctor.attempt a

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from sqlalchemy import text
 
 from proctor.engine import reading
 from proctor.engine.claiming import Claimer
@@ -49,7 +50,7 @@ def test_an_attempt_that_shows_nothing_new_is_named_until_it_does(bench: Bench) 
     )
     bench.engine.read(
         lambda c: record_progress(
-            c, bench.tenant, [Moved(assignment=assignment, evidence=[], segment=3, phase="agent")]
+            c, bench.tenant, [Moved(assignment=assignment, evidence=[], segment=3, phase="agent", entered=3)]
         )
     )
     assert stalled(bench, row) == []
@@ -57,6 +58,15 @@ def test_an_attempt_that_shows_nothing_new_is_named_until_it_does(bench: Bench) 
     assert "· in agent, nothing new" in stall_words(stalled(bench, row)[0])
     (running,) = bench.engine.read(lambda c: reading.running(c, bench.tenant, row))
     assert running["phase"] == "agent"
+    told = "SELECT subject, payload FROM proctor.event WHERE name = 'attempt.reached'"
+    ((subject, payload),) = bench.engine.read(lambda c: c.execute(text(told)).all())
+    assert (subject, payload["cell"], payload["phase"]) == (assignment.attempt, str(assignment.cell), "agent")
+    bench.engine.read(
+        lambda c: record_progress(
+            c, bench.tenant, [Moved(assignment=assignment, evidence=[], segment=4, phase="agent")]
+        )
+    )
+    assert len(bench.engine.read(lambda c: c.execute(text(told)).all())) == 1, "it is told once"
 
 
 def test_what_has_ended_is_not_stalled(bench: Bench) -> None:

@@ -94,3 +94,16 @@ def test_the_palette_finds_cells_by_class_profile_and_task(ada: Visitor, gaps: s
     page.get_by_role("textbox", name="Go to, or do").fill("access-report")
     page.get_by_role("menuitem", name="proctor/access-report").click()
     expect(page.get_by_label("Task", exact=True)).to_have_value("proctor/access-report")
+
+
+def test_a_running_cell_says_the_phase_that_it_has_come_to(ada: Visitor) -> None:
+    with ada.site.sleeping("phased", 60, "--task", "access-report"):
+        page = ada.go("/run-sets")
+        page.get_by_role("link", name="phased", exact=True).click()
+        pill = page.get_by_role("button", name=re.compile("^running, 1 cells"))
+        expect(pill).to_be_visible(timeout=30_000)
+        page.keyboard.press("n")
+        page.keyboard.press("Enter")
+        cell = page.get_by_label("Cell", exact=True)
+        expect(cell).to_contain_text("running")
+        expect(cell).to_contain_text("agent", timeout=45_000)

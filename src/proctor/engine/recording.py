@@ -85,6 +85,8 @@ class Moved:
     """The number of the last log segment written."""
     phase: str
     """The one it is in."""
+    entered: int | None = None
+    """How many phases ended before that one, where it is new since the last time."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -228,6 +230,8 @@ def record_progress(connection: Connection, tenant: UUID, moved: Sequence[Moved]
         segments=[one.segment for one in moved],
         phases=[one.phase for one in moved],
     )
+    if entered := [_reached_event(one, one.entered) for one in moved if one.entered is not None]:
+        _write(connection, "insert_events", tenant, entered)
     late = [Reached(one.assignment, one.evidence, one.phase, late=True) for one in moved if live[one.assignment.token]]
     if late:
         heal(connection, tenant, KIND, late)
@@ -407,6 +411,17 @@ def _event_row(decided: Decided) -> dict[str, Any]:
             "owner": outcome.owner.value,
             "verdict": outcome.verdict,
         },
+    }
+
+
+def _reached_event(moved: Moved, phases: int) -> dict[str, Any]:
+    assignment = moved.assignment
+    return {
+        "id": derived_id("event", "attempt.reached", assignment.tenant, assignment.attempt, phases),
+        "name": "attempt.reached",
+        "subject": assignment.attempt,
+        "trace_id": assignment.trace_id,
+        "payload": {"run_set": assignment.run_set, "cell": assignment.cell, "phase": moved.phase},
     }
 
 

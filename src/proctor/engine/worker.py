@@ -318,7 +318,13 @@ class Worker:
             self._reported[token] = now
             if now != before:
                 new = one.runner.evidence_so_far[before.phases_ended : now.phases_ended]
-                moved = Moved(assignment=assignment, evidence=new, segment=now.last_segment, phase=now.phase)
+                moved = Moved(
+                    assignment=assignment,
+                    evidence=new,
+                    segment=now.last_segment,
+                    phase=now.phase,
+                    entered=now.phases_ended if now.phase != before.phase else None,
+                )
                 by_tenant[assignment.tenant].append(moved)
         for tenant, rows in by_tenant.items():
             self._database.as_tenant(tenant, lambda c, t=tenant, r=rows: record_progress(c, t, r))  # type: ignore[misc]

@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { cell as cellQuery } from "../../api/queries";
 import { cost, duration } from "../../design/numbers";
-import { ownerOf, ownerWords } from "../../design/outcomes";
+import { ownerOf, ownerWords, words } from "../../design/outcomes";
 import { Chip } from "../../parts/glyph";
 import { useRevealed } from "../../parts/revealed";
 import { Time } from "../../parts/time";
@@ -47,6 +47,7 @@ export function Inspector({
           {ownerWords(ownerOf(cell.state))}
           {cell.decided ? "" : cell.givenUp && !stopped ? ", owed, given up" : ", owed"}
           {cell.limit && `, ${cell.limit} limit`}
+          {cell.phase && `, ${words(cell.phase)}`}
         </span>
       </p>
       {cell.waitsUntil && (

@@ -102,6 +102,15 @@ describe("cells of a run set", () => {
     expect(change(all, { ...event, name: "attempt.ended", payload: { cell: "elsewhere" } })).toBe(-1);
   });
 
+  test("that run are told the phase that they have come to, until they end", () => {
+    const all = named([0, 1, 2, 4, 0, 0, 1, 2]);
+    const event = { id: "e", created_at: "", subject: "a", name: "attempt.reached" };
+    for (const cell of ["c001", "c003-long"]) change(all, { ...event, payload: { cell, phase: "agent" } });
+    expect([all.view(1).phase, all.view(3).phase]).toEqual([null, "agent"]);
+    change(all, { ...event, name: "attempt.ended", payload: { cell: "c003-long", class: "passed", verdict: true } });
+    expect(all.view(3).phase).toBeNull();
+  });
+
   test("stand with the strongest profile and the easiest task first", () => {
     expect(sorted(cells(), "strength")).toEqual({ rows: [1, 0], tasks: [0, 1] });
     expect(sorted(cells(), "name")).toEqual({ rows: [1, 0], tasks: [0, 1] });

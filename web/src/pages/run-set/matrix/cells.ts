@@ -160,6 +160,11 @@ export class Cells {
     return isNew;
   }
 
+  /** Say which phase a cell has come to, if it still runs. */
+  reach(index: number, phase: string): void {
+    if (this.stateOf(index) === "running") this.columns.phase[index] = phase;
+  }
+
   private code(state: string): number {
     const known = this.codes.get(state);
     if (known !== undefined) return known;
