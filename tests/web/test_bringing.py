@@ -82,7 +82,9 @@ def test_rows_that_are_no_examples_are_named_before_anything_is_kept(ada: Visito
     page.get_by_label("Id", exact=True).select_option("nr")
     page.get_by_role("button", name="What would it bring?").click()
     verdict = page.get_by_role("region", name="Before it is imported")
-    expect(verdict.get_by_text(re.compile("^row 4"))).to_be_visible(timeout=30_000)
+    expect(verdict.get_by_text(re.compile("^row 4: it is no JSON from its character 1 on"))).to_be_visible(
+        timeout=30_000
+    )
     left_out = page.get_by_role("button", name=re.compile("Import without 2 rows"))
     expect(left_out).to_be_enabled()
     with ada.site.api() as api:

@@ -40,9 +40,14 @@ class Problems:
         if len(self.first) < KEPT:
             self.first.append(problem)
 
+    @property
+    def in_order(self) -> tuple[Problem, ...]:
+        """What is kept, by row: rows that repeat an id are found after all others."""
+        return tuple(sorted(self.first, key=lambda one: one.row))
+
     def told(self, what: str) -> str:
         """How many rows ``what``, and the first of them, a line each."""
-        lines = [str(one) for one in self.first[:TOLD]]
+        lines = [str(one) for one in self.in_order[:TOLD]]
         if self.count > TOLD:
             lines.append(f"and {self.count - TOLD:,} more")
         return "\n  ".join([f"{counted(self.count, 'row')} {what}:", *lines])

@@ -108,11 +108,11 @@ def stage(
         written = writer.finish()
         repeated = _repeated(written, folder, numbers, problems)
     if not repeated:
-        return Staged(written=written, left_out=problems.count, problems=tuple(problems.first))
+        return Staged(written=written, left_out=problems.count, problems=problems.in_order)
     if not skip:
         raise _refusal(problems, where)
     once = _first_ones(written, folder)
-    return Staged(written=once, left_out=problems.count, problems=tuple(problems.first))
+    return Staged(written=once, left_out=problems.count, problems=problems.in_order)
 
 
 def _examples(rows: Iterator[Row], fields: Fields, problems: Problems) -> Iterator[tuple[int, Example]]:

@@ -86,7 +86,7 @@ class SampleKeeper:
                 raise SamplesInvalid(problems.told("can't be kept"), where=told.source)
             _leave_out(sorter)
             kept = self._written(told, sorter, _repeats(sorter), Path(folder))
-            return replace(kept, left_out=problems.count, problems=tuple(problems.first[:NAMED]))
+            return replace(kept, left_out=problems.count, problems=problems.in_order[:NAMED])
 
     def _take_examples(self, sorter: duckdb.DuckDBPyConnection) -> None:
         sorter.execute("CREATE TABLE example (row BIGINT, id VARCHAR, digest BLOB)")

@@ -77,7 +77,10 @@ function misfitsOf(errors: unknown): Misfit[] {
   return errors.map((one) => ({ where: String(one.where ?? ""), detail: String(one.detail ?? "") }));
 }
 
-function misfitWords(misfits: readonly Misfit[], labels: Record<string, string> = {}): string {
+/** What pages call the parameters of lists. */
+const LABELS: Record<string, string> = { words: "Name" };
+
+function misfitWords(misfits: readonly Misfit[], labels = LABELS): string {
   const words = misfits.map(({ where, detail }) => {
     const field = lastOf(where);
     return `${labels[field] ?? field.replaceAll("_", " ")}: ${plain(detail)}`;

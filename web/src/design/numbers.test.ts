@@ -30,6 +30,7 @@ test("a moment is relative for a day, and then a date", () => {
   expect(numbers.moment(new Date("2026-09-19T09:00:00Z"), now, "utc")).toBe("3 hours ago");
   expect(numbers.moment(new Date("2026-09-19T11:59:50Z"), now, "utc")).toBe("just now");
   expect(numbers.moment(new Date("2026-09-19T12:04:00Z"), now, "utc")).toBe("in 4 minutes");
+  expect(numbers.moment(new Date("2026-09-20T11:59:58Z"), now, "utc")).toBe("in 24 hours");
   expect(numbers.moment(new Date("2026-09-18T11:05:00Z"), now, "utc")).toBe("18 Sept 11:05");
   expect(numbers.clock(new Date("2026-09-18T14:05:10Z"), "utc")).toBe("14:05:10");
 });

@@ -134,7 +134,8 @@ export function clock(at: Date, zone: Zone): string {
 function relative(seconds: number): string {
   const size = Math.abs(seconds);
   const [value, unit] = size < 3600 ? [size / 60, "minute"] : [size / 3600, "hour"];
-  const words = counted(Math.max(1, Math.floor(value)), unit as string);
+  const whole = seconds > 0 ? Math.floor(value) : Math.ceil(value); // a day that has just begun to run is a day
+  const words = counted(Math.max(1, whole), unit as string);
   return seconds > 0 ? `${words} ago` : `in ${words}`;
 }
 

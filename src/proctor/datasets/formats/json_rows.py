@@ -48,6 +48,8 @@ def object_of(line: bytes) -> Raw | FieldInvalid:
         return FieldInvalid("", "it is nested too deeply")
     except UnicodeDecodeError:
         return FieldInvalid("", "it is not UTF-8")
+    except json.JSONDecodeError as error:
+        return FieldInvalid("", f"it is no JSON from its character {error.pos + 1:,} on: {error.msg}")
     except ValueError as error:
         return FieldInvalid("", f"it is no JSON: {error}")
     return value if isinstance(value, dict) else FieldInvalid("", "it is no JSON object")

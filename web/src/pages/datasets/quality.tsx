@@ -167,12 +167,19 @@ function Common({ of, reference }: { of: FieldCoverage; reference: string }) {
     <ul className={styles.common}>
       {of.common.map((one, at) => (
         <li key={one.value ?? `long ${at}`}>
-          <span>{one.value === null ? "a long text" : one.value === "" ? "an empty text" : one.value}</span>{" "}
+          <span>{valueWords(one.value)}</span>{" "}
           <Lead one={one} reference={reference} of={`${of.name} ${one.value ?? ""}`} />
         </li>
       ))}
     </ul>
   );
+}
+
+/** A value as it can be seen: blanks alone in quotation marks. */
+function valueWords(value: string | null): React.ReactNode {
+  if (value === null) return "a long text";
+  if (value === "") return "an empty text";
+  return <bdi>{value.trim() === "" ? JSON.stringify(value) : value}</bdi>;
 }
 
 interface ShareProps {
