@@ -52,8 +52,8 @@ router = APIRouter(tags=["run sets"], route_class=Repeatable)
 RunSetReference = Annotated[str, Path(min_length=1, max_length=200, description="A name, an id, or its beginning.")]
 NEWEST = "~newest"
 """Stands for the newest run set; no name looks like it."""
-_REHEARSAL_SEC: int = 30
-"""Others of the tenant can plan nothing meanwhile; some 100,000 new cells are rehearsed in it."""
+_REHEARSAL_SEC: int = 45
+"""Others of the tenant can plan nothing meanwhile; some 300,000 new cells are rehearsed in it on an idle machine."""
 RunSetState = Literal["running", "complete", "complete_with_gaps", "paused", "cancelled"]
 OfProfile = Annotated[str | None, Query(max_length=100, description="Only those of this profile.")]
 MOST_AT_ONCE: int = 10_000
