@@ -218,7 +218,37 @@ def test_nothing_that_is_unknown_is_a_number(desk: Desk) -> None:
     assert [(one.examples, one.values, one.common) for one in seen.fields] == [(0, 0, ())] * 3
 
 
-WORDS = st.sampled_from(["x", "y", "3", " ", "*", "-a", 'q"', "a b", "é", "=", "\\"])
+@pytest.mark.parametrize(
+    "said",
+    [
+        ("1.0", 1),
+        ("1e0", 1),
+        ('{"a": 1}', {"a": 1}),
+        (" 3", 3),
+        ('"3"', "3", 3),
+        ("1e21", 1e21),
+        ("null", "true", True),
+    ],
+)
+def test_a_text_that_would_be_read_as_other_json_is_found_alone(desk: Desk, said: tuple[object, ...]) -> None:
+    desk.dataset([{"id": f"e{n}", "input": str(n), "metadata": {"f": one}} for n, one in enumerate(said)], "texts")
+    datasets = Datasets(desk.platform)
+    (f,) = [one for one in datasets.quality("texts").fields if one.name == "f"]
+    for one in f.common:
+        assert one.query is not None
+        assert datasets.count(Filter(source="texts", query=one.query)).fit == one.examples, one
+
+
+def test_what_no_address_carries_is_counted_without_a_query(desk: Desk) -> None:
+    desk.dataset([{"id": "a", "input": "x", "metadata": {"f": "v\0w", "n\0": 1}}], "nul")
+    fields = [one for one in Datasets(desk.platform).quality("nul").fields if one.is_metadata]
+    assert {one.name: (one.query is None, one.common[0].query) for one in fields} == {
+        "f": (False, None),
+        "n\0": (True, None),
+    }
+
+
+WORDS = st.sampled_from(["x", "y", "3", "3.0", " 3", '"3"', '{"a": 1}', " ", "*", "-a", 'q"', "a b", "é", "=", "\\"])
 SAID = st.one_of(WORDS, st.integers(-3, 3), st.booleans(), st.none(), st.lists(WORDS, max_size=2))
 ROWS = st.lists(
     st.fixed_dictionaries(

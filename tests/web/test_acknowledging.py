@@ -137,7 +137,7 @@ def test_it_counts_again_when_its_time_is_over(ada: Visitor, gaps: str) -> None:
     page = ada.go("/health")
     before = counted(page)
     acknowledge(page)
-    expect(seen(page)).to_contain_text("counts again in 23 hours")
+    expect(seen(page)).to_contain_text("counts again in 24 hours")
     with ada.site.api() as api:
         tenant = UUID(api.get("me").json()["tenant"])
     with EmbeddedServer(ada.site.folder / "home" / "postgres") as urls:

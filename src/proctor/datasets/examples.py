@@ -14,7 +14,19 @@ from typing import Any
 
 from proctor.kernel.canonical import Json, canonical_json
 
-__all__ = ["DIGEST_BYTES", "Example", "derived_example_id", "json_text", "unstored", "value_of"]
+__all__ = [
+    "DEPTH",
+    "DIGEST_BYTES",
+    "Example",
+    "derived_example_id",
+    "json_text",
+    "stored_json",
+    "unstored",
+    "value_of",
+]
+
+DEPTH: int = 100
+"""How deep a value may be nested: what writes it out again, as for an answer, ends somewhere beyond 200."""
 
 DIGEST_BYTES: int = 16
 """Of a sha256: a repeat by chance among a billion examples has a probability below 1e-20."""
@@ -67,10 +79,22 @@ class Example:
 
 
 def json_text(value: Json) -> tuple[str, bool]:
-    """A value as it is stored: its text, and whether that is JSON. Raises ``ValueError`` as ``canonical_json``."""
+    """A value as it is stored: its text, and whether that is JSON. Raises as ``stored_json``."""
     if isinstance(value, str):
         return value, False
-    return canonical_json(value).decode(), True
+    return stored_json(value), True
+
+
+def stored_json(value: Json) -> str:
+    """A value as JSON that everybody can read. Raises ``ValueError`` as ``canonical_json``, ``RecursionError``."""
+    if _is_deeper(value, DEPTH - 1):
+        raise RecursionError(f"nested more than {DEPTH} deep")
+    return canonical_json(value).decode()
+
+
+def _is_deeper(value: object, than: int) -> bool:
+    inside = value.values() if isinstance(value, Mapping) else value if isinstance(value, list | tuple) else ()
+    return any(than == 0 or _is_deeper(one, than - 1) for one in inside if isinstance(one, Mapping | list | tuple))
 
 
 def value_of(text: str | None, is_json: bool) -> Json:

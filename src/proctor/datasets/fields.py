@@ -7,9 +7,9 @@ from array import array
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from proctor.datasets.examples import Example, derived_example_id, json_text
+from proctor.datasets.examples import DEPTH, Example, derived_example_id, json_text, stored_json
 from proctor.datasets.schema import ID_CHARACTERS
-from proctor.kernel.canonical import Json, canonical_json
+from proctor.kernel.canonical import Json
 
 __all__ = ["ROW_BYTES", "FieldInvalid", "Fields", "Raw", "read_example"]
 
@@ -104,7 +104,7 @@ def _stored(value: object, name: str) -> tuple[str | None, bool]:
 
 def _unstorable(error: Exception) -> str:
     if isinstance(error, RecursionError):
-        return "it is nested too deeply"
+        return f"it is nested more than {DEPTH} deep"
     if isinstance(error, UnicodeEncodeError):
         return "it has half a character"
     return "it is no JSON: a number that is none or beyond 2**53, or another kind of value"
@@ -164,6 +164,6 @@ def _metadata(raw: Raw, fields: Fields) -> str | None:
     if not own:
         return None
     try:
-        return canonical_json(own).decode()
+        return stored_json(own)
     except (ValueError, TypeError, RecursionError) as error:
         raise FieldInvalid("metadata", _unstorable(error)) from error

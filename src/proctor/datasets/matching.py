@@ -153,15 +153,16 @@ def _metadata(column: pa.ChunkedArray, name: str, value: str | None) -> pa.Array
 
 
 def _forms(value: str) -> Sequence[str]:
-    """The JSON texts of what a query's value stands for: the text itself, and the JSON that it is if it is some."""
-    texts = [canonical_json(value).decode()]
+    """The JSON texts of what a query's value stands for: the text itself, and the JSON that it is if it is some; of a
+    text in JSON's own quotes that text alone."""
+    text = canonical_json(value).decode()
     try:
         told: Json = json.loads(value)
-        if told is not None and not isinstance(told, str):
-            texts.append(canonical_json(told).decode())
+        if isinstance(told, str):
+            return [canonical_json(told).decode()]
+        return [text] if told is None else [text, canonical_json(told).decode()]
     except (ValueError, RecursionError):  # a text and nothing else
-        pass
-    return texts
+        return [text]
 
 
 def _holds(text: str, name: str, value: str | None, forms: Sequence[str] | None) -> bool:
@@ -169,4 +170,4 @@ def _holds(text: str, name: str, value: str | None, forms: Sequence[str] | None)
     said = metadata.get(name)
     if said is None or forms is None:
         return said is not None
-    return said == value if isinstance(said, str) else canonical_json(said).decode() in forms
+    return canonical_json(said).decode() in forms

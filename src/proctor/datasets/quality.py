@@ -15,6 +15,7 @@ from proctor.datasets.queries import (
     QUERY_CHARACTERS,
     Flaw,
     FlawTerm,
+    as_text,
     field_query,
     flaw_query,
     kind_query,
@@ -52,7 +53,7 @@ _READ: Sequence[str] = ("input", "input_is_json", "expected", "expected_is_json"
 
 @dataclass(frozen=True, kw_only=True)
 class ExampleCount:
-    """How many examples of a version. ``query``: finds them; ``None`` where it would be longer than one may be."""
+    """How many examples of a version. ``query``: finds them; ``None`` where it is none that may be asked."""
 
     examples: int
     query: str | None
@@ -266,12 +267,18 @@ def _field(asked: Workbench, name: str, size: int, values: int, *, is_metadata: 
             ValueCount(
                 value=None if is_long else value,
                 examples=count,
-                query=None if is_long else _short(field_query(name, value, is_metadata=is_metadata)),
+                query=None if is_long else _short(_value_query(name, value, is_metadata=is_metadata, is_text=is_text)),
             )
-            for value, is_long, count in common
+            for value, is_long, is_text, count in common
         ),
     )
 
 
+def _value_query(name: str, value: str, *, is_metadata: bool, is_text: bool) -> str:
+    said = as_text(value) if is_metadata and is_text else value
+    return field_query(name, said, is_metadata=is_metadata)
+
+
 def _short(query: str) -> str | None:
-    return query if len(query) <= QUERY_CHARACTERS else None
+    """One that may be asked: no longer than it may be, and without what no address can carry."""
+    return query if len(query) <= QUERY_CHARACTERS and "\x00" not in query else None

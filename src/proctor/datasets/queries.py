@@ -11,6 +11,7 @@ and signs together, with a backslash before a quote or a backslash. docs/referen
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from enum import StrEnum
 from typing import NoReturn
 
 from proctor.datasets.errors import QueryInvalid
+from proctor.kernel.canonical import canonical_json
 from proctor.kernel.kinds import AnswerKind
 
 __all__ = [
@@ -28,6 +30,7 @@ __all__ = [
     "KindTerm",
     "Term",
     "WordTerm",
+    "as_text",
     "field_query",
     "flaw_query",
     "kind_query",
@@ -116,6 +119,15 @@ def field_query(name: str, value: str | None, *, is_metadata: bool = False) -> s
     """The query for a field that is exactly that, or with ``None`` says anything."""
     prefix = "field:" if is_metadata and name in OWN_FIELDS else ""
     return f"{prefix}{_quoted(name)}={'*' if value is None else _quoted(value)}"
+
+
+def as_text(value: str) -> str:
+    """The value of a query for metadata that is this text, and no other JSON that the text could be read as."""
+    try:
+        is_json = json.loads(value) is not None
+    except (ValueError, RecursionError):
+        return value
+    return canonical_json(value).decode() if is_json else value
 
 
 def flaw_query(flaw: Flaw) -> str:

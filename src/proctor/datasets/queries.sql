@@ -165,24 +165,26 @@ SELECT p.number, count(*), count(l.first)
 FROM placed p LEFT JOIN leaking l ON l.first = p.first GROUP BY p.number ORDER BY p.number
 
 -- name: said_values
--- What rows say in their fields: how many rows say each value. A long value stands for itself by its hash.
+-- What rows say in their fields: how many rows say each value, and whether all of them as a text. A long value stands
+-- for itself by its hash.
 CREATE OR REPLACE TEMP TABLE said_value AS
 WITH told AS (
-    SELECT false AS is_metadata, 'difficulty' AS name, difficulty AS value FROM read_parquet($files)
+    SELECT false AS is_metadata, 'difficulty' AS name, difficulty AS value, true AS is_text FROM read_parquet($files)
     UNION ALL
-    SELECT false, 'source', source FROM read_parquet($files)
+    SELECT false, 'source', source, true FROM read_parquet($files)
     UNION ALL
-    SELECT false, 'tag', unnest(tags) FROM read_parquet($files)
+    SELECT false, 'tag', unnest(tags), true FROM read_parquet($files)
     UNION ALL
     SELECT true, entry.key, CASE WHEN json_type(entry.value) = 'VARCHAR' THEN entry.value ->> '$'
-                                 ELSE CAST(entry.value AS VARCHAR) END
+                                 ELSE CAST(entry.value AS VARCHAR) END,
+           json_type(entry.value) = 'VARCHAR'
     FROM (
         SELECT unnest(map_entries(CAST(CAST(metadata AS JSON) AS MAP(VARCHAR, JSON)))) AS entry
         FROM read_parquet($files)
     )
 )
 SELECT is_metadata, name, CASE WHEN length(value) <= $most THEN value ELSE sha256(value) END AS value,
-       length(value) > $most AS is_long, count(*) AS size
+       length(value) > $most AS is_long, bool_and(is_text) AS is_text, count(*) AS size
 FROM told WHERE value IS NOT NULL
 GROUP BY ALL
 
@@ -198,5 +200,5 @@ ORDER BY is_metadata, sum(size) DESC, name LIMIT $most
 
 -- name: common_values
 -- The values of a field that most rows say.
-SELECT value, is_long, size FROM said_value
+SELECT value, is_long, is_text, size FROM said_value
 WHERE is_metadata = $is_metadata AND name = $name ORDER BY size DESC, value LIMIT $most
