@@ -45,7 +45,7 @@ for name in {names!r}:
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == names
-    assert "[stats]" in StatsExtraMissing().fix
+    assert "[stats]" in StatsExtraMissing().remedy
 
 
 def test_every_error_has_the_one_root() -> None:

@@ -94,7 +94,7 @@ def test_what_cant_be_read_is_told_with_what_helps(query: str, told: str) -> Non
         parse_query(query)
     assert told in refused.value.message
     assert refused.value.where == "query"
-    assert refused.value.fix
+    assert refused.value.remedy
 
 
 @given(st.text(max_size=60))

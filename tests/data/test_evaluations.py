@@ -81,6 +81,18 @@ def test_mistakes_are_told_by_field_and_leave_nothing(outputs: Cli) -> None:
     assert "is no route such as" in outputs(*route, code=2).stderr
 
 
+def test_words_that_can_not_be_are_told_before_a_file_is_taken_in(outputs: Cli) -> None:
+    outputs("dataset", "import", "capitals.jsonl", "--name", "capitals")
+    for option, word in (("--name", ""), ("--name", "a" * 101), ("--name", "two\nlines"), ("--band", "xx")):
+        command = ("evaluate", "capitals", "--outputs", "answers.jsonl", "-e", "exact-match", option, word)
+        error = outputs.json(*command, code=2)["error"]
+        assert (error["code"], error["message"].partition(":")[0]) == ("usage", option.removeprefix("--"))
+    too_long = outputs.json("evaluate", "capitals", "--outputs", "answers.jsonl", "-e", "x" * 400, code=2)
+    assert too_long["error"]["message"].startswith("evaluators.0:")
+    assert outputs.json("stream", "open", "s", "-e", "contains", "--band", "xx", code=2)["error"]["code"] == "usage"
+    assert outputs.json("samples", "list")["samples"] == []
+
+
 def test_a_detached_job_waits_for_somebody_who_does_it(outputs: Cli) -> None:
     outputs("dataset", "import", "capitals.jsonl", "--name", "capitals")
     words = ("evaluate", "capitals", "--outputs", "answers.jsonl", "-e", "bleu", "--name", "later", "--detach")

@@ -136,7 +136,7 @@ async def test_a_start_that_fails_says_what_to_do(sandbox_root, monkeypatch):
     monkeypatch.setattr(local_backend, "interpreter", lambda: None)
     with pytest.raises(SandboxStartError) as failed:
         await LocalBackend(sandbox_root).create(SandboxSpec(labels=labels()))
-    assert "docker" in failed.value.fix
+    assert "docker" in failed.value.remedy
     assert not list(sandbox_root.glob("pl-*"))
 
 

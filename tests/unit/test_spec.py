@@ -148,7 +148,7 @@ def test_values_that_nothing_can_carry_are_refused_by_their_field(text: str, whe
 def test_a_file_that_is_not_there_has_a_remedy_of_its_own(tmp_path: Path) -> None:
     with pytest.raises(SpecInvalid) as caught:
         read_spec(tmp_path / "absent.toml")
-    assert "field" not in caught.value.fix
+    assert "field" not in caught.value.remedy
 
 
 def test_bytes_that_are_no_text_are_refused() -> None:

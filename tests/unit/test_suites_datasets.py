@@ -212,7 +212,7 @@ def test_changes_to_a_checkout_are_told(
     with pytest.raises(CheckoutMismatch) as raised:
         resolved(checkout)
     assert said in raised.value.message
-    assert f"checkout {checkout[1]}" in raised.value.fix
+    assert f"checkout {checkout[1]}" in raised.value.remedy
 
 
 def test_another_commit_and_no_repository_are_refused_with_what_to_do(
@@ -226,7 +226,7 @@ def test_another_commit_and_no_repository_are_refused_with_what_to_do(
     make(tmp_path / "plain" / "tasks" / "a")
     with pytest.raises(CheckoutMismatch) as raised:
         resolve_dataset(registry(tmp_path, head, paths=("tasks/a",)), tmp_path / "plain", dataset="set")
-    assert raised.value.fix.startswith("git clone https://example.invalid/tasks.git ")
+    assert raised.value.remedy.startswith("git clone https://example.invalid/tasks.git ")
     with pytest.raises(DatasetMismatch, match="nowhere: no task at tasks/nowhere"):
         resolved(checkout, paths=("tasks/a", "tasks/nowhere"))
 

@@ -280,7 +280,7 @@ def test_a_program_that_never_answers(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_an_installation_without_a_key_says_so(work: Callable[[], object]) -> None:
     with pytest.raises(SecretsKeyUnset) as caught:
         work()
-    assert "PROCTOR_SECRETS_KEY_FILE" in caught.value.fix
+    assert "PROCTOR_SECRETS_KEY_FILE" in caught.value.remedy
 
 
 def test_where_keys_come_from(tmp_path: Path) -> None:
@@ -315,5 +315,5 @@ def test_a_program_s_new_key_is_not_made_here(tmp_path: Path) -> None:
     with pytest.raises(SecretsKeyElsewhere, match="--new-key") as caught:
         rotate_secrets(Settings(home=tmp_path / "none", secrets_key_command="kms"), new_key=True)
     assert caught.value.exit_code == UsageError.exit_code == 2
-    assert "rotate without --new-key" in caught.value.fix
+    assert "rotate without --new-key" in caught.value.remedy
     assert not (tmp_path / "none").exists()

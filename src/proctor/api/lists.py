@@ -30,7 +30,7 @@ WordsOfName = Annotated[
         min_length=1,
         max_length=100,
         pattern=r"^[^\x00]+$",
-        description="Only those in whose name this stands, whatever its case.",
+        description="Only those in whose name this stands, whatever the case of a to z.",
     ),
 ]
 _NO_FILTERS = frozenset({"limit", "cursor", "fields"})

@@ -158,7 +158,9 @@ def answer(request: HTTPConnection, error: ProctorError) -> Response:
         return _problem(request, status, code=error.code, detail=FAULT_WORDS if status == 500 else _BUSY)
     if status in (401, 403):
         _log.warning("access.refused", code=error.code)
-    return _problem(request, status, code=error.code, detail=error.message, where=error.where, remedy=error.fix or None)
+    return _problem(
+        request, status, code=error.code, detail=error.message, where=error.where, remedy=error.remedy or None
+    )
 
 
 def fault(request: HTTPConnection) -> Response:

@@ -13,13 +13,12 @@ from proctor.cli.dataset_words import (
     NewLabel,
     Reference,
     SearchQuery,
-    asked_for,
     chosen,
     new_version,
     seldom,
     tell_made,
 )
-from proctor.cli.output import AsJson, client, counting, err, print_json, show
+from proctor.cli.output import AsJson, asked_for, client, counting, err, print_json, show
 
 if TYPE_CHECKING:
     from proctor.datasets.service import Imported

@@ -12,12 +12,11 @@ from proctor.cli.dataset_words import (
     NewLabel,
     Reference,
     SearchQuery,
-    asked_for,
     new_version,
     seldom,
     tell_made,
 )
-from proctor.cli.output import AsJson, client, counting, print_json, show, told
+from proctor.cli.output import AsJson, asked_for, client, counting, print_json, show, told
 
 if TYPE_CHECKING:
     from proctor.datasets.derivations import Derivation

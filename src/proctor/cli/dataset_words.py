@@ -22,7 +22,6 @@ __all__ = [
     "OnRows",
     "Reference",
     "SearchQuery",
-    "asked_for",
     "chosen",
     "new_version",
     "seldom",
@@ -61,18 +60,6 @@ def chosen(kind: type[E], text: str | None, option: str) -> E | None:
         return kind(text)
     except ValueError:
         raise typer.BadParameter(f"{text!r} is none of {', '.join(kind)}", param_hint=option) from None
-
-
-def asked_for(kind: type[D], **words: object) -> D:
-    """A document of what was typed. Raises ``BadParameter`` naming the word that can't be."""
-    from pydantic import ValidationError
-
-    try:
-        return kind.model_validate(words)
-    except ValidationError as error:
-        (first, *_) = error.errors(include_url=False, include_context=False, include_input=False)
-        where = ".".join(map(str, first["loc"]))
-        raise typer.BadParameter(f"{where}: {first['msg']}") from None
 
 
 def new_version(name: str, version: str | None, metadata: list[str] | None) -> NewVersion:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from proctor.cli.output import AsJson, ExitCode, client, counting, err, print_json, show
+from proctor.cli.output import AsJson, ExitCode, asked_for, client, counting, err, print_json, show
 
 if TYPE_CHECKING:
     from proctor.jobs.asking import RouteRequest
@@ -73,14 +73,15 @@ def evaluate(
     with client(as_json=as_json) as opened:
         evaluations = opened.evaluations
         asked: dict[str, object] = {"dataset": dataset, "evaluators": evaluator, "name": name, "band": band}
-        if outputs is not None:
-            asked["samples"] = _kept(evaluations, dataset, outputs, model, skip=skip_malformed, quiet=as_json)
         if target is not None:
             from proctor.jobs.targets import read_target
 
             asked["target"] = read_target(target)
         asked["routes"] = [_route(one) for one in route or ()]
-        request = EvaluationRequest.model_validate({**asked, "repeats": repeats, "budget": budget, "keep": keep})
+        request = asked_for(EvaluationRequest, **asked, repeats=repeats, budget=budget, keep=keep)
+        if outputs is not None:  # after all that was typed is known to be right: a file is taken in
+            kept = _kept(evaluations, dataset, outputs, model, skip=skip_malformed, quiet=as_json)
+            request = request.model_copy(update={"samples": kept})
         job = evaluations.submit(request)
         if detach:
             _told(evaluations.standing(str(job.id)), as_json=as_json)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated, NamedTuple, cast
+from typing import TYPE_CHECKING, Annotated, NamedTuple, TypeVar, cast
 
 import typer
 
 from proctor.cli.terminal import Calming
 
 if TYPE_CHECKING:
+    from pydantic import BaseModel
     from rich.console import Console, RenderableType, RenderHook
 
     from proctor.sdk.client import Client
@@ -23,6 +24,7 @@ __all__ = [
     "AsJson",
     "ExitCode",
     "Refusal",
+    "asked_for",
     "choose_server",
     "chosen_server",
     "client",
@@ -35,6 +37,8 @@ __all__ = [
     "show",
     "told",
 ]
+
+D = TypeVar("D", bound="BaseModel")
 
 UNBROKEN: int = 100_000
 """Columns of an output that is no terminal: programs and editors break lines themselves."""
@@ -110,6 +114,18 @@ def print_json(value: object) -> None:
     typer.echo(json.dumps(document(value), indent=2))
 
 
+def asked_for(kind: type[D], **words: object) -> D:
+    """A document of what was typed. Raises ``BadParameter`` naming the word that can't be."""
+    from pydantic import ValidationError
+
+    try:
+        return kind.model_validate(words)
+    except ValidationError as error:
+        (first, *_) = error.errors(include_url=False, include_context=False, include_input=False)
+        where = ".".join(map(str, first["loc"]))
+        raise typer.BadParameter(f"{where}: {first['msg']}") from None
+
+
 @contextmanager
 def told(*, as_json: bool) -> Iterator[None]:
     """Show a ``ProctorError`` as its code, place, message and remedy, and end with its exit code."""
@@ -121,7 +137,7 @@ def told(*, as_json: bool) -> Iterator[None]:
         if as_json:
             typer.echo(json.dumps({"error": error.as_dict()}, indent=2))
         else:
-            _show_error(error.code, error.where, error.message, error.fix)
+            _show_error(error.code, error.where, error.message, error.remedy)
         raise typer.Exit(error.exit_code) from error
     except typer.BadParameter as error:
         if not as_json:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, BinaryIO
 
 import typer
 
-from proctor.cli.output import AsJson, client, err, print_json, show
+from proctor.cli.output import AsJson, asked_for, client, err, print_json, show
 from proctor.kernel.ids import short_id
 
 if TYPE_CHECKING:
@@ -40,8 +40,8 @@ def open_stream(
     with client(as_json=as_json) as opened:
         from proctor.streaming.asking import StreamRequest
 
-        asked = {"name": name, "evaluators": evaluator, "band": band, "keep": keep}
-        _told(opened.streams.open(StreamRequest.model_validate(asked)), as_json=as_json)
+        wanted = asked_for(StreamRequest, name=name, evaluators=evaluator, band=band, keep=keep)
+        _told(opened.streams.open(wanted), as_json=as_json)
 
 
 @app.command("append")

@@ -52,7 +52,7 @@ def _refuse_other_wire(agent: Agent, provider: Provider) -> None:
 
 def _remedy(error: ProctorError) -> str:
     if isinstance(error, ProviderUnknown):
-        return error.fix
+        return error.remedy
     return "Take a model of another provider, or say in the providers' file on which wires this one answers."
 
 

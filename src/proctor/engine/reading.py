@@ -164,7 +164,7 @@ def run_sets(
 ) -> list[RunSetRow]:
     """The newest run sets first, of a state, a name, a suite's id; ``before``: only those made before that one.
 
-    ``words``: that stand in the name, whatever their case.
+    ``words``: that stand in the name, whatever the case of a to z.
     """
     query = select(*_ROW).where(run_set.c.tenant_id == tenant)
     if state is not None:

@@ -10,11 +10,13 @@ from pydantic import BaseModel, ConfigDict, Field
 from proctor.jobs.chunks import REPEATS
 from proctor.jobs.targets import Target
 
-__all__ = ["LONGEST_REASON", "BandName", "EvaluationRequest", "HoldRequest", "ResultChoice", "RouteRequest"]
+__all__ = ["LONGEST_REASON", "BandName", "EvaluationRequest", "HoldRequest", "Label", "ResultChoice", "RouteRequest"]
 
 BandName = Literal["critical", "high", "normal", "low"]
 LONGEST_REASON: int = 500
 """Characters of why a job is held: a case number and a sentence."""
+Label = Annotated[str, Field(min_length=1, max_length=100, pattern=r"^[^\x00-\x1f\x7f-\x9f\u2028\u2029]+$")]
+"""What people call a job: on one line."""
 _Reference = Annotated[str, Field(min_length=1, max_length=300)]
 
 
@@ -60,9 +62,7 @@ class EvaluationRequest(BaseModel):
     routes: list[RouteRequest] = Field(
         default_factory=list, max_length=50, description="Which of them judge only a part, and which part."
     )
-    name: Annotated[str, Field(min_length=1, max_length=100)] | None = Field(
-        default=None, description="A label; without one that of the outputs."
-    )
+    name: Label | None = Field(default=None, description="A label; without one that of the outputs.")
     band: BandName = Field(default="normal", description="How urgent it is.")
     keep: bool = Field(
         default=True, description="Until it is deleted by name; otherwise as long as the tenant's retention says."

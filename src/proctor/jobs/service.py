@@ -95,7 +95,7 @@ class JobService:
         before: UUID | None = None,
         limit: int = 100,
     ) -> list[Job]:
-        """A page, the newest first. ``words``: that stand in the name, whatever their case."""
+        """A page, the newest first. ``words``: that stand in the name, whatever the case of a to z."""
         wanted = {"tenant": self._tenant, "state": state, "words": words, "before": before, "limit": limit}
         return self._database.as_tenant(self._tenant, lambda c: [job_of(row) for row in _run(c, "list_jobs", **wanted)])
 

@@ -25,14 +25,15 @@ class ProctorError(Exception):
     """Something went wrong."""
 
     code: ClassVar[str] = "proctor"
-    remedy: ClassVar[str] = ""
+    remedy: str = ""
     exit_code: ClassVar[int] = 5
 
     def __init__(self, message: str = "", *, where: str | None = None, remedy: str | None = None) -> None:
         """``where`` names the file, field or cell; ``remedy`` replaces the class's own."""
         self.message = message or (self.__doc__ or "").strip().splitlines()[0]
         self.where = where
-        self.fix = self.remedy if remedy is None else remedy
+        if remedy is not None:
+            self.remedy = remedy
         super().__init__(self.message)
 
     def __init_subclass__(cls, **kwargs: object) -> None:
@@ -46,12 +47,12 @@ class ProctorError(Exception):
 
     def __str__(self) -> str:
         where = f"{self.where}: " if self.where else ""
-        fix = f" {self.fix}" if self.fix else ""
+        fix = f" {self.remedy}" if self.remedy else ""
         return f"{where}{self.message}{fix}"
 
     def as_dict(self) -> dict[str, str | None]:
         """The error as every ``--json`` output carries it."""
-        return {"code": self.code, "message": self.message, "where": self.where, "remedy": self.fix or None}
+        return {"code": self.code, "message": self.message, "where": self.where, "remedy": self.remedy or None}
 
 
 class UsageError(ProctorError):

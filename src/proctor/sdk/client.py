@@ -229,7 +229,7 @@ class Client(SuiteCalls, DataCalls, CellCalls, ComparisonCalls):
     ) -> list[RunSetRow]:
         """The newest run sets first, of a state, a name, a suite's id; ``before``: only those made before that one.
 
-        ``words``: that stand in the name, whatever their case.
+        ``words``: that stand in the name, whatever the case of a to z.
         """
         tenant, wanted = self._platform.tenant, {"state": state, "name": name, "suite": suite, "words": words}
         return self._read(lambda c: reading.run_sets(c, tenant, **wanted, before=before, limit=limit))

@@ -64,7 +64,7 @@ def _models(settings: Settings) -> Check:
         providers = Installed(settings).providers()
     except ProvidersInvalid as error:
         detail = f"{error.where}: {error.message}" if error.where else error.message
-        return Check(name="models", ok=False, detail=detail, remedy=error.fix)
+        return Check(name="models", ok=False, detail=detail, remedy=error.remedy)
     opened = [one.name for one in providers if one.keys_set]
     parts = (
         "providers over HTTP"
@@ -90,7 +90,7 @@ def _database(settings: Settings) -> Check:
             platform.objects.put(f"{platform.tenant}/doctor", b"ok")
             platform.objects.delete(f"{platform.tenant}/doctor")
     except ProctorError as error:
-        return Check(name="database and objects", ok=False, detail=f"{where}: {error.message}", remedy=error.fix)
+        return Check(name="database and objects", ok=False, detail=f"{where}: {error.message}", remedy=error.remedy)
     return Check(name="database and objects", ok=True, detail=f"{where}, schema and roles right; {settings.home}")
 
 

@@ -111,7 +111,7 @@ class Evaluations:
         before: UUID | None = None,
         limit: int = 100,
     ) -> list[Job]:
-        """A page, the newest first. ``words``: that stand in the name, whatever their case."""
+        """A page, the newest first. ``words``: that stand in the name, whatever the case of a to z."""
         return self._service.jobs(state=state, words=words, before=before, limit=limit)
 
     def job(self, reference: str) -> Job:

@@ -99,6 +99,6 @@ def push_run_set(reference: str | None, server: str | None, on_more: Callable[[i
         try:
             row = platform.engine.read(lambda c: reading.find_run_set(c, platform.tenant, reference))
         except RunSetUnknown as error:
-            error.fix = "A run set of this machine's own is pushed: `proctor status --server local` lists them."
+            error.remedy = "A run set of this machine's own is pushed: `proctor status --server local` lists them."
             raise
         return push(platform, row, remote, on_more)

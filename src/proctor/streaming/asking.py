@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from proctor.jobs.asking import BandName
+from proctor.jobs.asking import BandName, Label
 
 __all__ = ["StreamRequest"]
 
@@ -20,9 +20,7 @@ class StreamRequest(BaseModel):
         extra="forbid", json_schema_extra={"examples": [{"name": "support-bot", "evaluators": ["contains"]}]}
     )
 
-    name: Annotated[str, Field(min_length=1, max_length=100)] = Field(
-        description="A label; no other stream that is open has it."
-    )
+    name: Label = Field(description="A label; no other stream that is open has it.")
     evaluators: list[_Reference] = Field(min_length=1, max_length=50, description="NAME or NAME@VERSION of each.")
     band: BandName = Field(default="high", description="How urgent its rows are.")
     keep: bool = Field(

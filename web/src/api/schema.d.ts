@@ -4635,7 +4635,7 @@ export interface components {
         };
         /**
          * ExampleCount
-         * @description How many examples of a version. ``query``: finds them; ``None`` where it would be longer than one may be.
+         * @description How many examples of a version. ``query``: finds them; ``None`` where it is none that may be asked.
          */
         ExampleCount: {
             /** Examples */
@@ -21655,7 +21655,7 @@ export interface operations {
                  */
                 state?: components["schemas"]["JobState"] | null;
                 /**
-                 * @description Only those in whose name this stands, whatever its case.
+                 * @description Only those in whose name this stands, whatever the case of a to z.
                  * @example trials written
                  */
                 words?: string | null;
@@ -26553,7 +26553,7 @@ export interface operations {
                  */
                 suite?: string | null;
                 /**
-                 * @description Only those in whose name this stands, whatever its case.
+                 * @description Only those in whose name this stands, whatever the case of a to z.
                  * @example trials written
                  */
                 words?: string | null;

@@ -186,7 +186,7 @@ def create_run_set(asked: _Writes, body: RunSetCreation, response: Response) -> 
 
 @router.post("/run-sets/rehearsal")
 @slowly
-def rehearse_run_set(asked: _Reads, body: RunSetCreation) -> DryRun:
+def rehearse_run_set(asked: _Writes, body: RunSetCreation) -> DryRun:
     """What starting it would take: cells, time, money, and what makes it not comparable. Nothing is started."""
     prepared = prepare(asked.platform, _sent(body), fresh=body.fresh)
     try:

@@ -84,7 +84,7 @@ class RemoteEvaluations:
         before: UUID | None = None,
         limit: int = 100,
     ) -> list[Job]:
-        """A page, the newest first. ``words``: that stand in the name, whatever their case."""
+        """A page, the newest first. ``words``: that stand in the name, whatever the case of a to z."""
         said = {"state": state and state.value, "words": words}
         asked = {name: value for name, value in said.items() if value is not None}
         cursor = None if before is None else Listing(f"{API}/jobs", tuple(asked.items())).cursor([before])

@@ -102,7 +102,7 @@ class RemoteSession:
             now = time.monotonic()
             self._silent_since = self._silent_since or now
             if now - self._silent_since >= SILENT_SEC:
-                error.fix = self._client.how_to_go_on(self.run_set)
+                error.remedy = self._client.how_to_go_on(self.run_set)
                 raise
         else:
             self._silent_since = None
