@@ -62,6 +62,7 @@ def run(
             check_target(html)
         prepared = _prepare(opened, what, agent, trials, concurrency, fresh=fresh)
         gate = wanted(opened, prepared.spec.gate, fail_under, against, alpha)
+        running.tell_size(prepared, quiet=as_json)
         if dry_run:
             report = opened.dry_run(prepared, request)
             if as_json:

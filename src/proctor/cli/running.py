@@ -34,12 +34,15 @@ __all__ = [
     "exit_code",
     "follow",
     "show_end",
+    "tell_size",
     "told_how_to_go_on",
     "warn_of_gate",
 ]
 
 LOOK_SEC: float = 0.25
 """Between looks at a run's progress: often enough to feel live, seldom enough to cost nothing."""
+MANY: int = 20_000
+"""Cells that take more than moments to plan."""
 SHOWN: int = 3
 """Images that did not come named in a line: the rest have most often the same cause."""
 LINE_SEC: float = 5.0
@@ -81,6 +84,12 @@ def warn_of_gate(client: Client, gate: Gate, *, quiet: bool) -> None:
     except UsageError as error:
         message = f"gate.against = {gate.against!r}: {error} The gate will be open."
         err().print(message, style="yellow", soft_wrap=True)
+
+
+def tell_size(prepared: Prepared, *, quiet: bool) -> None:
+    """Say that it takes a while until more is seen, where there is much to plan."""
+    if prepared.cells > MANY and not quiet:
+        err().print(f"{prepared.cells:,} cells to be planned, some thousands a second")
 
 
 def begin(client: Client, prepared: Prepared, request: RunRequest, *, quiet: bool) -> RunSession:

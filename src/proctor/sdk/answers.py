@@ -28,6 +28,11 @@ class Prepared:
     secrets: Mapping[str, str]
     missing_secrets: tuple[str, ...]
 
+    @property
+    def cells(self) -> int:
+        """How many it would have."""
+        return self.resolved.plan.cells
+
 
 @dataclass(frozen=True, kw_only=True)
 class Leaderboard:

@@ -55,6 +55,8 @@ class RemotePrepared:
     scripts: Mapping[str, str]
     resolved: Told = field(default_factory=Told)
     missing_secrets: tuple[str, ...] = ()
+    cells: int = 0
+    """The server counts them."""
 
 
 class RemoteSession:
