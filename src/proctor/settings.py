@@ -45,7 +45,9 @@ class SettingInvalid(UsageError):
 _COLLECTOR = re.compile(r"https?://[A-Za-z0-9.:\[\]_-]+(/[A-Za-z0-9._~/-]*)?")
 _HEADER = re.compile(r"[A-Za-z0-9-]+=[\x20-\x7e]+")
 _BUCKET = re.compile(r"(s3|gs)://[^/]+")
-_LEAST_OBJECTIVE, _MOST_OBJECTIVE = 0.95, 0.9999
+_LEAST_OBJECTIVE, _MOST_OBJECTIVE, _USUAL_OBJECTIVE = 0.95, 0.9999, 0.99
+_NOBODY = frozenset({"0", "1", "false", "true", "no", "yes", "none", "null", "off", "on"})
+"""What says no more than that a setting is on or off."""
 """Below the first, attempts that all fail would not burn 14.4 times what is allowed, and no alarm were told; above the
 second, three failures of ten thousand would be an alarm."""
 
@@ -111,7 +113,7 @@ class Settings(BaseSettings):
     )
     stall_sec: float = Field(default=600.0, gt=0, description="Without progress for so long, an attempt is named.")
     slo_objective: float = Field(
-        default=0.99,
+        default=_USUAL_OBJECTIVE,
         description="The share of ended attempts that the installation may not fail itself: 0.99 is 99 %.",
     )
     backups_elsewhere: str | None = Field(
@@ -178,6 +180,12 @@ class Settings(BaseSettings):
         except json.JSONDecodeError as error:
             raise ValueError(f"It is not JSON: {error}.") from error
 
+    @field_validator("slo_objective", mode="before")
+    @classmethod
+    def _or_the_usual(cls, objective: object) -> object:
+        """An empty text is as if it were not set."""
+        return _USUAL_OBJECTIVE if objective == "" else objective
+
     @field_validator("slo_objective")
     @classmethod
     def _is_an_objective(cls, objective: float) -> float:
@@ -188,7 +196,10 @@ class Settings(BaseSettings):
     @field_validator("backups_elsewhere")
     @classmethod
     def _names_somebody(cls, who: str | None) -> str | None:
-        return (who or "").strip() or None
+        named = (who or "").strip()
+        if named.lower() in _NOBODY or not named.isprintable():
+            raise ValueError("It must say who takes them, in words; unset it where `proctor backup` does.")
+        return named or None
 
     @field_validator("secrets_key_command")
     @classmethod

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -74,6 +75,18 @@ def _dump_with_its_digest(copy: Path) -> None:
     _say(copy, dump_sha256=hashlib.sha256(b"PGDMP" + bytes(100)).hexdigest())
 
 
+def _listed(key: str) -> bytes:
+    return json.dumps({"key": key, "size": 1, "sha256": "0" * 64}).encode()
+
+
+def _list(copy: Path, line: bytes) -> None:
+    """Somebody wrote another list, and made the manifest fit."""
+    import hashlib
+
+    (copy / "objects.jsonl").write_bytes(line)
+    _say(copy, list_sha256=hashlib.sha256(line).hexdigest(), objects=1)
+
+
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
@@ -93,6 +106,22 @@ def _dump_with_its_digest(copy: Path) -> None:
         (lambda copy: _say(copy, rows={"attempt": 15}), "Other rows came back than it says, in "),
         (lambda copy: _say(copy, version=99), "It is of version 99"),
         (_dump_with_its_digest, "Its dump can't be restored"),
+        (lambda copy: _say(copy, version="2"), "Its manifest can't be read: version: Input should be a valid integer."),
+        (lambda copy: _say(copy, objects="51"), "objects: Input should be a valid integer."),
+        (lambda copy: _say(copy, created_at="2026-01-01T00:00:00"), "created_at: "),
+        (lambda copy: _say(copy, rows=None), "rows: "),
+        (lambda copy: _say(copy, rows=[1]), "rows: "),
+        (lambda copy: _say(copy, rows={"a\x1b[31m": -1}), "rows.a\\x1b[31m: "),
+        (lambda copy: (copy / "manifest.json").write_text("[]"), "Its manifest can't be read"),
+        (lambda copy: (copy / "manifest.json").write_text("[" * 200_000), "Its manifest can't be read"),
+        (lambda copy: _list(copy, b"{"), "Its line 1 lists no object: "),
+        (lambda copy: _list(copy, b"[]"), "Its line 1 lists no object: "),
+        (lambda copy: _list(copy, b"\xff"), "Its line 1 lists no object: "),
+        (lambda copy: _list(copy, _listed("a\x00")), "Its line 1 lists no object: key: "),
+        (lambda copy: _list(copy, _listed("\x1b[31mX")), "Its line 1 lists no object: key: "),
+        (lambda copy: _list(copy, _listed("k" * 5000)), "Its line 1 lists no object: "),
+        (lambda copy: _list(copy, _listed("k" * 300)), "It lists 'kkk"),
+        (lambda copy: _list(copy, _listed("../../x")), "It lists '../../x'"),
     ],
 )
 def test_a_broken_backup_says_why(made: Cli, tmp_path: Path, change: Callable[[Path], None], reason: str) -> None:
@@ -103,4 +132,11 @@ def test_a_broken_backup_says_why(made: Cli, tmp_path: Path, change: Callable[[P
 
 def test_an_empty_folder_is_no_backup(made: Cli, tmp_path: Path) -> None:
     assert "It has no manifest" in made("backup", "verify", str(tmp_path), code=5).stderr
+    for name in ("n" * 300, "a\x1b[31mb", os.fsdecode(b"\xff\xfe")):
+        for command in ("create", "verify"):
+            told = made("backup", command, str(tmp_path / name), code=2).stderr
+            assert "A folder can't be named so." in told
+            assert "\x1b" not in told
+    for hours in ("inf", "nan", "1e308", "-1"):
+        assert "max-age-hours" in made("backup", "verify", str(tmp_path), "--max-age-hours", hours, code=2).stderr
     assert "There is no such folder." in made("backup", "verify", str(tmp_path / "none"), code=2).stderr

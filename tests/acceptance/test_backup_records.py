@@ -77,6 +77,38 @@ def test_a_backup_is_known_when_it_is_made_and_counts_when_it_is_proven(made: Cl
     assert known(made.home).newest_verified is not None
 
 
+@pytest.mark.parametrize("how", ["damaged", "another's words", "without a manifest", "gone"])
+def test_what_is_not_found_as_it_was_is_verified_no_longer(made: Cli, tmp_path: Path, how: str) -> None:
+    folder = made.folder / f"lost-{how.partition(' ')[0].strip(chr(39))}"
+    made("backup", "create", folder.name)
+    made("backup", "verify", folder.name)
+    newest = known(made.home).newest_verified
+    assert newest is not None
+    assert newest.folder == str(folder)
+    made("backup", "verify", str(tmp_path / "never"), code=2)
+    still = known(made.home).newest_verified
+    assert still is not None
+    assert still.digest == newest.digest, "what was never here is nothing of it"
+    manifest = folder / "manifest.json"
+    if how == "damaged":
+        manifest.write_text("[]")
+    elif how == "another's words":
+        said = json.loads(manifest.read_text())
+        manifest.write_text(json.dumps({**said, "rows": {**said["rows"], "cell": 12345}}))
+    elif how == "without a manifest":
+        manifest.unlink()
+    else:
+        folder.rename(tmp_path / "elsewhere")
+    made("backup", "verify", folder.name, code=2 if how == "gone" else 5)
+    seen = known(made.home).newest_verified
+    assert seen is None or seen.folder != str(folder)
+    if how == "gone":
+        made("backup", "verify", str(tmp_path / "elsewhere"))
+        again = known(made.home).newest_verified
+        assert again is not None
+        assert again.digest == newest.digest
+
+
 def test_neither_a_forged_manifest_nor_anothers_backup_counts(made: Cli, tmp_path: Path) -> None:
     made("backup", "create", "honest")
     before = known(made.home)

@@ -166,7 +166,7 @@ def test_rows_that_are_no_outputs_are_left_out_and_told_where_that_is_asked(desk
     told = OutputsTold(dataset="capitals", name="mixed", skip_malformed=True)
     kept, fresh = desk.evaluations.add_outputs(file, told)
     assert (kept.outputs, kept.left_out, fresh) == (2, 4, True)
-    assert [(one.row, one.field) for one in kept.problems] == [(2, ""), (5, "repeat"), (3, ""), (4, "repeat")]
+    assert [(one.row, one.field) for one in kept.problems] == [(2, ""), (3, ""), (4, "repeat"), (5, "repeat")]
     assert desk.evaluations.samples("mixed") == kept
     standing = desk.work(desk.submit(samples="mixed"))
     assert standing.evaluators[0].counts == {"scored": 2, "invalid_example": 1}

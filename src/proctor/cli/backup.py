@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
 __all__ = ["app"]
 
+LONGEST_HOURS: int = 24 * 366 * 10
+"""Ten years."""
+
 app = typer.Typer(no_args_is_help=True, help="Backups of this machine's data folder: made, proven, put back.")
 
 Folder = Annotated[Path, typer.Argument(metavar="FOLDER", help="The backup.")]
@@ -46,7 +49,7 @@ def create(folder: Folder, as_json: AsJson = False) -> None:
 @app.command()
 def verify(
     folder: Folder,
-    max_age_hours: Annotated[float, typer.Option(min=0, help="An older one is an error.")] = 26.0,
+    max_age_hours: Annotated[float, typer.Option(min=0, max=LONGEST_HOURS, help="An older one is an error.")] = 26.0,
     as_json: AsJson = False,
 ) -> None:
     """Restore a backup into a scratch server, count its rows and check every object.
@@ -55,6 +58,9 @@ def verify(
     """
     with told(as_json=as_json):
         from datetime import timedelta
+
+        if max_age_hours != max_age_hours:  # NaN is in no range and out of none
+            raise typer.BadParameter("it is no number", param_hint="--max-age-hours")
 
         from proctor.sdk.backups import verify_backup
         from proctor.settings import Settings

@@ -45,6 +45,9 @@ ON CONFLICT DO NOTHING;
 -- Only one that this installation made is found.
 UPDATE proctor.backup SET verified_at = CASE WHEN :whole THEN now() END WHERE digest = :digest RETURNING digest;
 
+-- name: lose_backups
+UPDATE proctor.backup SET verified_at = NULL WHERE host = :host AND folder = :folder;
+
 -- name: newest_backup
 SELECT digest, made_at, bytes, host, folder, verified_at, greatest(extract(epoch FROM now() - made_at), 0)::float AS age_sec
 FROM proctor.backup WHERE verified_at IS NOT NULL OR NOT :verified ORDER BY made_at DESC, digest LIMIT 1;

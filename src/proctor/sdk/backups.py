@@ -25,8 +25,10 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import filterfalse
 from pathlib import Path
-from typing import Any
+from typing import Annotated
 
+from pydantic import AwareDatetime, Field, TypeAdapter, ValidationError
+from pydantic_core import from_json
 from sqlalchemy.exc import SQLAlchemyError
 
 from proctor.app import embedded_server, open_present, open_storage
@@ -55,6 +57,10 @@ __all__ = [
 
 VERSION: int = 2
 DUMP, OBJECTS, MANIFEST, KEY = "database.dump", "objects.jsonl", "manifest.json", "server.key"
+LINE_BYTES: int = 4096
+"""Of an object in the list: a key, a size and a digest."""
+_Count = Annotated[int, Field(ge=0, le=2**53)]
+_Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 CLOCKS_APART = timedelta(minutes=5)
 """How far the clocks of two machines may be apart."""
 _NOT_OURS: str = "This installation did not make it, or its manifest was changed since."
@@ -79,17 +85,26 @@ class Backup:
     """What a backup says of itself. ``rows``: of each table; ``copied``: whether it holds the objects too."""
 
     version: int
-    created_at: datetime
+    created_at: AwareDatetime
     revision: str
-    dump_sha256: str
-    dump_bytes: int
-    key_sha256: str | None
+    dump_sha256: _Digest
+    dump_bytes: _Count
+    key_sha256: _Digest | None
     """Of the server's secret, without which no API key opens anything; ``None``: there was none."""
-    rows: Mapping[str, int]
-    list_sha256: str
-    objects: int
-    object_bytes: int
+    rows: Mapping[str, _Count]
+    list_sha256: _Digest
+    objects: _Count
+    object_bytes: _Count
     copied: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Listed:
+    """An object of a backup, as its list has it."""
+
+    key: Annotated[str, Field(min_length=1, max_length=1024, pattern=r"^[^\x00-\x1f\x7f]+$")]
+    size: _Count
+    sha256: _Digest
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,14 +132,18 @@ class Verified:
     """Why the installation of these settings does not count it as verified; ``None``: it does."""
 
 
+_BACKUP, _LISTED = TypeAdapter(Backup), TypeAdapter(_Listed)
+
+
 def create_backup(settings: Settings, folder: Path) -> Recorded:
     """Write a backup to a new folder, and have the installation know of it. Raises ``BackupRefused``,
     ``PathUnusable``; never for what failed after it was whole."""
     if settings.database_url is not None:
         raise BackupRefused("The database is one's own PostgreSQL, which is backed up by its own tools.")
-    if folder.exists():
-        raise BackupRefused("The folder exists.", where=str(folder))
+    _check_name(folder)
     with writing(folder):
+        if folder.exists():
+            raise BackupRefused("The folder exists.", where=str(folder))
         folder.mkdir(parents=True, mode=0o700)
     dumped = embedded_server(settings).counted_dump(folder / DUMP)
     store = ObjectStore(settings.objects_url or settings.home / "objects")
@@ -153,8 +172,13 @@ def create_backup(settings: Settings, folder: Path) -> Recorded:
 
 def verify_backup(settings: Settings, folder: Path, *, longest_age: timedelta = LONGEST_AGE) -> Verified:
     """Restore a backup into a scratch server, count its rows and check its objects; the installation of these settings
-    counts it as verified if it made it, and no longer if it is broken. Raises ``BackupBroken``."""
-    backup, digest = _read(folder)
+    counts it as verified if it made it, and no longer if it is broken. Raises ``BackupBroken``, ``BackupRefused``."""
+    _check_name(folder)
+    try:
+        backup, digest = _read(folder)
+    except (BackupBroken, BackupRefused):
+        _lose(settings, folder)
+        raise
     age = datetime.now(UTC) - backup.created_at
     if age < -CLOCKS_APART:
         raise BackupBroken(f"It says that it will be made in {_hours(-age)}.", where=str(folder))
@@ -165,7 +189,8 @@ def verify_backup(settings: Settings, folder: Path, *, longest_age: timedelta = 
     try:
         rows, objects = _check_whole(folder, backup)
     except BackupBroken:
-        _judge(settings, digest, whole=False)
+        if _judge(settings, digest, whole=False) is not None:
+            _lose(settings, folder)
         raise
     return Verified(
         backup=backup,
@@ -194,6 +219,7 @@ def _check_whole(folder: Path, backup: Backup) -> tuple[int, int]:
 def restore_backup(settings: Settings, folder: Path) -> Recorded:
     """Put a backup into a data folder that is not there yet, which knows of it from then on: as verified, where just
     the rows came back that it says. Raises ``BackupBroken``, ``BackupRefused``."""
+    _check_name(folder)
     backup, digest = _read(folder)
     if settings.database_url is not None:
         raise BackupRefused("The database is one's own PostgreSQL; restore the dump with its own tools.")
@@ -253,10 +279,26 @@ def _record_restored(settings: Settings, folder: Path, backup: Backup, digest: s
 
 def _keep(database: Database, folder: Path, backup: Backup, digest: str) -> None:
     size = backup.dump_bytes + (backup.object_bytes if backup.copied else 0)
-    host, place = socket.gethostname(), str(folder.absolute())
+    host, place = _place(folder)
     database.as_scheduler(
         lambda c: recorded.record(c, digest=digest, made_at=backup.created_at, size=size, host=host, folder=place)
     )
+
+
+def _place(folder: Path) -> tuple[str, str]:
+    """The machine, and the folder on it."""
+    return socket.gethostname(), str(folder.resolve())
+
+
+def _lose(settings: Settings, folder: Path) -> None:
+    """Have the installation count what it made there as verified no longer: it is not there any more as it was."""
+
+    def work() -> None:
+        host, place = _place(folder)
+        with open_present(settings) as database:
+            database.as_scheduler(lambda c: recorded.lose(c, host=host, folder=place))
+
+    _unless_it_fails(work)
 
 
 def _judge(settings: Settings, digest: str, *, whole: bool) -> str | None:
@@ -323,10 +365,10 @@ def _check_files(folder: Path, backup: Backup) -> int:
 
 def _check_objects(folder: Path, backup: Backup) -> int:
     count = 0
-    for line in _lines(folder):
+    for listed in _lines(folder):
         count += 1
         if backup.copied:
-            _check_file(_inside(folder / "objects", str(line["key"])), str(line["sha256"]))
+            _check_file(_inside(folder / "objects", listed.key), listed.sha256)
     if count != backup.objects:
         raise BackupBroken(f"It lists {count} objects and says {backup.objects}.", where=str(folder / OBJECTS))
     return count
@@ -335,15 +377,24 @@ def _check_objects(folder: Path, backup: Backup) -> int:
 def _inside(root: Path, key: str) -> Path:
     """An object's copy; a list that leads out of the backup is nobody's."""
     path = root / key
-    if not path.resolve().is_relative_to(root.resolve()):
+    try:
+        is_inside = path.resolve().is_relative_to(root.resolve())
+        path.exists()
+    except OSError:  # a name that no file can have
+        is_inside = False
+    if not is_inside:
         raise BackupBroken(f"It lists {key!r}.", where=str(root))
     return path
 
 
-def _lines(folder: Path) -> Iterator[Mapping[str, Any]]:
-    with (folder / OBJECTS).open(encoding="utf-8") as lines:
-        for line in lines:
-            yield json.loads(line)
+def _lines(folder: Path) -> Iterator[_Listed]:
+    with (folder / OBJECTS).open("rb") as lines:
+        for number, line in enumerate(iter(lambda: lines.readline(LINE_BYTES), b""), 1):
+            try:
+                yield _LISTED.validate_json(line, strict=True)
+            except ValidationError as error:
+                where = str(folder / OBJECTS)
+                raise BackupBroken(f"Its line {number:,} lists no object: {_first(error)}.", where=where) from error
 
 
 # --- the manifest -----------------------------------------------------------------------------------------------------
@@ -369,15 +420,42 @@ def _read(folder: Path) -> tuple[Backup, str]:
         raise BackupRefused("There is no such folder.", where=str(folder))
     try:
         content = path.read_bytes()
-        document = json.loads(content)
-        backup = Backup(**{**document, "created_at": datetime.fromisoformat(document["created_at"])})
+        _check_version(content, path)
+        backup = _BACKUP.validate_json(content, strict=True)
     except FileNotFoundError as error:
         raise BackupBroken("It has no manifest: it is empty, or was never finished.", where=str(folder)) from error
-    except (OSError, ValueError, TypeError, KeyError) as error:
+    except ValidationError as error:
+        raise BackupBroken(f"Its manifest can't be read: {_first(error)}.", where=str(path)) from error
+    except (OSError, ValueError) as error:
         raise BackupBroken("Its manifest can't be read.", where=str(path)) from error
-    if backup.version != VERSION:
-        raise BackupBroken(f"It is of version {backup.version}; this program knows {VERSION}.", where=str(path))
     return backup, hashlib.sha256(content).hexdigest()
+
+
+def _check_version(content: bytes, path: Path) -> None:
+    """Before anything else is read: another version may say other things. Raises ``BackupBroken``, ``ValueError``."""
+    document = from_json(content)
+    version = document.get("version") if isinstance(document, dict) else None
+    if isinstance(version, int) and version != VERSION:
+        raise BackupBroken(f"It is of version {version}; this program knows {VERSION}.", where=str(path))
+
+
+def _first(error: ValidationError) -> str:
+    """The first thing that is wrong, without what was written there."""
+    told = error.errors(include_url=False, include_context=False, include_input=False)[0]
+    where = ".".join(ascii(part).strip("'") for part in told["loc"])
+    return f"{where}: {told['msg']}" if where else told["msg"]
+
+
+def _check_name(folder: Path) -> None:
+    """That a backup can be recorded and told of by its name. Raises ``BackupRefused``."""
+    try:
+        is_name = str(folder).isprintable() and len(os.fsencode(folder.name)) <= os.pathconf("/", "PC_NAME_MAX")
+    except ValueError:
+        is_name = False
+    if not is_name:
+        raise BackupRefused(
+            "A folder can't be named so.", where=ascii(str(folder))[:200], remedy="Use letters, digits, - and _."
+        )
 
 
 def _check_file(path: Path, sha256: str) -> None:
