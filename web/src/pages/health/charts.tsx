@@ -140,7 +140,7 @@ function options(plot: Plot, inks: Inks, zone: Zone, { width, gaps, point }: Sur
     width,
     height: HEIGHT,
     legend: { show: false },
-    padding: [8, 8, 0, 0],
+    padding: [8, 20, 0, 0],
     cursor: { sync: { key: CURSOR }, y: false, points: { size: 5 }, drag: { x: false, y: false } },
     scales: { y: { range: (_, __, highest) => [0, topOf(plot, highest)] } },
     axes: [

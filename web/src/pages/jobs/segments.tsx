@@ -33,7 +33,8 @@ const COLUMNS: readonly Column<Part>[] = [
 
 /** A difference of scores, with its sign. */
 function signed(value: number | null): string {
-  return value === null ? UNKNOWN : `${value < 0 ? "−" : "+"}${score(Math.abs(value))}`;
+  if (value === null || value === 0) return score(value);
+  return `${value < 0 ? "−" : "+"}${score(Math.abs(value))}`;
 }
 
 /** Scores by what the examples are labelled with, each label against the rest. */

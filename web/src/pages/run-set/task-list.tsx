@@ -29,7 +29,9 @@ export function TaskList({
             {task.name}
           </span>
           <span className={styles.count}>
-            {passed} of {decided} passed{decided < indices.length && ` · ${indices.length - decided} owed`}
+            {[decided > 0 && `${passed} of ${decided} passed`, owedWords(indices.length - decided)]
+              .filter(Boolean)
+              .join(" · ")}
           </span>
           <span className={styles.strip}>
             {indices.slice(0, 54).map((index) => (
@@ -48,6 +50,10 @@ export function TaskList({
       ))}
     </ol>
   );
+}
+
+function owedWords(owed: number): string {
+  return owed > 0 ? `${owed} owed` : "";
 }
 
 function stripsOf(cells: Cells, rows: readonly number[], tasks: readonly number[], matched: Uint8Array | null) {
