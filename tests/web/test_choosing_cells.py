@@ -106,4 +106,4 @@ def test_a_running_cell_says_the_phase_that_it_has_come_to(ada: Visitor) -> None
         page.keyboard.press("Enter")
         cell = page.get_by_label("Cell", exact=True)
         expect(cell).to_contain_text("running")
-        expect(cell).to_contain_text("agent", timeout=45_000)
+        expect(cell).to_contain_text("owed, agent", timeout=45_000)

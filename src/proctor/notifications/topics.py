@@ -23,7 +23,7 @@ MOST_TOPICS: int = 100
 """Of one connection: more than a dashboard shows."""
 SHOWN: Mapping[str, frozenset[str]] = {
     "run_set": frozenset({"name"}),
-    "attempt": frozenset({"run_set", "cell", "number", "class", "owner", "verdict"}),
+    "attempt": frozenset({"run_set", "cell", "number", "phase", "class", "owner", "verdict"}),
     "job": frozenset({"name", "state", "chunks", "chunks_done"}),
 }
 """By the first word of an event's name: the fields of its payload."""

@@ -83,8 +83,8 @@ export function change(cells: Cells, { name, subject, payload }: LiveEvent): num
   if (name === "attempt.started") {
     const number = Number(payload.number);
     cells.change(index, { state: "running", attempt: subject, attempts: Number.isFinite(number) ? number : undefined });
-  } else if (name === "attempt.reached") {
-    cells.reach(index, String(payload.phase));
+  } else if (name === "attempt.reached" && typeof payload.phase === "string") {
+    cells.reach(index, payload.phase);
   } else if (name === "attempt.ended" || name === "attempt.regraded") {
     cells.change(index, {
       state: String(payload.class),
