@@ -88,6 +88,10 @@ def test_a_script_for_other_tasks_and_a_label_like_a_folder_are_remarked(cli: Cl
     for seen in (cli("run", "f.toml", "--dry-run").stdout, cli("run", "f.toml").stderr):
         assert "profile p: its script names no task of this suite" in seen
         assert "'tasks' is a label too; the folder was taken" in seen
+    also = "".join(f'[tasks."{name}"]\ncommands = ["true"]\n' for name in ("t", "own/misspelt"))
+    cli.write("script.toml", also)
+    seen = cli("run", "f.toml", "--dry-run").stdout
+    assert "profile p: its script names 1 task that this suite does not have: own/misspelt" in seen
 
 
 def test_a_run_without_a_file_can_be_gone_on_with_as_printed(cli: Cli) -> None:

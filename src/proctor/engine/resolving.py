@@ -40,6 +40,8 @@ from proctor.suites.service import StoredTask, SuiteService
 __all__ = ["STANDARD_TOOLS", "Resolved", "planned_tasks", "resolve", "resolve_suite"]
 
 _SETTINGS: tuple[str, ...] = ("agent", "agent_version", "model", "script", "sampling", "thinking")
+NAMED: int = 5
+"""Tasks that a remark lists."""
 STANDARD_TOOLS: tuple[str, ...] = ("bash", "git", "python3")
 """Their versions are part of every local environment identity. Tools beyond these join where a task of the suite
 declares them, so that results carry over to a suite without one of its tasks unless that task alone needed more."""
@@ -176,11 +178,19 @@ def _scripts_of_other_tasks(profiles: Sequence[PlannedProfile], tasks: Sequence[
     names = {task.name for task in tasks}
     scripts = {profile.name: profile.document["options"] for profile in profiles}
     return [
-        f"profile {name}: its script names no task of this suite, so it will do nothing"
+        f"profile {name}: its script names {_not_there(set(script) - names, all_of_them=names.isdisjoint(script))}"
         for name, options in scripts.items()
         if isinstance(options, Mapping) and isinstance(script := options.get("script"), Mapping)
-        if names.isdisjoint(script)
+        if names.isdisjoint(script) or not names.issuperset(script)
     ]
+
+
+def _not_there(names: set[str], *, all_of_them: bool) -> str:
+    if all_of_them:
+        return "no task of this suite, so it will do nothing"
+    shown = ", ".join(sorted(names)[:NAMED])
+    more = f", and {len(names) - NAMED:,} more" if len(names) > NAMED else ""
+    return f"{counted(len(names), 'task')} that this suite does not have: {shown}{more}"
 
 
 def resolve_suite(reference: str, tenant: UUID, base: Path, suites: SuiteService) -> str:
