@@ -143,7 +143,11 @@ function Listed({ asked, all, fit, isFiltered }: ListedProps) {
     <Asked query={asked} what="examples" rows={16}>
       {({ items, next }) =>
         items.length === 0 ? (
-          <Empty>{isFiltered ? `None of ${counted(all, "example")} fits.` : "This version has no examples."}</Empty>
+          <Empty>
+            {isFiltered
+              ? `None of ${counted(all, "example")} fits. Quality lists the fields that they have, and what they say.`
+              : "This version has no examples."}
+          </Empty>
         ) : (
           <div className={example ? styles.beside : undefined}>
             <div>
