@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shlex
+import unicodedata
 from collections.abc import Iterable
 from ipaddress import ip_network
 from pathlib import Path
@@ -46,10 +47,10 @@ _COLLECTOR = re.compile(r"https?://[A-Za-z0-9.:\[\]_-]+(/[A-Za-z0-9._~/-]*)?")
 _HEADER = re.compile(r"[A-Za-z0-9-]+=[\x20-\x7e]+")
 _BUCKET = re.compile(r"(s3|gs)://[^/]+")
 _LEAST_OBJECTIVE, _MOST_OBJECTIVE, _USUAL_OBJECTIVE = 0.95, 0.9999, 0.99
-_NOBODY = frozenset({"0", "1", "false", "true", "no", "yes", "none", "null", "off", "on"})
-"""What says no more than that a setting is on or off."""
 """Below the first, attempts that all fail would not burn 14.4 times what is allowed, and no alarm were told; above the
 second, three failures of ten thousand would be an alarm."""
+_NOBODY = frozenset({"0", "1", "f", "false", "t", "true", "n", "no", "nobody", "y", "yes", "none", "null", "off", "on"})
+"""What says no more than that a setting is on or off."""
 
 
 class ProviderLimit(BaseModel):
@@ -183,8 +184,8 @@ class Settings(BaseSettings):
     @field_validator("slo_objective", mode="before")
     @classmethod
     def _or_the_usual(cls, objective: object) -> object:
-        """An empty text is as if it were not set."""
-        return _USUAL_OBJECTIVE if objective == "" else objective
+        """A text of nothing or of blanks is as if it were not set."""
+        return _USUAL_OBJECTIVE if isinstance(objective, str) and not objective.strip() else objective
 
     @field_validator("slo_objective")
     @classmethod
@@ -197,7 +198,7 @@ class Settings(BaseSettings):
     @classmethod
     def _names_somebody(cls, who: str | None) -> str | None:
         named = (who or "").strip()
-        if named.lower() in _NOBODY or not named.isprintable():
+        if named and (named.lower() in _NOBODY or not named.isprintable() or not any(map(_is_seen, named))):
             raise ValueError("It must say who takes them, in words; unset it where `proctor backup` does.")
         return named or None
 
@@ -245,6 +246,11 @@ class Settings(BaseSettings):
             except ValueError as error:
                 raise ValueError(f"It must be networks such as 10.1.0.0/16, with commas between: {error}.") from error
         return networks
+
+
+def _is_seen(character: str) -> bool:
+    """Whether it is a letter or a digit; some letters of Hangul are blank."""
+    return character.isalnum() and "FILLER" not in unicodedata.name(character, "")
 
 
 def _told(error: ValidationError) -> SettingInvalid:

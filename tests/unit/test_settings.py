@@ -22,6 +22,9 @@ from proctor.settings import SettingInvalid, Settings
         ("PROCTOR_SLO_OBJECTIVE", "0.93"),
         ("PROCTOR_SLO_OBJECTIVE", "nan"),
         ("PROCTOR_BACKUPS_ELSEWHERE", "x" * 201),
+        ("PROCTOR_BACKUPS_ELSEWHERE", "pgBackRest\nnightly"),
+        ("PROCTOR_BACKUPS_ELSEWHERE", "pgBackRest\x1b[31m"),
+        ("PROCTOR_BACKUPS_ELSEWHERE", "pgBackRest\udcff"),
     ],
 )
 def test_a_bad_setting_is_named(monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> None:
@@ -56,3 +59,25 @@ def test_nobody_takes_backups_elsewhere_unless_named(monkeypatch: pytest.MonkeyP
     for said, kept in (("", None), ("  ", None), (" the night's pgBackRest ", "the night's pgBackRest")):
         monkeypatch.setenv("PROCTOR_BACKUPS_ELSEWHERE", said)
         assert Settings().backups_elsewhere == kept
+
+
+@pytest.mark.parametrize(
+    "said", ["0", "false", "NO", " None ", "off", "n", "nobody", "-", "?", "\u200b", "\u2060", "\u3164", "\u2800"]
+)
+def test_what_names_nobody_does_not_switch_the_alarm_off(monkeypatch: pytest.MonkeyPatch, said: str) -> None:
+    monkeypatch.setenv("PROCTOR_BACKUPS_ELSEWHERE", said)
+    with pytest.raises(SettingInvalid, match="unset it") as caught:
+        Settings()
+    assert caught.value.where == "PROCTOR_BACKUPS_ELSEWHERE"
+
+
+@pytest.mark.parametrize("said", ["Nadia", "夜間のバックアップ", "no-downtime backups of the provider", "restic 0"])
+def test_who_takes_them_may_be_anybody(monkeypatch: pytest.MonkeyPatch, said: str) -> None:
+    monkeypatch.setenv("PROCTOR_BACKUPS_ELSEWHERE", said)
+    assert Settings().backups_elsewhere == said
+
+
+@pytest.mark.parametrize("said", ["", "  "])
+def test_an_empty_objective_is_the_usual_one(monkeypatch: pytest.MonkeyPatch, said: str) -> None:
+    monkeypatch.setenv("PROCTOR_SLO_OBJECTIVE", said)
+    assert Settings().slo_objective == 0.99
