@@ -111,7 +111,7 @@ def _list(copy: Path, line: bytes) -> None:
         (lambda copy: _say(copy, created_at="2026-01-01T00:00:00"), "created_at: "),
         (lambda copy: _say(copy, rows=None), "rows: "),
         (lambda copy: _say(copy, rows=[1]), "rows: "),
-        (lambda copy: _say(copy, rows={"a\x1b[31m": -1}), "rows.a\\x1b[31m: "),
+        (lambda copy: _say(copy, rows={"a\x1b[31m": -1}), "rows.a\\x1b[31m"),
         (lambda copy: (copy / "manifest.json").write_text("[]"), "Its manifest can't be read"),
         (lambda copy: (copy / "manifest.json").write_text("[" * 200_000), "Its manifest can't be read"),
         (lambda copy: _list(copy, b"{"), "Its line 1 lists no object: "),

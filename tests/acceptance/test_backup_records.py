@@ -109,6 +109,35 @@ def test_what_is_not_found_as_it_was_is_verified_no_longer(made: Cli, tmp_path: 
         assert again.digest == newest.digest
 
 
+def test_one_that_says_another_day_is_not_the_one_that_was_made_there(made: Cli) -> None:
+    made("backup", "create", "dated")
+    made("backup", "verify", "dated")
+    manifest = made.folder / "dated" / "manifest.json"
+    said = json.loads(manifest.read_text())
+    manifest.write_text(json.dumps({**said, "created_at": "2020-01-01T00:00:00Z"}))
+    assert "It is stale" in made("backup", "verify", "dated", code=5).stderr
+    seen = known(made.home).newest
+    assert seen is not None
+    assert (seen.folder, seen.verified_at) == (str(made.folder / "dated"), None)
+
+
+def test_another_good_one_in_its_place_says_nothing_of_it(made: Cli, tmp_path: Path) -> None:
+    for name in ("one", "other"):
+        made("backup", "create", str(tmp_path / name))
+        made("backup", "verify", str(tmp_path / name))
+    newest = known(made.home).newest_verified
+    assert newest is not None
+    (tmp_path / "other").rename(tmp_path / "aside")
+    (tmp_path / "one").rename(tmp_path / "other")
+    made("backup", "verify", str(tmp_path / "other"))
+    made("backup", "verify", str(tmp_path / "other"), "--max-age-hours", "0", code=5)
+    (tmp_path / "other" / "database.dump").write_bytes(b"PGDMP")
+    made("backup", "verify", str(tmp_path / "other"), code=5)
+    kept = known(made.home).newest_verified
+    assert kept is not None
+    assert kept.digest == newest.digest
+
+
 def test_neither_a_forged_manifest_nor_anothers_backup_counts(made: Cli, tmp_path: Path) -> None:
     made("backup", "create", "honest")
     before = known(made.home)

@@ -15,7 +15,7 @@ from sqlalchemy import Connection
 
 from proctor.database.queries import run_query
 
-__all__ = ["LONGEST_AGE", "BackupsReport", "RecordedBackup", "judge", "lose", "record", "report"]
+__all__ = ["LONGEST_AGE", "BackupsReport", "RecordedBackup", "is_known", "judge", "lose", "record", "report"]
 
 _run = partial(run_query, "proctor.health")
 
@@ -73,6 +73,11 @@ def record(connection: Connection, *, digest: str, made_at: datetime, size: int,
 def judge(connection: Connection, digest: str, *, whole: bool) -> bool:
     """Keep that a backup was found whole just now, or that it was not. ``False``: this installation did not make it."""
     return _run(connection, "judge_backup", digest=digest, whole=whole).first() is not None
+
+
+def is_known(connection: Connection, digest: str) -> bool:
+    """Whether this installation made it."""
+    return _run(connection, "known_backup", digest=digest).first() is not None
 
 
 def lose(connection: Connection, *, host: str, folder: str) -> None:

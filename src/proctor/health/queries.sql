@@ -45,6 +45,9 @@ ON CONFLICT DO NOTHING;
 -- Only one that this installation made is found.
 UPDATE proctor.backup SET verified_at = CASE WHEN :whole THEN now() END WHERE digest = :digest RETURNING digest;
 
+-- name: known_backup
+SELECT digest FROM proctor.backup WHERE digest = :digest;
+
 -- name: lose_backups
 UPDATE proctor.backup SET verified_at = NULL WHERE host = :host AND folder = :folder;
 

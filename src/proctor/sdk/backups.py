@@ -20,15 +20,16 @@ import os
 import shutil
 import socket
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import filterfalse
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import AwareDatetime, Field, TypeAdapter, ValidationError
+from pydantic import AfterValidator, AwareDatetime, Field, TypeAdapter, ValidationError
 from pydantic_core import from_json
+from sqlalchemy import Connection
 from sqlalchemy.exc import SQLAlchemyError
 
 from proctor.app import embedded_server, open_present, open_storage
@@ -57,13 +58,31 @@ __all__ = [
 
 VERSION: int = 2
 DUMP, OBJECTS, MANIFEST, KEY = "database.dump", "objects.jsonl", "manifest.json", "server.key"
+LONGEST_PLACE: int = 2048
+"""Of a backup's path, in bytes: half of what a path may have, for objects lie below it."""
+MANIFEST_BYTES: int = 1024 * 1024
 LINE_BYTES: int = 4096
 """Of an object in the list: a key, a size and a digest."""
 _Count = Annotated[int, Field(ge=0, le=2**53)]
 _Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+_Revision = Annotated[str, Field(pattern=r"^[0-9]{4}$")]
+_Table = Annotated[str, Field(pattern=r"^[a-z_][a-z0-9_]{0,62}$")]
 CLOCKS_APART = timedelta(minutes=5)
 """How far the clocks of two machines may be apart."""
 _NOT_OURS: str = "This installation did not make it, or its manifest was changed since."
+
+
+def _in_utc(time: datetime) -> datetime:
+    try:
+        return time.astimezone(UTC)
+    except OverflowError as error:
+        raise ValueError("It is no time of this calendar") from error
+
+
+def _printable(text: str) -> str:
+    if not text.isprintable():
+        raise ValueError("It has a character that can't be printed")
+    return text
 
 
 class BackupBroken(IntegrityError):
@@ -84,14 +103,14 @@ class BackupRefused(UsageError):
 class Backup:
     """What a backup says of itself. ``rows``: of each table; ``copied``: whether it holds the objects too."""
 
-    version: int
-    created_at: AwareDatetime
-    revision: str
+    version: Annotated[int, Field(ge=VERSION, le=VERSION)]
+    created_at: Annotated[AwareDatetime, AfterValidator(_in_utc)]
+    revision: _Revision
     dump_sha256: _Digest
     dump_bytes: _Count
     key_sha256: _Digest | None
     """Of the server's secret, without which no API key opens anything; ``None``: there was none."""
-    rows: Mapping[str, _Count]
+    rows: Mapping[_Table, _Count]
     list_sha256: _Digest
     objects: _Count
     object_bytes: _Count
@@ -102,7 +121,7 @@ class Backup:
 class _Listed:
     """An object of a backup, as its list has it."""
 
-    key: Annotated[str, Field(min_length=1, max_length=1024, pattern=r"^[^\x00-\x1f\x7f]+$")]
+    key: Annotated[str, Field(min_length=1, max_length=1024), AfterValidator(_printable)]
     size: _Count
     sha256: _Digest
 
@@ -179,13 +198,11 @@ def verify_backup(settings: Settings, folder: Path, *, longest_age: timedelta = 
     except (BackupBroken, BackupRefused):
         _lose(settings, folder)
         raise
-    age = datetime.now(UTC) - backup.created_at
-    if age < -CLOCKS_APART:
-        raise BackupBroken(f"It says that it will be made in {_hours(-age)}.", where=str(folder))
-    if age > longest_age:
-        raise BackupBroken(
-            f"It is stale: made {_hours(age)} ago, and may be {_hours(longest_age)} old.", where=str(folder)
-        )
+    try:
+        age = _checked_age(folder, backup, longest_age)
+    except BackupBroken:
+        _lose(settings, folder, unless=digest)
+        raise
     try:
         rows, objects = _check_whole(folder, backup)
     except BackupBroken:
@@ -200,6 +217,18 @@ def verify_backup(settings: Settings, folder: Path, *, longest_age: timedelta = 
         digest=digest,
         unrecorded=_judge(settings, digest, whole=True),
     )
+
+
+def _checked_age(folder: Path, backup: Backup, longest_age: timedelta) -> timedelta:
+    """Since it was made. Raises ``BackupBroken``."""
+    age = datetime.now(UTC) - backup.created_at
+    if age < -CLOCKS_APART:
+        raise BackupBroken(f"It says that it will be made in {_hours(-age)}.", where=str(folder))
+    if age > longest_age:
+        raise BackupBroken(
+            f"It is stale: made {_hours(age)} ago, and may be {_hours(longest_age)} old.", where=str(folder)
+        )
+    return age
 
 
 def _check_whole(folder: Path, backup: Backup) -> tuple[int, int]:
@@ -287,16 +316,23 @@ def _keep(database: Database, folder: Path, backup: Backup, digest: str) -> None
 
 def _place(folder: Path) -> tuple[str, str]:
     """The machine, and the folder on it."""
-    return socket.gethostname(), str(folder.resolve())
+    return socket.gethostname(), os.path.realpath(folder)
 
 
-def _lose(settings: Settings, folder: Path) -> None:
-    """Have the installation count what it made there as verified no longer: it is not there any more as it was."""
+def _lose(settings: Settings, folder: Path, *, unless: str | None = None) -> None:
+    """Have the installation count what it made there as verified no longer: it is not there any more as it was.
+
+    ``unless``: but not where it made what is there, which has that digest.
+    """
+    host, place = _place(folder)
+
+    def lose(connection: Connection) -> None:
+        if unless is None or not recorded.is_known(connection, unless):
+            recorded.lose(connection, host=host, folder=place)
 
     def work() -> None:
-        host, place = _place(folder)
         with open_present(settings) as database:
-            database.as_scheduler(lambda c: recorded.lose(c, host=host, folder=place))
+            database.as_scheduler(lose)
 
     _unless_it_fails(work)
 
@@ -419,7 +455,7 @@ def _read(folder: Path) -> tuple[Backup, str]:
     if not folder.is_dir():
         raise BackupRefused("There is no such folder.", where=str(folder))
     try:
-        content = path.read_bytes()
+        content = _content(path)
         _check_version(content, path)
         backup = _BACKUP.validate_json(content, strict=True)
     except FileNotFoundError as error:
@@ -431,34 +467,55 @@ def _read(folder: Path) -> tuple[Backup, str]:
     return backup, hashlib.sha256(content).hexdigest()
 
 
+def _content(path: Path) -> bytes:
+    """A manifest's bytes; of what is none, no more than it takes to know."""
+    if path.exists() and not path.is_file():  # reading a pipe has no end
+        raise BackupBroken("Its manifest is no file.", where=str(path))
+    with path.open("rb") as file:
+        content = file.read(MANIFEST_BYTES + 1)
+    if len(content) > MANIFEST_BYTES:
+        raise BackupBroken("Its manifest is too large to be one.", where=str(path))
+    return content
+
+
 def _check_version(content: bytes, path: Path) -> None:
     """Before anything else is read: another version may say other things. Raises ``BackupBroken``, ``ValueError``."""
     document = from_json(content)
     version = document.get("version") if isinstance(document, dict) else None
-    if isinstance(version, int) and version != VERSION:
+    if type(version) is int and 0 <= version < 10**9 and version != VERSION:
         raise BackupBroken(f"It is of version {version}; this program knows {VERSION}.", where=str(path))
 
 
 def _first(error: ValidationError) -> str:
     """The first thing that is wrong, without what was written there."""
     told = error.errors(include_url=False, include_context=False, include_input=False)[0]
+    words = told["msg"].removeprefix("Value error, ")
     where = ".".join(ascii(part).strip("'") for part in told["loc"])
-    return f"{where}: {told['msg']}" if where else told["msg"]
+    return f"{where}: {words}" if where else words
 
 
 def _check_name(folder: Path) -> None:
-    """That a backup can be recorded and told of by its name. Raises ``BackupRefused``."""
-    try:
-        is_name = str(folder).isprintable() and len(os.fsencode(folder.name)) <= os.pathconf("/", "PC_NAME_MAX")
-    except ValueError:
-        is_name = False
-    if not is_name:
+    """That a backup can be recorded and told of by where it lies. Raises ``BackupRefused``."""
+    place = os.path.realpath(folder)
+    if not place.isprintable() or len(os.fsencode(place)) > LONGEST_PLACE or not _are_names(place.split(os.sep)):
         raise BackupRefused(
             "A folder can't be named so.", where=ascii(str(folder))[:200], remedy="Use letters, digits, - and _."
         )
 
 
+def _are_names(parts: Sequence[str]) -> bool:
+    """Whether a file can be called by each of them."""
+    return max(len(os.fsencode(one)) for one in parts) <= os.pathconf("/", "PC_NAME_MAX")
+
+
 def _check_file(path: Path, sha256: str) -> None:
+    try:
+        _check_content(path, sha256)
+    except OSError as error:
+        raise BackupBroken(f"It can't be read: {error.strerror}.", where=str(path)) from error
+
+
+def _check_content(path: Path, sha256: str) -> None:
     if not path.is_file():
         raise BackupBroken("It is missing.", where=str(path))
     if path.stat().st_size == 0 and sha256 != hashlib.sha256().hexdigest():
