@@ -96,7 +96,7 @@ def test_what_can_not_be_opened_is_broken(tmp_path: Path, monkeypatch: pytest.Mo
     def refuse(*_: object, **__: object) -> str:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr("proctor.sdk.backups._sha256", refuse)
+    monkeypatch.setattr("proctor.sdk.backup_files.sha256_of", refuse)
     assert refused(tmp_path, json.dumps(MANIFEST).encode()) == "It can't be read: Permission denied."
 
 

@@ -20,8 +20,7 @@ from starlette.requests import HTTPConnection
 
 from proctor.api import problems
 from proctor.api.sessions import cookie_of
-from proctor.database.errors import OutOfTime
-from proctor.kernel.errors import UsageError
+from proctor.kernel.errors import OwnFault, UsageError
 from proctor.telemetry.context import Parent, bound_here, new_trace_id, note, read_traceparent
 from proctor.telemetry.context import scope as telling
 from proctor.telemetry.spans import Span, span
@@ -112,6 +111,13 @@ class TooLarge(UsageError):
     remedy = "Send less at once."
 
 
+class TooLate(OwnFault):
+    """The answer took too long."""
+
+    code = "timeout"
+    remedy = "Try it again, or ask for less at once."
+
+
 class RateLimited(UsageError):
     """Too many requests at once."""
 
@@ -198,9 +204,7 @@ class RequestGuard:
             await problems.answer(request, error)(request.scope, receive, send)
         except TimeoutError:
             if not seen.status:
-                await problems.answer(
-                    request, OutOfTime("The answer took too long.", remedy="Try it again, or ask for less at once.")
-                )(request.scope, receive, send)
+                await problems.answer(request, TooLate())(request.scope, receive, send)
 
     def _refusal(self, request: HTTPConnection) -> UsageError | None:
         if not self._rate.admits(_caller(request, guesses=_route(request) in self._exempt.guesses)):

@@ -20,9 +20,9 @@ _until: ContextVar[float | None] = ContextVar("until", default=None)
 
 
 @contextmanager
-def within(seconds: float | None) -> Iterator[None]:
-    """Begin no statement after so long: raises ``OutOfTime``, and the transaction is undone. ``None``: no limit."""
-    token = _until.set(None if seconds is None else time.monotonic() + seconds)
+def within(seconds: float) -> Iterator[None]:
+    """Begin no statement after so long: raises ``OutOfTime``, and the transaction is undone."""
+    token = _until.set(time.monotonic() + seconds)
     try:
         yield
     finally:

@@ -48,7 +48,7 @@ class DatabaseFull(DatabaseUnavailable):
 class OutOfTime(DatabaseError):
     """What was asked was not done in the time that it had; nothing was changed."""
 
-    code = "timeout"
+    code = "database-time"
     remedy = "Ask for less at once."
 
 

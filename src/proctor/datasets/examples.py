@@ -15,8 +15,8 @@ from typing import Any
 from proctor.kernel.canonical import Json, canonical_json
 
 __all__ = [
-    "DEPTH",
     "DIGEST_BYTES",
+    "TOO_DEEP",
     "Example",
     "derived_example_id",
     "json_text",
@@ -27,7 +27,7 @@ __all__ = [
 
 DEPTH: int = 100
 """How deep a value may be nested: what writes it out again, as for an answer, ends somewhere beyond 200."""
-
+TOO_DEEP: str = f"it is nested more than {DEPTH} deep"
 DIGEST_BYTES: int = 16
 """Of a sha256: a repeat by chance among a billion examples has a probability below 1e-20."""
 _PLAIN_FROM: float = 1e-4
@@ -88,7 +88,7 @@ def json_text(value: Json) -> tuple[str, bool]:
 def stored_json(value: Json) -> str:
     """A value as JSON that everybody can read. Raises ``ValueError`` as ``canonical_json``, ``RecursionError``."""
     if _is_deeper(value, DEPTH - 1):
-        raise RecursionError(f"nested more than {DEPTH} deep")
+        raise RecursionError(TOO_DEEP)
     return canonical_json(value).decode()
 
 

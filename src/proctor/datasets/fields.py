@@ -7,7 +7,7 @@ from array import array
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from proctor.datasets.examples import DEPTH, Example, derived_example_id, json_text, stored_json
+from proctor.datasets.examples import TOO_DEEP, Example, derived_example_id, json_text, stored_json
 from proctor.datasets.schema import ID_CHARACTERS
 from proctor.kernel.canonical import Json
 
@@ -104,7 +104,7 @@ def _stored(value: object, name: str) -> tuple[str | None, bool]:
 
 def _unstorable(error: Exception) -> str:
     if isinstance(error, RecursionError):
-        return f"it is nested more than {DEPTH} deep"
+        return TOO_DEEP
     if isinstance(error, UnicodeEncodeError):
         return "it has half a character"
     return "it is no JSON: a number that is none or beyond 2**53, or another kind of value"

@@ -176,21 +176,22 @@ def _further_down(folder: Path) -> list[str]:
 
 def _scripts_of_other_tasks(profiles: Sequence[PlannedProfile], tasks: Sequence[StoredTask]) -> list[str]:
     names = {task.name for task in tasks}
-    scripts = {profile.name: profile.document["options"] for profile in profiles}
-    return [
-        f"profile {name}: its script names {_not_there(set(script) - names, all_of_them=names.isdisjoint(script))}"
-        for name, options in scripts.items()
-        if isinstance(options, Mapping) and isinstance(script := options.get("script"), Mapping)
-        if names.isdisjoint(script) or not names.issuperset(script)
-    ]
+    options = {profile.name: profile.document["options"] for profile in profiles}
+    scripts = {name: one.get("script") for name, one in options.items() if isinstance(one, Mapping)}
+    told = {name: _strangers(set(one), names) for name, one in scripts.items() if isinstance(one, Mapping)}
+    return [f"profile {name}: its script names {words}" for name, words in told.items() if words]
 
 
-def _not_there(names: set[str], *, all_of_them: bool) -> str:
-    if all_of_them:
+def _strangers(named: set[str], tasks: set[str]) -> str:
+    """What a script names that is no task of the suite; empty where there is none."""
+    strangers = sorted(named - tasks)
+    if len(strangers) == len(named):
         return "no task of this suite, so it will do nothing"
-    shown = ", ".join(sorted(names)[:NAMED])
-    more = f", and {len(names) - NAMED:,} more" if len(names) > NAMED else ""
-    return f"{counted(len(names), 'task')} that this suite does not have: {shown}{more}"
+    if not strangers:
+        return ""
+    more = f", and {len(strangers) - NAMED:,} more" if len(strangers) > NAMED else ""
+    shown = ", ".join(strangers[:NAMED])
+    return f"{counted(len(strangers), 'task')} that this suite does not have: {shown}{more}"
 
 
 def resolve_suite(reference: str, tenant: UUID, base: Path, suites: SuiteService) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from proctor.datasets.examples import DEPTH, json_text
+from proctor.datasets.examples import TOO_DEEP, json_text
 from proctor.datasets.fields import FieldInvalid, Raw
 from proctor.datasets.formats.rows import Row
 from proctor.datasets.problems import Problem, Problems
@@ -76,7 +76,7 @@ def _output(value: object, name: str) -> tuple[str | None, bool]:
     try:
         return json_text(value)  # type: ignore[arg-type]  # what is no JSON is told
     except RecursionError as error:
-        raise FieldInvalid(name, f"it is nested more than {DEPTH} deep") from error
+        raise FieldInvalid(name, TOO_DEEP) from error
     except (ValueError, TypeError) as error:
         raise FieldInvalid(name, "it is neither text nor JSON") from error
 

@@ -47,8 +47,8 @@ class ProctorError(Exception):
 
     def __str__(self) -> str:
         where = f"{self.where}: " if self.where else ""
-        fix = f" {self.remedy}" if self.remedy else ""
-        return f"{where}{self.message}{fix}"
+        remedy = f" {self.remedy}" if self.remedy else ""
+        return f"{where}{self.message}{remedy}"
 
     def as_dict(self) -> dict[str, str | None]:
         """The error as every ``--json`` output carries it."""

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from uuid import uuid4
 
-from proctor.datasets.examples import DEPTH, DIGEST_BYTES, Example, json_text
+from proctor.datasets.examples import DIGEST_BYTES, TOO_DEEP, Example, json_text
 from proctor.datasets.fields import FieldInvalid, Fields, Raw, read_example
 from proctor.datasets.formats.json_rows import object_of
 from proctor.kernel.canonical import Json, canonical_json
@@ -172,7 +172,7 @@ def _output(value: object) -> tuple[str, bool]:
     except UnicodeEncodeError as error:
         raise FieldInvalid("output", "it has half a character") from error
     except RecursionError as error:
-        raise FieldInvalid("output", f"it is nested more than {DEPTH} deep") from error
+        raise FieldInvalid("output", TOO_DEEP) from error
     except (ValueError, TypeError) as error:
         raise FieldInvalid("output", "it is neither text nor JSON") from error
     return text, is_json

@@ -34,6 +34,14 @@ export function useKeys(own: readonly KeyBinding[]): void {
   }, [names]);
 }
 
+/** The keys that go through a list of things. */
+export function stepKeys(thing: string, move: (by: 1 | -1) => void): readonly KeyBinding[] {
+  return [
+    { keys: "j", what: `Next ${thing}`, run: () => move(1) },
+    { keys: "k", what: `Previous ${thing}`, run: () => move(-1) },
+  ];
+}
+
 /** Every key that works now. */
 export function useBindings(): readonly KeyBinding[] {
   const all = useSyncExternalStore(

@@ -7,7 +7,7 @@ import { Button } from "../../parts/button";
 import { Dialog } from "../../parts/dialog";
 import { Failed, Loading, Stale } from "../../parts/states";
 import { useTitle } from "../../parts/title";
-import { useKeys } from "../../shell/keys";
+import { stepKeys, useKeys } from "../../shell/keys";
 import styles from "./attempt.module.css";
 import { type Attempt, type EvidenceRow, outcomeOf } from "./documents";
 import { EvidenceColumn, EvidenceView } from "./evidence";
@@ -319,8 +319,7 @@ function useStepKeys({ steps, current, handle, choose, expand, startFind, show }
   /** A reader who went elsewhere goes on from there. */
   const move = (distance: 1 | -1) => by((step) => (from() === null ? handle.current?.top() : step + distance));
   useKeys([
-    { keys: "j", what: "Next step", run: () => move(1) },
-    { keys: "k", what: "Previous step", run: () => move(-1) },
+    ...stepKeys("step", move),
     { keys: "J", what: "Next turn", run: () => by((step) => steps?.turnFrom(step, 1)) },
     { keys: "K", what: "Previous turn", run: () => by((step) => steps?.turnFrom(step, -1)) },
     { keys: "e", what: "Next error", run: () => by((step) => nextOf(steps?.failed ?? [], step)) },

@@ -3,7 +3,7 @@ import { useState } from "react";
 import type { Pair, TaskOfPair } from "../../api/schema";
 import { counted } from "../../design/numbers";
 import { VirtualTable } from "../../parts/virtual-table";
-import { useKeys } from "../../shell/keys";
+import { stepKeys, useKeys } from "../../shell/keys";
 import { attemptsOf, columnsOf } from "./columns";
 
 interface TaskRowsProps {
@@ -22,8 +22,7 @@ export function TaskRows({ pair, rows, total, onEnd }: TaskRowsProps) {
   const attempts = current && attemptsOf(pair, current);
   const move = (by: 1 | -1) => setAt(at === null ? 0 : Math.min(rows.length - 1, Math.max(0, at + by)));
   useKeys([
-    { keys: "j", what: "Next task", run: () => move(1) },
-    { keys: "k", what: "Previous task", run: () => move(-1) },
+    ...stepKeys("task", move),
     ...(attempts
       ? [
           {

@@ -16,7 +16,7 @@ import { useRevealed } from "../../parts/revealed";
 import { Empty } from "../../parts/states";
 import { type Column, Table } from "../../parts/table";
 import { Value } from "../../parts/value";
-import { useKeys } from "../../shell/keys";
+import { stepKeys, useKeys } from "../../shell/keys";
 import styles from "./dataset.module.css";
 
 const route = getRouteApi("/datasets/$dataset");
@@ -119,8 +119,7 @@ function Listed({ asked, all, fit, isFiltered }: ListedProps) {
     if (example && to) void open(to);
   };
   useKeys([
-    { keys: "j", what: "Next example", run: () => move(1) },
-    { keys: "k", what: "Previous example", run: () => move(-1) },
+    ...stepKeys("example", move),
     ...(current ? [{ keys: "Enter", what: "Open the example", run: () => void open(current) }] : []),
     ...(example ? [{ keys: "Escape", what: "Close the example", run: () => void open(undefined) }] : []),
   ]);

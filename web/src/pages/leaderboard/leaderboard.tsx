@@ -11,7 +11,7 @@ import { Select } from "../../parts/field";
 import { PageHead } from "../../parts/section";
 import { Empty } from "../../parts/states";
 import { useTitle } from "../../parts/title";
-import { useKeys } from "../../shell/keys";
+import { stepKeys, useKeys } from "../../shell/keys";
 import styles from "./leaderboard.module.css";
 import { Apart, Reasons, Row, shared, sideOf } from "./row";
 
@@ -110,8 +110,7 @@ function Rows({ board }: { board: SuiteBoard }) {
     if (current) void navigate({ to: "/run-sets/$runSet", params: { runSet: current.run_set.id } });
   };
   useKeys([
-    { keys: "j", what: "Next row", run: () => setAt(Math.min(all.length - 1, at + 1)) },
-    { keys: "k", what: "Previous row", run: () => setAt(Math.max(0, at - 1)) },
+    ...stepKeys("row", (by) => setAt(Math.min(all.length - 1, Math.max(0, at + by)))),
     { keys: " ", what: "Pin the row", run: () => toggle(current) },
     { keys: "c", what: "Compare what is pinned", run: compare },
     { keys: "Enter", what: "Open the row's run set", run: openRow },
