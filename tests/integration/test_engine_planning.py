@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable
 
 import pytest
-from sqlalchemy import Engine, event
+from sqlalchemy import Engine, event, text
 
 from proctor.engine.service import OnMoved, Selection
 from tests.bench import Bench, write_tasks
@@ -38,6 +38,37 @@ def test_more_tasks_take_no_more_statements(bench: Bench) -> None:
             )
         )  # type: ignore[misc]
     assert counts[0] == counts[1]
+
+
+TWINS = (
+    FILE
+    + """
+[[profiles]]
+name = "q"
+series = "other"
+agent = "noop"
+"""
+)
+
+
+COUNTED = """SELECT profile, count(*), count(DISTINCT cell_id) FROM proctor.expected_cell
+    WHERE run_set_id = :id GROUP BY 1 ORDER BY 1"""
+
+
+@pytest.mark.parametrize("reuse", ["30d", "off"])
+def test_profiles_of_one_configuration_have_trials_of_their_own(bench: Bench, reuse: str) -> None:
+    write_tasks(bench.folder / "suite", 3)
+    for name in ("n", "again"):
+        resolved = bench.resolved(TWINS.format(trials=2, reuse=reuse).replace('"n"', f'"{name}"'))
+        how = {"on_moved": OnMoved.ASK, "fresh": False, "selection": Selection()}
+        assert bench.engine.rehearse(resolved, **how).cells.expected == 12  # type: ignore[arg-type]
+        opened = bench.engine.open(resolved, **how)  # type: ignore[arg-type]
+        rows = bench.engine.read(
+            lambda c, i=opened.run_set.id: c.execute(text(COUNTED), {"id": i}).all()  # type: ignore[misc]
+        )
+        assert [tuple(row) for row in rows] == [(0, 6, 6), (1, 6, 6)]
+    trials = bench.engine.read(lambda c: c.execute(text("SELECT max(trial) FROM proctor.cell")).scalar_one())
+    assert trials == (4 if reuse == "30d" else 8), "what there is is asked for again"
 
 
 def statements(bench: Bench, work: Callable[[], object]) -> int:

@@ -235,7 +235,7 @@ def _expect(connection: Connection, plan: Plan, identity: UUID, position: int, p
 
     A profile's tasks take the same few statements however many there are; no two of a suite make the same cells.
     """
-    existing = _existing(connection, plan, profile)
+    existing = _existing(connection, plan, identity, profile)
     lasts = _run(connection, "last_trials", **_tasks_key(plan, profile, plan.tasks)).scalars().all()
     cells = (
         cell
@@ -253,8 +253,8 @@ def _new_cells(plan: Plan, profile: PlannedProfile, task: PlannedTask, last: int
         yield _Cell(task, identity, trial=trial)
 
 
-def _existing(connection: Connection, plan: Plan, profile: PlannedProfile) -> list[list[_Cell]]:
-    """Of each task the cells there are."""
+def _existing(connection: Connection, plan: Plan, identity: UUID, profile: PlannedProfile) -> list[list[_Cell]]:
+    """Of each task the cells there are, and that no profile before expects."""
     found: list[list[_Cell]] = [[] for _ in plan.tasks]
     if plan.reuse_sec is None:
         return found
@@ -263,6 +263,7 @@ def _existing(connection: Connection, plan: Plan, profile: PlannedProfile) -> li
         "existing_trials",
         **_tasks_key(plan, profile, plan.tasks),
         policy=plan.policy_version,
+        run_set=identity,
         reuse=plan.reuse_sec,
         trials=plan.trials,
     )

@@ -17,7 +17,8 @@ WHERE tenant_id = :tenant AND name = :name ORDER BY created_at DESC LIMIT 1;
 
 -- name: existing_trials
 -- Cells of a configuration on these tasks that this run set may ask for again, in the order of their trials: undecided
--- ones, and those whose verdict is young enough. What the verdict says is not looked at.
+-- ones, and those whose verdict is young enough. What the verdict says is not looked at. Those that another profile of
+-- the same configuration expects already are its own.
 SELECT t.place, c.id, c.decided
 FROM unnest(CAST(:agent_digests AS text[]), CAST(:verifier_digests AS text[]))
     WITH ORDINALITY AS t (agent_digest, verifier_digest, place)
@@ -28,6 +29,8 @@ CROSS JOIN LATERAL (
     WHERE c.tenant_id = :tenant AND c.configuration = :configuration AND c.agent_digest = t.agent_digest
       AND c.verifier_digest = t.verifier_digest
       AND (r.cell_id IS NULL OR r.decided_at >= now() - make_interval(secs => :reuse))
+      AND NOT EXISTS (SELECT FROM proctor.expected_cell e
+                      WHERE e.tenant_id = c.tenant_id AND e.run_set_id = :run_set AND e.cell_id = c.id)
     ORDER BY c.trial LIMIT :trials) c
 ORDER BY t.place, c.trial;
 
