@@ -107,3 +107,7 @@ def test_a_running_cell_says_the_phase_that_it_has_come_to(ada: Visitor) -> None
         cell = page.get_by_label("Cell", exact=True)
         expect(cell).to_contain_text("running")
         expect(cell).to_contain_text("owed, agent", timeout=45_000)
+        page.set_viewport_size({"width": 360, "height": 800})
+        mark = page.get_by_role("list", name="Tasks").get_by_role("button", name=re.compile("running, agent"))
+        expect(mark).to_have_text("A")
+        expect(mark).to_have_css("background-color", "rgba(0, 0, 0, 0)"), "open: it is owed"

@@ -81,6 +81,8 @@ def test_what_is_opened_below_a_list_comes_into_sight(ada: Visitor, flawed: str,
     rows(page).first.get_by_role("button").click()
     expect(page.get_by_role("complementary", name="Example f0").get_by_role("heading", level=2)).to_be_in_viewport()
     page = ada.go(f"/run-sets/{nightly}")
+    marks = page.get_by_role("list", name="Tasks").get_by_role("button")
+    assert {one.get_attribute("data-look") for one in marks.all()} == {"solid"}
     page.get_by_role("list", name="Tasks").get_by_role("button").first.click()
     expect(page.get_by_label("Cell", exact=True).get_by_role("link", name="Open attempt")).to_be_in_viewport()
 

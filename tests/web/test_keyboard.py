@@ -37,6 +37,7 @@ def test_a_run_set_is_launched_and_watched(ada: Visitor, nightly: str) -> None:
     to(page, r"^Launch")
     page.keyboard.press("Enter")
     expect(page.get_by_label("Its file, as TOML")).to_be_visible()
+    expect(page.get_by_role("heading", level=1)).to_be_focused()
     to(page, "Its file, as TOML")
     page.keyboard.press("Control+a")
     page.keyboard.insert_text(
@@ -46,8 +47,10 @@ def test_a_run_set_is_launched_and_watched(ada: Visitor, nightly: str) -> None:
     to(page, r"What would it take\?")
     page.keyboard.press("Enter")
     expect(page.get_by_role("button", name="Launch")).to_be_enabled()
+    expect(page.get_by_role("button", name="What would it take?")).to_be_focused()
     to(page, "^Launch$")
     page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", level=1)).to_be_focused()
     expect(page.get_by_role("heading", name="by-keys")).to_contain_text("complete", timeout=120_000)
     expect(page.locator("[data-rates]").first).to_contain_text("8/8")
 

@@ -1,4 +1,7 @@
-/** Where the focus was on each page that was left: whoever comes back by the browser goes on there. */
+/**
+ * Where the focus was on each page that was left: whoever comes back by the browser goes on there, and whoever comes to
+ * another page at its title.
+ */
 import type { AnyRouter } from "@tanstack/react-router";
 
 interface Place {
@@ -9,6 +12,8 @@ interface Place {
 
 /** How long what had the focus may take to be there again. */
 const PATIENCE_MS = 3000;
+/** Of a page that nobody was on before. */
+const TITLE: Place = { selector: "main h1", index: 0 };
 const NAMING = ["href", "id", "aria-label", "name", "title"] as const;
 
 /** Keep and give back the focus, from now on; returns how to stop. */
@@ -19,9 +24,11 @@ export function keepFocus(router: AnyRouter): () => void {
     const key = fromLocation?.state.__TSR_key;
     if (place && key) places.set(key, place);
   });
-  const arrive = router.subscribe("onRendered", ({ toLocation }) => {
+  const arrive = router.subscribe("onRendered", ({ fromLocation, toLocation }) => {
     const place = places.get(toLocation.state.__TSR_key ?? "");
+    const isElsewhere = fromLocation !== undefined && fromLocation.pathname !== toLocation.pathname;
     if (place) giveBack(place, performance.now() + PATIENCE_MS);
+    else if (isElsewhere) giveBack(TITLE, performance.now() + PATIENCE_MS);
   });
   return () => {
     leave();
@@ -42,6 +49,8 @@ function giveBack(place: Place, until: number): void {
   const isFree = document.activeElement === null || document.activeElement === document.body;
   if (!isFree) return;
   const found = document.querySelectorAll<HTMLElement>(place.selector)[place.index];
-  if (found) found.focus({ preventScroll: true });
-  else if (performance.now() < until) requestAnimationFrame(() => giveBack(place, until));
+  if (found) {
+    if (found.tabIndex < 0) found.tabIndex = -1; // what is no control takes the focus only so
+    found.focus({ preventScroll: true });
+  } else if (performance.now() < until) requestAnimationFrame(() => giveBack(place, until));
 }

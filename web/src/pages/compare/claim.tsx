@@ -3,6 +3,7 @@ import { count, counted, difference } from "../../design/numbers";
 import styles from "./compare.module.css";
 import { Axis, againstBase, isDistinguished } from "./difference";
 import { boundsOf, doubtOf, groundOf } from "./report";
+import { sideName } from "./tasks";
 
 /** One pair in words and drawn: the difference with its interval, over what, by which test. `pairs`: of the page. */
 export function Claim({ pair, reach, pairs }: { pair: Pair; reach: number; pairs: number }) {
@@ -10,9 +11,9 @@ export function Claim({ pair, reach, pairs }: { pair: Pair; reach: number; pairs
   const clear = isDistinguished(pair);
   const [doubt, bounds] = [doubtOf(pair), boundsOf(pair)];
   return (
-    <section className={styles.claim} aria-label={`${pair.b.title} against ${pair.a.title}`}>
+    <section className={styles.claim} aria-label={`${sideName(pair.b)} against ${sideName(pair.a)}`}>
       <p>
-        <b>{pair.b.title}</b> against <b>{pair.a.title}</b>
+        <b>{sideName(pair.b)}</b> against <b>{sideName(pair.a)}</b>
       </p>
       <p className={styles.figure} data-side={clear ? ((seen.difference ?? 0) > 0 ? "up" : "down") : undefined}>
         {difference(seen.difference, seen.interval)}
@@ -37,8 +38,8 @@ function Configuration({ pair }: { pair: Pair }) {
         <thead>
           <tr>
             <th scope="col">field</th>
-            <th scope="col">{pair.a.title}</th>
-            <th scope="col">{pair.b.title}</th>
+            <th scope="col">{sideName(pair.a)}</th>
+            <th scope="col">{sideName(pair.b)}</th>
           </tr>
         </thead>
         <tbody>
@@ -70,7 +71,7 @@ function LeftOut({ pair }: { pair: Pair }) {
       <ul className={styles.left}>
         {pair.unpaired.map((one) => (
           <li key={`${one.task} ${one.side} ${one.reason}`}>
-            {one.task}, {one.side}: {counted(one.cells, "cell")}, {one.reason}
+            {one.task}, {sideName({ title: one.side })}: {counted(one.cells, "cell")}, {one.reason}
           </li>
         ))}
         {told < pair.unpaired_cells && <li>and {counted(pair.unpaired_cells - told, "cell")} more</li>}

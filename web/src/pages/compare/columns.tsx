@@ -2,19 +2,20 @@ import { Link } from "@tanstack/react-router";
 import type { Pair, TaskOfPair } from "../../api/schema";
 import { cost, duration, points, UNKNOWN } from "../../design/numbers";
 import type { Column } from "../../parts/table";
+import { sideName } from "./tasks";
 
 /** The columns of two sides' tasks; each count leads to its cells. */
 export function columnsOf(pair: Pair): readonly (Column<TaskOfPair> & { width: string })[] {
   return [
     { name: "Task", width: "minmax(200px, 2fr)", cell: (one) => <Task pair={pair} of={one} /> },
     {
-      name: pair.a.title,
+      name: sideName(pair.a),
       width: "minmax(110px, 1fr)",
       kind: "number",
       cell: (one) => <Cells side={pair.a} of={one.a} task={one.task} />,
     },
     {
-      name: pair.b.title,
+      name: sideName(pair.b),
       width: "minmax(110px, 1fr)",
       kind: "number",
       cell: (one) => <Cells side={pair.b} of={one.b} task={one.task} />,

@@ -2,6 +2,7 @@
 import type { Pair } from "../../api/schema";
 import { cost, count, counted, difference, isClear, percent, points, pValue } from "../../design/numbers";
 import { againstBase, isDistinguished } from "./difference";
+import { sideName } from "./tasks";
 
 /** What follows of a pair where its difference is none, and why where its interval does not say so. */
 export function doubtOf(pair: Pick<Pair, "interval" | "finding" | "tasks">): string {
@@ -42,7 +43,7 @@ function paragraphOf(pair: Pair, pairs: number): string {
   const doubt = doubtOf(pair);
   const { a_nano, b_nano } = pair.cost;
   return [
-    `**${plain(pair.b.title)}** against **${plain(pair.a.title)}**: ${difference(seen.difference, seen.interval)}${doubt && `, ${doubt}`}`,
+    `**${plain(sideName(pair.b))}** against **${plain(sideName(pair.a))}**: ${difference(seen.difference, seen.interval)}${doubt && `, ${doubt}`}`,
     `- ${groundOf(pair, pairs)}`,
     `- tasks: flips +${count(better)} / −${count(worse)}, both pass ${count(both_pass)}, both fail ${count(both_fail)}, owed on one side ${count(owed)}`,
     `- cost of the paired tasks: ${cost(b_nano)} against ${cost(a_nano)}`,

@@ -2,6 +2,7 @@ import type { Pair } from "../../api/schema";
 import { cost, counted, interval, percent, UNKNOWN } from "../../design/numbers";
 import { Section } from "../../parts/section";
 import styles from "./compare.module.css";
+import { sideName } from "./tasks";
 
 type Side = Pair["a"];
 const [WIDTH, HEIGHT, LEFT, BOTTOM, TOP, MARGIN] = [340, 220, 40, 28, 16, 72];
@@ -83,7 +84,9 @@ function letter(at: number): string {
 }
 
 /** A side in words: what the chart shows of it. */
-function said({ title, mean, decided, interval: up, cost: spent }: Side): string {
+function said(side: Side): string {
+  const { mean, decided, interval: up, cost: spent } = side;
+  const title = sideName(side);
   const solves = `${percent(mean)} of ${counted(decided, "cell")} [${interval(up)}]`;
   if (spent?.mean_nano == null) return `${title}: ${solves}, cost ${UNKNOWN}${unknown(spent)}`;
   const between = spent.interval ? ` [${cost(spent.interval.low)}–${cost(spent.interval.high)}]` : "";

@@ -22,6 +22,11 @@ export function countOf(kinds: Pair["kinds"], shown: Shown): number {
   return { flips, "both-pass": both_pass, "both-fail": both_fail, owed, all }[shown];
 }
 
+/** A side as it is told of: a run set's whole id is cut to its first eight characters. */
+export function sideName({ title }: { title: string }): string {
+  return title.replace(/^([0-9a-f]{8})-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}(?=:)/, "$1");
+}
+
 /** A pair's references as its tasks are asked for: as the page has them where the pair is theirs, known beforehand. */
 export function referencesOf(pair: Pick<Pair, "a" | "b">, base: string, other: string): [string, string] {
   const is = ({ title }: Pair["a"], said: string) => title === said || title.startsWith(`${said}:`);

@@ -55,6 +55,31 @@ async function scriptOf(name: string, source: Source = EMPTY): Promise<[string, 
 }
 
 function document(text: string): Record<string, unknown> {
+  const spec = tomlOf(text);
+  const place = unsendable(spec);
+  if (place === null) return spec;
+  throw new Problem(
+    422,
+    "toml-invalid",
+    "A number that is none, or infinite, can't be meant.",
+    "Write a number, or leave the field out.",
+    null,
+    place,
+  );
+}
+
+/** Where a number stands that JSON does not have, and would send as nothing: `budget.cost`. */
+function unsendable(value: unknown, place = ""): string | null {
+  if (typeof value === "number") return Number.isFinite(value) ? null : place;
+  if (typeof value !== "object" || value === null) return null;
+  for (const [name, inside] of Object.entries(value)) {
+    const found = unsendable(inside, place ? `${place}.${name}` : name);
+    if (found !== null) return found;
+  }
+  return null;
+}
+
+function tomlOf(text: string): Record<string, unknown> {
   try {
     return parse(text);
   } catch (error) {

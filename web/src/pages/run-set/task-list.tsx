@@ -1,6 +1,6 @@
 import { useMemo } from "react";
 import { lookOf, words } from "../../design/outcomes";
-import type { Cells } from "./matrix/cells";
+import type { Cells, CellView } from "./matrix/cells";
 import styles from "./task-list.module.css";
 
 /** One row per task with a strip of its cells: what a narrow screen shows of the matrix. */
@@ -35,20 +35,30 @@ export function TaskList({
           </span>
           <span className={styles.strip}>
             {indices.slice(0, 54).map((index) => (
-              <button
-                key={index}
-                type="button"
-                className={styles.mark}
-                data-open={cells.isDecided(index) || lookOf(cells.stateOf(index)).hollow ? undefined : ""}
-                style={{ ["--fill" as string]: `var(--${cells.stateOf(index)}-fill, var(--border))` }}
-                onClick={() => pin(index)}
-                aria-label={`${cells.view(index).profile}, trial ${cells.view(index).trial}, ${words(cells.stateOf(index))}`}
-              />
+              <Mark key={index} cell={cells.view(index)} pin={() => pin(index)} />
             ))}
           </span>
         </li>
       ))}
     </ol>
+  );
+}
+
+/** A cell as the grid draws it: solid with a verdict, open without one, an outline where there is no outcome yet. */
+function Mark({ cell, pin }: { cell: CellView; pin: () => void }) {
+  const { hollow } = lookOf(cell.state);
+  return (
+    <button
+      type="button"
+      className={styles.mark}
+      data-state={cell.state}
+      data-look={hollow ? "hollow" : cell.decided ? "solid" : "open"}
+      style={{ ["--fill" as string]: `var(--${cell.state}-fill, var(--border))` }}
+      onClick={pin}
+      aria-label={[cell.profile, `trial ${cell.trial}`, words(cell.state), cell.phase].filter(Boolean).join(", ")}
+    >
+      {cell.state === "running" && cell.phase?.slice(0, 1).toUpperCase()}
+    </button>
   );
 }
 

@@ -34,7 +34,7 @@ export default function Changes({ edit, expanded, expand }: { edit: Edit; expand
         ))}
       </pre>
       {shown.length < rows.length && (
-        <button type="button" className={styles.more} onClick={expand} disabled={expanded}>
+        <button type="button" className={styles.more} onClick={expand} aria-disabled={expanded || undefined}>
           {shown.length} of {counted(rows.length, "line")}
           {expanded ? "" : " · all (.)"}
         </button>

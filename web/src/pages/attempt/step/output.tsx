@@ -23,7 +23,7 @@ export function Output({ text, failed, expanded, expand }: OutputProps) {
   const isCut = lines.length > most;
   const shown = !isCut ? lines : failed ? lines.slice(-most) : lines.slice(0, most);
   const more = isCut && (
-    <button type="button" className={styles.more} onClick={expand} disabled={expanded}>
+    <button type="button" className={styles.more} onClick={expand} aria-disabled={expanded || undefined}>
       {expanded
         ? `${counted(lines.length - most, "line")} more: open the step's file`
         : `${failed ? "last " : ""}${most} of ${counted(lines.length, "line")} · all (.)`}
