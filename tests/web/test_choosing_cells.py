@@ -111,3 +111,18 @@ def test_a_running_cell_says_the_phase_that_it_has_come_to(ada: Visitor) -> None
         mark = page.get_by_role("list", name="Tasks").get_by_role("button", name=re.compile("running, agent"))
         expect(mark).to_have_text("A")
         expect(mark).to_have_css("background-color", "rgba(0, 0, 0, 0)"), "open: it is owed"
+
+
+def test_a_window_made_narrow_shows_tasks_and_still_the_grid_to_who_asks(ada: Visitor, nightly: str) -> None:
+    page = ada.go(f"/run-sets/{nightly}")
+    tasks = page.get_by_role("list", name="Tasks")
+    expect(page.get_by_role("grid")).to_be_visible()
+    page.set_viewport_size({"width": 360, "height": 800})
+    expect(tasks).to_be_visible()
+    page.get_by_role("button", name="Grid").click()
+    expect(page.get_by_role("grid")).to_be_visible()
+    page.reload()
+    expect(page.get_by_role("grid")).to_be_visible()
+    page.get_by_role("button", name="Tasks").click()
+    expect(tasks).to_be_visible()
+    assert "view=" not in page.url

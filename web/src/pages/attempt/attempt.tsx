@@ -3,6 +3,7 @@ import { getRouteApi, useNavigate } from "@tanstack/react-router";
 import { useCallback, useDeferredValue, useEffect, useMemo, useRef, useState } from "react";
 import { useLive } from "../../api/live-context";
 import { attempt as attemptQuery, cell as cellQuery, matrix, matrixIds } from "../../api/queries";
+import { useMedia, WIDE } from "../../design/media";
 import { Button } from "../../parts/button";
 import { Dialog } from "../../parts/dialog";
 import { Failed, Loading, Stale } from "../../parts/states";
@@ -23,7 +24,6 @@ import { nextOf, type Steps } from "./steps";
 import { Terminal } from "./terminal";
 import { Trajectory, type TrajectoryHandle } from "./trajectory";
 import { useSteps } from "./use-steps";
-import { useWide } from "./use-wide";
 
 const route = getRouteApi("/attempts/$attempt");
 const VIEW_WORDS: Record<View, string> = {
@@ -139,7 +139,7 @@ function Shown({ id, attempt, outcome }: ShownProps) {
   const search = route.useSearch();
   const say = useSay();
   const { steps, error, again } = useSteps(id);
-  const isWide = useWide();
+  const isWide = useMedia(WIDE);
   const [sheet, setSheet] = useState<"outline" | "evidence" | null>(null);
   const [seen, setSeen] = useState<readonly [number, number]>([1, 1]);
   const moved = useCallback((first: number, last: number) => setSeen([first, last]), []);

@@ -1,8 +1,9 @@
 /** The charts, in a chunk of their own: uPlot is loaded when they are first shown. */
-import { useEffect, useMemo, useRef, useState, useSyncExternalStore } from "react";
+import { useEffect, useMemo, useRef, useState } from "react";
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import type { HealthHistory } from "../../api/schema";
+import { DARK, useMedia } from "../../design/media";
 import { clock, counted, type Zone } from "../../design/numbers";
 import { usePreferences } from "../../design/preferences";
 import styles from "./charts.module.css";
@@ -224,17 +225,10 @@ function momentWords(at: number, zone: Zone): string {
 /** Colours of the theme that is shown: a canvas knows no custom properties, so it is drawn anew when the theme changes. */
 function useInks(): Inks {
   const { theme } = usePreferences();
-  const isDark = useSyncExternalStore(watchDark, () => dark.matches);
+  const isDark = useMedia(DARK);
   return useMemo(() => {
     void [theme, isDark];
     const style = getComputedStyle(document.documentElement);
     return (name) => style.getPropertyValue(name).trim();
   }, [theme, isDark]);
-}
-
-const dark = matchMedia("(prefers-color-scheme: dark)");
-
-function watchDark(listener: () => void): () => void {
-  dark.addEventListener("change", listener);
-  return () => dark.removeEventListener("change", listener);
 }

@@ -3,6 +3,7 @@ import { getRouteApi, useNavigate } from "@tanstack/react-router";
 import { useEffect, useMemo, useRef, useState } from "react";
 import { leaderboard, matrixIds, runSet } from "../../api/queries";
 import type { Leaderboard, RunSetStatus } from "../../api/schema";
+import { NARROW, useMedia } from "../../design/media";
 import { cost, count, counted, duration, percent, perMinute } from "../../design/numbers";
 import { order, words } from "../../design/outcomes";
 import { Blocked } from "../../parts/blocked";
@@ -177,7 +178,8 @@ function CellsOfRunSet({ id, cells, version, handle, retry, stopped, need }: Cel
   }, [under, search.cell, search.view, need]);
   const pinned = search.cell ? cells.placeOf(search.cell) : -1;
   const cursor = pinned >= 0 ? pinned : under;
-  const view = search.view ?? (globalThis.innerWidth < 640 ? "tasks" : "grid");
+  const usual = useMedia(NARROW) ? "tasks" : "grid";
+  const view = search.view ?? usual;
   const pitch = search.pitch ?? fitting(tasks.length, cells.trials);
 
   const say = (change: Partial<RunSetSearch>, replace = true) =>
@@ -266,7 +268,7 @@ function CellsOfRunSet({ id, cells, version, handle, retry, stopped, need }: Cel
             <Button
               key={one}
               aria-pressed={view === one}
-              onClick={() => say({ view: one === "grid" ? undefined : one })}
+              onClick={() => say({ view: one === usual ? undefined : one })}
             >
               {VIEW_WORDS[one]}
             </Button>

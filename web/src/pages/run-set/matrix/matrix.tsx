@@ -1,4 +1,5 @@
 import { useCallback, useEffect, useImperativeHandle, useLayoutEffect, useMemo, useRef, useState } from "react";
+import { DARK, NARROW, useMedia } from "../../../design/media";
 import { words } from "../../../design/outcomes";
 import { usePreferences } from "../../../design/preferences";
 import { useKeys } from "../../../shell/keys";
@@ -47,7 +48,7 @@ export function Matrix({ cells, rows, tasks, pitch, matched, cursor, moved, pinn
   const painter = useRef<Painter | null>(null);
   const [rings, setRings] = useState<readonly number[]>([]);
   const { theme } = usePreferences();
-  const scheme = useScheme();
+  const scheme = useMedia(DARK);
   const layout = useLayout(cells, pitch);
   const scene: Scene = useMemo(() => ({ cells, rows, tasks, layout, matched }), [cells, rows, tasks, layout, matched]);
   const places = useMemo(() => new Places(rows, tasks), [rows, tasks]);
@@ -330,29 +331,17 @@ function reveal(
 }
 
 function useLayout(cells: Cells, pitch: number): Layout {
+  const narrow = useMedia(NARROW);
   return useMemo(() => {
     const longest = (names: readonly string[]) => names.reduce((most, name) => Math.max(most, name.length), 0);
     const letter = pitch < 18 ? 5.2 : 6.6;
-    const narrow = globalThis.innerWidth < 640;
     return {
       pitch,
       column: columnOf(cells.trials, pitch),
       left: Math.min(narrow ? 96 : 200, Math.ceil(longest(cells.profiles) * letter) + 24),
       top: Math.min(140, Math.ceil(longest(cells.tasks.map((one) => one.name)) * letter) + 10),
     };
-  }, [cells, pitch]);
-}
-
-/** Whether the system wants it dark, so that a change of it is drawn. */
-function useScheme(): boolean {
-  const [isDark, setDark] = useState(() => globalThis.matchMedia("(prefers-color-scheme: dark)").matches);
-  useEffect(() => {
-    const query = globalThis.matchMedia("(prefers-color-scheme: dark)");
-    const changed = () => setDark(query.matches);
-    query.addEventListener("change", changed);
-    return () => query.removeEventListener("change", changed);
-  }, []);
-  return isDark;
+  }, [cells, pitch, narrow]);
 }
 
 /** Tell whoever measures, and keep the last alone: a run set is looked at for hours. */
