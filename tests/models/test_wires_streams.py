@@ -287,3 +287,15 @@ def test_an_event_that_is_too_long_is_passed_over_and_not_kept() -> None:
 def test_streams_that_are_none(name: WireName) -> None:
     noise = b"\x00\xff\r\n\r\ndata: {\n\ndata: [1]\n\ndata: null\n\ndata: \xff\n\n<html>"
     assert metered(name, noise, 3) == Reading()
+
+
+@pytest.mark.parametrize("size", [1, 7, 64, 10_000])
+def test_events_that_do_not_matter_are_passed_over_wherever_they_are_cut(size: int) -> None:
+    """What has whole events alone and nothing that matters is not even split: what is kept between must stay so."""
+    words = [{**CHAT[0], "choices": [{"index": 0, "delta": {"content": "word\n\n"}, "finish_reason": None}]}] * 30
+    meter = WIRES[WireName.OPENAI_CHAT].meter()
+    raw = sse(CHAT[0], *words, *CHAT[1:], COUNTED) + b"data: [DONE]\n\n"
+    for start in range(0, len(raw), size):
+        meter.feed(raw[start : start + size])
+    assert meter.reading() == metered(WireName.OPENAI_CHAT, sse(*CHAT, COUNTED) + b"data: [DONE]\n\n")
+    assert meter.reading().usage.total

@@ -41,9 +41,9 @@ LARGE_BODY: int = 1024 * 1024
 """Bytes; a larger one is written in pieces, so that others have their turn meanwhile."""
 KEEP_SEC: float = 15.0
 """An idle connection is kept for less than providers keep it: one that they close under a request would be charged."""
-GATHER_SEC: float = 0.002
+GATHER_SEC: float = 0.005
 """What a stream brings so soon after the piece before it is passed on together: one write for several events of a
-model that is fast, while the first piece and those of a slow one never wait."""
+model that is fast, while the first piece, those of a slow one and the end never wait."""
 
 _BELOW_VERSION = frozenset({WireName.OPENAI_CHAT, WireName.OPENAI_RESPONSES, WireName.OPENAI_EMBEDDINGS})
 
@@ -204,14 +204,17 @@ class HttpIncoming:
 
     async def pieces(self) -> AsyncIterator[bytes]:
         """See ``Incoming``."""
-        content, clock, last = self._response.content, asyncio.get_running_loop().time, -math.inf
+        content, loop, last = self._response.content, asyncio.get_running_loop(), -math.inf
+        whole = loop.create_future()
+        content.on_eof(lambda: whole.set_result(None))
         try:
             while piece := await content.readany():
-                if (wait := last + self._gather_sec - clock()) > 0:
-                    await asyncio.sleep(wait)
+                wait = last + self._gather_sec - loop.time()
+                if wait > 0 and not whole.done():
+                    await asyncio.wait((whole,), timeout=wait)
                     if content.exception() is None:  # else it is raised once this piece is passed on
                         piece += content.read_nowait()
-                last = clock()
+                last = loop.time()
                 yield piece
         except (self._error, TimeoutError, OSError, asyncio.IncompleteReadError) as error:
             raise Broken(type(error).__name__) from error

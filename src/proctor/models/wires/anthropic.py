@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from proctor.kernel.canonical import Json
 from proctor.models.conversation import ChatRequest, Reply, TokenUsage
@@ -179,12 +179,11 @@ class _Meter(EventMeter):
         elif kind == "message_delta":
             self._counts.take(entry(body, "usage"))
             finish = anthropic_replies.FINISHES.get(string(entry(body, "delta"), "stop_reason"))
-            self.known = replace(self.known, finish=finish or self.known.finish)
+            self.known.finish = finish or self.known.finish
         elif kind == "error":
-            self.known = replace(self.known, error=self.known.error or _error(body))
+            self.known.error = self.known.error or _error(body)
             return
-        usage = anthropic_replies.usage(self._counts.told) if self._counts.told else TokenUsage()
-        self.known = replace(self.known, usage=usage)
+        self.known.usage = anthropic_replies.usage(self._counts.told) if self._counts.told else TokenUsage()
 
 
 def _error(body: Mapping[str, Json]) -> ProviderError | None:

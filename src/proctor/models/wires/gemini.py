@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from urllib.parse import quote
 
 from proctor.kernel.canonical import Json
@@ -162,13 +162,12 @@ class _Meter(EventMeter):
         self._calls = self._calls or any(
             isinstance(part, dict) and "functionCall" in part for part in listed(entry(candidate, "content"), "parts")
         )
-        finish = gemini_replies.finish(body, calls=self._calls) or self.known.finish
-        usage, error = self.known.usage, self.known.error
+        known = self.known
+        known.finish = gemini_replies.finish(body, calls=self._calls) or known.finish
         if isinstance(body.get("usageMetadata"), dict):
-            usage = gemini_replies.usage(body["usageMetadata"])
-        if error is None and entry(body, "error"):
-            error = _judged(STREAMED, entry(body, "error"))
-        self.known = replace(self.known, finish=finish, usage=usage, error=error)
+            known.usage = gemini_replies.usage(body["usageMetadata"])
+        if known.error is None and entry(body, "error"):
+            known.error = _judged(STREAMED, entry(body, "error"))
 
 
 def _judged(status: int, error: Mapping[str, Json]) -> ProviderError:

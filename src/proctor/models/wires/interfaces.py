@@ -53,9 +53,9 @@ class RequestFacts:
     """A picture or document of it is an address, from which the provider would fetch it."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True)
 class Reading:
-    """What a reply says of itself, whole or as far as a stream has come."""
+    """What a reply says of itself, whole or as far as a stream has come: a meter fills its own in."""
 
     model: str = ""
     usage: TokenUsage = field(default_factory=TokenUsage)

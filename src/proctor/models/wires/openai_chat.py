@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from proctor.kernel.canonical import Json
 from proctor.models.conversation import ChatRequest, Finish, Reply
@@ -130,16 +130,14 @@ class _Meter(EventMeter):
         self._refused = False
 
     def read(self, body: Mapping[str, Json]) -> None:
-        choice = _first(body)
+        known, choice = self.known, _first(body)
         self.names(string(body, "model"), string(body, "id"), string(body, "system_fingerprint"))
         self._refused = self._refused or bool(string(entry(choice, "delta"), "refusal"))
-        finish = openai_chat_replies.FINISHES.get(string(choice, "finish_reason"), self.known.finish)
-        usage, error = self.known.usage, self.known.error or streamed_error(body)
+        finish = openai_chat_replies.FINISHES.get(string(choice, "finish_reason"), known.finish)
+        known.finish = Finish.REFUSED if finish and self._refused else finish
+        known.error = known.error or streamed_error(body)
         if isinstance(body.get("usage"), dict):
-            usage = openai_usage(body["usage"], given="prompt", made="completion")
-        self.known = replace(
-            self.known, usage=usage, finish=Finish.REFUSED if finish and self._refused else finish, error=error
-        )
+            known.usage = openai_usage(body["usage"], given="prompt", made="completion")
 
 
 def _first(body: Mapping[str, Json]) -> Json:

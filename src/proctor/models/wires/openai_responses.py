@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from proctor.kernel.canonical import Json
 from proctor.models.conversation import ChatRequest, Reply
@@ -153,20 +153,16 @@ class _Meter(EventMeter):
     matters = re.compile(rb'"type"\s*:\s*"(?:response\.(?:created|completed|incomplete|failed)|error)"')
 
     def read(self, body: Mapping[str, Json]) -> None:
-        kind = string(body, "type")
+        known, kind = self.known, string(body, "type")
         if kind == "error":
-            error = streamed_error(body) or streamed_error({"error": body})
-            self.known = replace(self.known, error=self.known.error or error)
+            known.error = known.error or streamed_error(body) or streamed_error({"error": body})
             return
         reply = entry(body, "response")
         self.names(string(reply, "model"), string(reply, "id"))
         if kind in ("response.completed", "response.incomplete", "response.failed"):
-            self.known = replace(
-                self.known,
-                usage=openai_usage(reply.get("usage"), given="input", made="output"),
-                finish=openai_responses_replies.finish(reply),
-                error=streamed_error(reply),
-            )
+            known.usage = openai_usage(reply.get("usage"), given="input", made="output")
+            known.finish = openai_responses_replies.finish(reply)
+            known.error = streamed_error(reply)
 
 
 def _is_the_callers(tool: Mapping[str, Json]) -> bool:

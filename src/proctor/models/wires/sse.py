@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from typing import ClassVar
 
 from proctor.kernel.canonical import Json
@@ -45,6 +44,10 @@ class Events:
         self._searched = max(0, len(self._kept) - 1)
         return found
 
+    def is_between(self, piece: bytes) -> bool:
+        """Whether a piece has whole events alone: it then may be left out."""
+        return piece.endswith(b"\n\n") and not (self._kept or self._after_return or self._passing_over)
+
     def _with_newlines(self, piece: bytes) -> bytes:
         """Every end of a line as one ``\\n``, also where its two bytes come in two pieces."""
         if self._after_return and piece:
@@ -78,6 +81,8 @@ class EventMeter(ABC):
 
     def feed(self, piece: bytes) -> None:
         """Another piece; until the model is known every event is parsed."""
+        if self.known.model and self._events.is_between(piece) and not self.matters.search(piece):
+            return
         for data in self._events.feed(piece):
             if self.known.model and not self.matters.search(data):
                 continue
@@ -96,9 +101,8 @@ class EventMeter(ABC):
     def names(self, model: str, id: str = "", fingerprint: str = "") -> None:
         """Who answers; what an event does not say stays as it was."""
         known = self.known
-        model, id, fingerprint = model or known.model, id or known.id, fingerprint or known.fingerprint
-        if (model, id, fingerprint) != (known.model, known.id, known.fingerprint):
-            self.known = replace(known, model=model, id=id, fingerprint=fingerprint)
+        known.model, known.id = model or known.model, id or known.id
+        known.fingerprint = fingerprint or known.fingerprint
 
 
 def event(body: Json, name: str = "") -> bytes:
