@@ -93,7 +93,7 @@ BAD = [
     (LEAST + '[[limits]]\nprovider = "q"\nper_minute = 1\n', "limits[0].provider: No profile's model is of"),
     (LEAST + '[[limits]]\nprofile = "p"\nper_minute = 0\n', "limits[0].per_minute"),
     (LEAST + 2 * '[[limits]]\nprofile = "p"\nper_minute = 1\n', "limits[1]: There is a limit of this already"),
-    (LEAST + '[[faults]]\nkind = "oom"\n', "faults[0].kind: Input should be 'pull_drop', 'oom_kill'"),
+    (LEAST + '[[faults]]\nkind = "oom"\n', "faults[0].kind: It should be 'pull_drop', 'oom_kill'"),
     (LEAST + "[[faults]]\nattempts = [1]\n", "faults[0].kind: This key is missing"),
     (LEAST + '[[faults]]\nkind = "eviction"\ntask = "x"\n', "Did you mean 'tasks'"),
     (LEAST + '[[faults]]\nkind = "eviction"\nprofiles = ["q"]\n', "faults[0].profiles: There is no profile 'q'"),
@@ -123,7 +123,7 @@ def test_every_wrong_field_is_told_on_a_line_of_its_own() -> None:
     assert caught.value.message.splitlines() == [
         "3 fields are wrong:",
         "  polcy: There is no such key. Did you mean 'policy'?",
-        "  trials: Input should be greater than or equal to 1.",
+        "  trials: It should be greater than or equal to 1.",
         '  policy.agent_timeout: It is "task", or seconds above 0.',
     ]
 

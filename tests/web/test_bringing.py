@@ -96,7 +96,9 @@ def test_rows_that_are_no_examples_are_named_before_anything_is_kept(ada: Visito
 
 def test_what_the_server_refuses_is_told_with_what_helps(ada: Visitor) -> None:
     page = ada.go("/datasets/new")
+    expect(page.get_by_text("Missing: a name and examples.")).to_be_visible()
     page.get_by_label("Name").fill("no name at all!")
+    expect(page.get_by_text("Missing: examples.")).to_be_visible()
     page.get_by_label(re.compile("^Examples, a JSON")).fill(EXAMPLES)
     page.get_by_role("button", name="What would it bring?").click()
     expect(page.get_by_role("alert")).to_contain_text("name", timeout=30_000)

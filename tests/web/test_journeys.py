@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from httpx2 import Client
 from playwright.sync_api import Browser, expect
@@ -166,6 +168,30 @@ def test_a_viewer_sees_no_control_that_changes_anything(
             expect(page.get_by_role("button", name=name)).to_have_count(0)
         expect(viewer.go("/run-sets").get_by_role("link", name="Launch…")).to_have_count(0)
         expect(page.get_by_role("navigation", name="Proctor").get_by_role("link", name="Costs")).to_have_count(0)
+        page = viewer.go("/run-sets?q=nothing")
+        expect(page.get_by_text("has “nothing” in its name")).to_be_visible()
+        page = viewer.go("/health")
+        need = page.get_by_role("listitem").filter(has_text="of gaps given up after all tries")
+        expect(need).not_to_contain_text("resume")
+        page = viewer.go("/settings?section=retention")
+        expect(page.get_by_text("Days of results")).to_be_visible()
+        expect(page.get_by_label("Days of results")).to_have_count(0)
+    with other_viewer(ada.site, browser) as viewer:
+        for path, empty in (("/run-sets", "There is no run set yet."), ("/datasets", "There is no dataset yet.")):
+            page = viewer.go(path)
+            expect(page.get_by_text(empty)).to_be_visible()
+            expect(page.get_by_role("main")).not_to_contain_text("proctor ")
+
+
+@contextmanager
+def other_viewer(site: Site, browser: Browser) -> Iterator[Visitor]:
+    """A viewer of a tenant that has nothing yet."""
+    owner = {"Authorization": f"Bearer {other_tenant(site, 'empty')}"}
+    with Client(base_url=site.url, headers=owner) as http:
+        user = http.post("/api/v1/users", json={"name": "vo@example.org", "role": "viewer", "kind": "person"}).json()
+        key = http.post("/api/v1/keys", json={"name": "vo", "user": user["id"]}).json()["secret"]
+    with browser.new_context() as context:
+        yield Visitor(site, context).sign_in(key)
 
 
 def test_another_tenants_address_tells_nothing(ada: Visitor, browser: Browser, nightly: str) -> None:

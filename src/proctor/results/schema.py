@@ -55,6 +55,10 @@ _DICTIONARIES: tuple[str, ...] = (
     "trace_id",
 )
 
+_NUMBERS: tuple[str, ...] = ("repeat", "score", "seconds", "cost_nano", "probability", "time")
+_LONG: tuple[str, ...] = ("row", "example", "sample", "error")
+"""What takes room, and few queries read. The others are small as their encodings leave them, and lz4 is read faster."""
+
 
 @cache
 def result_schema() -> pa.Schema:
@@ -98,9 +102,9 @@ def result_writer(target: Path | pa.NativeFile) -> pq.ParquetWriter:
     return pq.ParquetWriter(
         target,
         result_schema(),
-        compression="zstd",
-        compression_level=1,
-        use_dictionary=[*_DICTIONARIES, "repeat", "score", "error", "seconds", "cost_nano", "probability", "time"],
+        compression={name: "zstd" if name in _LONG else "lz4" for name in COLUMNS},
+        compression_level=dict.fromkeys(_LONG, 1),
+        use_dictionary=[*_DICTIONARIES, *_NUMBERS, "error"],
         column_encoding={"row": "DELTA_BINARY_PACKED", "example": "DELTA_BYTE_ARRAY", "sample": "PLAIN"},
         write_statistics=["job", "model", "evaluator", "status", "row", "repeat", "time", "score"],
         store_schema=True,

@@ -78,7 +78,7 @@ function misfitsOf(errors: unknown): Misfit[] {
 }
 
 /** What pages call the parameters of lists. */
-const LABELS: Record<string, string> = { words: "Name" };
+const LABELS: Record<string, string> = { words: "Name", actor: "Who" };
 
 function misfitWords(misfits: readonly Misfit[], labels = LABELS): string {
   const words = misfits.map(({ where, detail }) => {
@@ -94,6 +94,7 @@ function lastOf(where: string): string {
 
 /** `should be greater than or equal to 0`; what a parser says of itself is nothing to anybody. */
 function plain(detail: string): string {
+  if (detail.includes("valid UUID")) return "should be an id";
   const [, rule] = /^(?:Input|String|Value|List) (should .*?)(?:,.*)?$/.exec(detail) ?? [];
   return rule ?? (detail === "Field required" ? "is missing" : "can't be read as it is; write it otherwise");
 }

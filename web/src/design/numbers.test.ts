@@ -34,3 +34,19 @@ test("a moment is relative for a day, and then a date", () => {
   expect(numbers.moment(new Date("2026-09-18T11:05:00Z"), now, "utc")).toBe("18 Sept 11:05");
   expect(numbers.clock(new Date("2026-09-18T14:05:10Z"), "utc")).toBe("14:05:10");
 });
+
+test("means of one table have as many decimals", () => {
+  expect([1, 0.33333, -0.5, 12345.6, null].map(numbers.mean)).toEqual([
+    "1.0000",
+    "0.3333",
+    "-0.5000",
+    "12345.6000",
+    "—",
+  ]);
+  expect(numbers.range({ low: 0.5, high: 1 })).toBe("0.5000 to 1.0000");
+  expect(numbers.range(null)).toBe("—");
+});
+
+test("what is left is said without false precision", () => {
+  expect([0.2, 27.2, 61].map(numbers.roughly)).toEqual(["1 s", "27 s", "1m 01s"]);
+});

@@ -97,6 +97,21 @@ export function score(value: number | null | undefined): string {
   return Number.isInteger(value) ? String(value) : String(Number(value.toPrecision(4)));
 }
 
+/** A mean of scores: as many decimals as its neighbours have, whatever they are. */
+export function mean(value: number | null | undefined): string {
+  return value == null ? UNKNOWN : value.toFixed(4);
+}
+
+/** `0.5000 to 0.7500`. */
+export function range(of: { low: number; high: number } | null | undefined): string {
+  return of == null ? UNKNOWN : `${mean(of.low)} to ${mean(of.high)}`;
+}
+
+/** What is left, about: `27 s`, `12m 13s`. */
+export function roughly(seconds: number): string {
+  return seconds < 60 ? `${Math.max(1, Math.round(seconds))} s` : duration(seconds);
+}
+
 /** `5.4/min`, `212/min`. */
 export function perMinute(value: number): string {
   return `${value < 10 ? value.toFixed(1) : count(Math.round(value))}/min`;

@@ -1,19 +1,36 @@
 import { Link } from "@tanstack/react-router";
-import { isPermission, whoMay } from "../api/permitted";
+import { isPermission, useMay, whoMay } from "../api/permitted";
 import { Problem } from "../api/problem";
 import type { Permission } from "../api/schema";
 import { Button } from "./button";
 import { PageHead } from "./section";
 import styles from "./states.module.css";
 
+interface EmptyProps {
+  children: string;
+  /** What fills it, for who may. */
+  command?: { needs: Permission; words?: string; text: string };
+  action?: React.ReactNode;
+}
+
 /** Nothing is there: one sentence, and what fills it. */
-export function Empty({ children, command, action }: { children: string; command?: string; action?: React.ReactNode }) {
+export function Empty({ children, command, action }: EmptyProps) {
   return (
     <div className={styles.state}>
       <p>{children}</p>
-      {command && <code className={styles.command}>{command}</code>}
+      {command && <Command {...command} />}
       {action}
     </div>
+  );
+}
+
+function Command({ needs, words, text }: NonNullable<EmptyProps["command"]>) {
+  if (!useMay(needs)) return null;
+  return (
+    <>
+      {words && <p>{words}</p>}
+      <code className={styles.command}>{text}</code>
+    </>
   );
 }
 

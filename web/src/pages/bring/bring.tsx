@@ -86,7 +86,8 @@ function Bring() {
   });
   const wanted = { name: name.trim(), source, naming };
   const isBusy = look.isPending || keep.isPending;
-  const isReady = wanted.name !== "" && contentOf(source).size > 0 && !isBusy;
+  const missing = [wanted.name === "" && "a name", contentOf(source).size === 0 && "examples"].filter(Boolean);
+  const isReady = missing.length === 0 && !isBusy;
   return (
     <div className={styles.page}>
       <h1>{TITLE}</h1>
@@ -121,7 +122,7 @@ function Bring() {
           {look.data?.left_out ? `Import without ${counted(look.data.left_out, "row")}` : "Import"}
         </Button>
         <span className="muted" role="status">
-          {isBusy && told}
+          {isBusy ? told : missing.length > 0 && `Missing: ${missing.join(" and ")}.`}
         </span>
       </div>
       {look.data && <Verdict said={look.data} />}

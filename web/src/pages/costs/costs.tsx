@@ -20,7 +20,7 @@ import { BudgetDialog } from "./budget";
 import { APART, type CostsSearch, DAYS, OF_ALL } from "./choices";
 import styles from "./costs.module.css";
 import { DayBars } from "./day-bars";
-import { midnight } from "./days";
+import { height, midnight } from "./days";
 import { Keys } from "./keys";
 import { Ledger } from "./ledger";
 import { MonthSoFar } from "./month";
@@ -73,10 +73,14 @@ function Costs() {
         <Asked query={asked} what="spend" rows={12}>
           {(report) =>
             report.whole.entries === 0 ? (
-              <Empty command="proctor run nightly.toml">Nothing was spent in this time. This spends something:</Empty>
+              <Empty>Nothing was spent in this time.</Empty>
             ) : (
               <>
-                <DayBars report={report} nameOf={nameOf} linked={by !== OF_ALL} />
+                {report.days.some((one) => height(one) > 0) ? (
+                  <DayBars report={report} nameOf={nameOf} linked={by !== OF_ALL} />
+                ) : (
+                  <p className="muted data">What has a price cost nothing in this time.</p>
+                )}
                 <Keys report={report} nameOf={nameOf} />
                 <NotPriced unpriced={report.unpriced} linked={by !== OF_ALL} />
               </>

@@ -39,8 +39,14 @@ export function DatasetsPage() {
       <Asked query={asked} what="datasets" rows={12}>
         {({ items }) =>
           items.length === 0 ? (
-            <Empty command="proctor dataset import examples.jsonl --name refunds">
-              There is no dataset yet. This brings one:
+            <Empty
+              command={{
+                needs: "datasets:write",
+                words: "This brings one:",
+                text: "proctor dataset import examples.jsonl --name refunds",
+              }}
+            >
+              There is no dataset yet.
             </Empty>
           ) : (
             <Table caption="Datasets" columns={COLUMNS} rows={items} keyOf={(one) => one.name} />

@@ -85,7 +85,11 @@ function Flaws({ seen, reference }: Of) {
 
 function Splits({ seen, reference }: Of) {
   if (seen.splits.length === 0)
-    return <Empty command={`proctor dataset split ${reference} train=0.8 test=0.2`}>{NO_SPLITS}</Empty>;
+    return (
+      <Empty command={{ needs: "datasets:write", text: `proctor dataset split ${reference} train=0.8 test=0.2` }}>
+        {NO_SPLITS}
+      </Empty>
+    );
   const columns: readonly Column<DatasetQuality["splits"][number]>[] = [
     { name: "Split", cell: (one) => one.split },
     { name: "Examples", kind: "number", cell: (one) => <Shared part={one.size} all={seen.examples} /> },

@@ -10,6 +10,8 @@ export interface Need {
   /** What it is, whatever its figures are now: by this it is acknowledged. */
   key: string;
   what: string;
+  /** What helps, for who may do it. */
+  remedy?: string;
   /** Where what it holds back is shown. */
   to?: string;
   show?: string;
@@ -40,7 +42,8 @@ export function needsOf(samples: readonly Sample[], own = 0): Need[] {
   return [
     dead > 0 && {
       key: "queue.dead",
-      what: `${counted(dead, "cell")} given up after all tries: resume their run sets to try them again`,
+      what: `${counted(dead, "cell")} given up after all tries`,
+      remedy: "resume their run sets to try them again",
       to: "/run-sets?state=complete_with_gaps",
       show: "run sets with gaps",
     },
@@ -95,7 +98,8 @@ function givenUp({ row, progress }: Held): Need[] {
   return [
     {
       key: keyOf(row, "dead"),
-      what: `${cells} of ${row.name} given up after all tries: resume it to try them again`,
+      what: `${cells} of ${row.name} given up after all tries`,
+      remedy: "resume it to try them again",
       to: owedOf(row),
       show: cells,
     },

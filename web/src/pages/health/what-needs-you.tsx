@@ -78,9 +78,17 @@ function Needs({ open, seen }: { open: readonly Need[]; seen: readonly Seen[] })
 }
 
 function What({ need }: { need: Need }) {
+  const may = useMay("runs:write");
   return (
     <span>
-      {need.what} {need.to && <Link to={need.to}>{need.show}</Link>}
+      {need.what}
+      {may && need.remedy && `: ${need.remedy}`}
+      {need.to && (
+        <>
+          {" · "}
+          <Link to={need.to}>{need.show}</Link>
+        </>
+      )}
       {need.command && (
         <span className={styles.command}>
           <code>{need.command}</code>

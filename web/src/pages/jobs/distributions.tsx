@@ -47,7 +47,10 @@ function Histogram({ one, of }: { one: Spread; of: EvaluatorSummary | undefined 
   return (
     <figure className={styles.spread}>
       <figcaption>
-        {one.evaluator} <span className="muted">{counted(one.count, "score")}</span>
+        {one.evaluator}{" "}
+        <span className="muted">
+          {counted(one.count, "score")} · median {score(one.quantiles["0.5"])}
+        </span>
       </figcaption>
       <div className={styles.bins}>
         {one.counts.map((cells, at) => (
@@ -57,7 +60,6 @@ function Histogram({ one, of }: { one: Spread; of: EvaluatorSummary | undefined 
       </div>
       <p className={styles.ends}>
         <span>{score(one.low)}</span>
-        <span>median {score(one.quantiles["0.5"])}</span>
         <span>{score(one.high)}</span>
         {of && without.length > 0 && (
           <span>no score {count(without.reduce((sum, [, results]) => sum + results, 0))}</span>

@@ -7,7 +7,7 @@ import { useLive } from "../../api/live-context";
 import { useMay } from "../../api/permitted";
 import type { EvaluatorSummary, Job, JobStanding } from "../../api/schema";
 import { useThrottled } from "../../api/throttle";
-import { cost, count, counted, duration, percent, score, UNKNOWN } from "../../design/numbers";
+import { cost, count, counted, mean, percent, range, roughly } from "../../design/numbers";
 import { words } from "../../design/outcomes";
 import { Asked } from "../../parts/asked";
 import { Button } from "../../parts/button";
@@ -107,11 +107,12 @@ function columnsOf(one: Job): readonly Column<EvaluatorSummary>[] {
     `/jobs/${one.id}?${new URLSearchParams({ status, evaluator })}`;
   return [
     { name: "Evaluator", cell: (row) => row.evaluator },
-    { name: "Mean", kind: "number", cell: (row) => score(row.mean) },
+    { name: "Mean", kind: "number", cell: (row) => mean(row.mean) },
     {
       name: "95 %",
+      meaning: "Wilson's of scores that are 0 or 1, else Student's t, which near an end may leave the scale",
       kind: "number",
-      cell: (row) => (row.interval ? `${score(row.interval.low)} to ${score(row.interval.high)}` : UNKNOWN),
+      cell: (row) => range(row.interval),
     },
     {
       name: "n",
@@ -133,7 +134,7 @@ function columnsOf(one: Job): readonly Column<EvaluatorSummary>[] {
       name: "Bounds",
       meaning: "What missing scores can make of the mean",
       kind: "number",
-      cell: (row) => (row.bounds ? `${score(row.bounds.low)} to ${score(row.bounds.high)}` : UNKNOWN),
+      cell: (row) => range(row.bounds),
     },
     {
       name: "Without a score",
@@ -163,7 +164,7 @@ function Progress({
         </span>
         <span>chunks {chunksWords(one)}</span>
         {rate != null && <span>{count(Math.round(rate))}/s</span>}
-        {left != null && <span>about {duration(left)} left</span>}
+        {left != null && <span>about {roughly(left)} left</span>}
         {(spent > 0 || one.budget_nano != null) && (
           <span>
             {cost(spent)}

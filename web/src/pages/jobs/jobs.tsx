@@ -84,11 +84,7 @@ export function JobsPage() {
       <Asked query={asked} what="jobs" rows={12}>
         {({ items, next }) =>
           items.length === 0 ? (
-            <Empty
-              command={q === undefined ? "proctor evaluate refunds --outputs outputs.jsonl -e exact-match" : undefined}
-            >
-              {nothingOf(state, q)}
-            </Empty>
+            <Empty command={q === undefined && state === undefined ? FIRST : undefined}>{nothingOf(state, q)}</Empty>
           ) : (
             <>
               <Table caption="Jobs, the newest first" columns={COLUMNS} rows={items} keyOf={(one) => one.id} />
@@ -105,7 +101,13 @@ export function JobsPage() {
   );
 }
 
+const FIRST = {
+  needs: "runs:write",
+  words: "This starts one:",
+  text: "proctor evaluate refunds --outputs outputs.jsonl -e exact-match",
+} as const;
+
 function nothingOf(state: JobState | undefined, q: string | undefined): string {
   if (q !== undefined) return `No job${state ? ` that is ${words(state)}` : ""} has “${q}” in its name.`;
-  return state ? `No job is ${words(state)}.` : "There is no job yet. This starts one:";
+  return state ? `No job is ${words(state)}.` : "There is no job yet.";
 }

@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { getRouteApi, useNavigate } from "@tanstack/react-router";
 import { segments } from "../../api/data";
 import type { Segments } from "../../api/schema";
-import { count, pValue, score, UNKNOWN } from "../../design/numbers";
+import { count, mean, pValue, range, UNKNOWN } from "../../design/numbers";
 import { Asked } from "../../parts/asked";
 import { Select } from "../../parts/field";
 import { Section } from "../../parts/section";
@@ -14,11 +14,11 @@ type Part = Segments["parts"][number];
 
 const COLUMNS: readonly Column<Part>[] = [
   { name: "Label", cell: (one) => one.label },
-  { name: "Mean", kind: "number", cell: (one) => score(one.average.mean) },
+  { name: "Mean", kind: "number", cell: (one) => mean(one.average.mean) },
   {
     name: "95 %",
     kind: "number",
-    cell: ({ average: { interval } }) => (interval ? `${score(interval.low)} to ${score(interval.high)}` : UNKNOWN),
+    cell: ({ average }) => range(average.interval),
   },
   { name: "n", kind: "number", cell: (one) => count(one.average.items) },
   { name: "Against the rest", kind: "number", cell: (one) => signed(one.difference) },
@@ -31,10 +31,14 @@ const COLUMNS: readonly Column<Part>[] = [
   { name: "p, adjusted", meaning: "Holm, over the labels", kind: "number", cell: (one) => pValue(one.p_adjusted) },
 ];
 
+function isUntold({ average, difference, interval }: Part): boolean {
+  return average.interval === null || difference === null || interval === null;
+}
+
 /** A difference of scores, with its sign. */
 function signed(value: number | null): string {
-  if (value === null || value === 0) return score(value);
-  return `${value < 0 ? "−" : "+"}${score(Math.abs(value))}`;
+  if (value === null || value === 0) return mean(value);
+  return `${value < 0 ? "−" : "+"}${mean(Math.abs(value))}`;
 }
 
 /** Scores by what the examples are labelled with, each label against the rest. */
@@ -73,6 +77,9 @@ export function SegmentTables({ id }: { id: string }) {
                 rows={one.parts}
                 keyOf={(part) => part.label}
               />
+              {one.parts.some(isUntold) && (
+                <p className="muted">{UNKNOWN}: too few examples have the label, or are without it, to tell.</p>
+              )}
             </div>
           ));
         }}

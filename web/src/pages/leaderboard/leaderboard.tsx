@@ -50,7 +50,11 @@ export function LeaderboardPage() {
         <Board suite={suite} />
       ) : (
         <Asked query={known} what="suites">
-          {() => <Empty command="proctor suite import FOLDER">There is no suite yet. This brings one:</Empty>}
+          {() => (
+            <Empty command={{ needs: "suites:write", words: "This brings one:", text: "proctor suite import FOLDER" }}>
+              There is no suite yet.
+            </Empty>
+          )}
         </Asked>
       )}
     </>
@@ -79,7 +83,9 @@ function Board({ suite }: { suite: string }) {
       <Asked query={asked} what="the leaderboard">
         {(board) =>
           board.ranked.length + board.others.length === 0 ? (
-            <Empty command="proctor run nightly.toml">No run set has run this suite. This starts one:</Empty>
+            <Empty command={{ needs: "runs:write", words: "This starts one:", text: "proctor run nightly.toml" }}>
+              No run set has run this suite.
+            </Empty>
           ) : (
             <Rows board={board} />
           )

@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { cell as cellQuery } from "../../api/queries";
 import { cost, duration } from "../../design/numbers";
-import { ownerOf, ownerWords, words } from "../../design/outcomes";
+import { CLASSES, ownerOf, ownerWords, words } from "../../design/outcomes";
 import { Chip } from "../../parts/glyph";
 import { useRevealed } from "../../parts/revealed";
 import { Time } from "../../parts/time";
@@ -44,10 +44,15 @@ export function Inspector({
       <p className={styles.state}>
         <Chip name={cell.state} />
         <span className="muted">
-          {ownerWords(ownerOf(cell.state))}
-          {cell.decided ? "" : cell.givenUp && !stopped ? ", owed, given up" : ", owed"}
-          {cell.limit && `, ${cell.limit} limit`}
-          {cell.phase && `, ${words(cell.phase)}`}
+          {[
+            CLASSES.includes(cell.state) && ownerWords(ownerOf(cell.state)),
+            !cell.decided && "owed",
+            !cell.decided && cell.givenUp && !stopped && "given up",
+            cell.limit && `${cell.limit} limit`,
+            cell.phase && words(cell.phase),
+          ]
+            .filter(Boolean)
+            .join(", ")}
         </span>
       </p>
       {cell.waitsUntil && (

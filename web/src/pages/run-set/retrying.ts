@@ -16,6 +16,8 @@ export interface Retry {
   ask: (choice: Resuming, owed: number) => void;
   /** What came of it, or why nothing did; nothing before. */
   said: string;
+  /** When it was asked for, in milliseconds of the Unix time. */
+  at: number;
   failed: boolean;
   isPending: boolean;
 }
@@ -35,6 +37,7 @@ export function useRetry(row: RunSetRow | undefined): Retry | null {
   return {
     ask: (choice, owed) => asked.mutate({ choice, owed }),
     said: asked.error?.message ?? (asked.data ? wordsOf(asked.data.queued, asked.variables.owed) : ""),
+    at: asked.submittedAt,
     failed: asked.error !== null,
     isPending: asked.isPending,
   };

@@ -4,7 +4,7 @@ import { useEffect, useMemo, useRef, useState } from "react";
 import { leaderboard, matrixIds, runSet } from "../../api/queries";
 import type { Leaderboard, RunSetStatus } from "../../api/schema";
 import { NARROW, useMedia } from "../../design/media";
-import { cost, count, counted, duration, percent, perMinute } from "../../design/numbers";
+import { cost, count, counted, duration, percent, perMinute, roughly } from "../../design/numbers";
 import { order, words } from "../../design/outcomes";
 import { Blocked } from "../../parts/blocked";
 import { Button } from "../../parts/button";
@@ -13,6 +13,7 @@ import { Pills } from "../../parts/pills";
 import { Rates } from "../../parts/rates";
 import { Filtered } from "../../parts/section";
 import { Empty, Failed, Loading, Stale } from "../../parts/states";
+import { Time } from "../../parts/time";
 import { useTitle } from "../../parts/title";
 import { useKeys } from "../../shell/keys";
 import { Actions } from "./actions";
@@ -75,7 +76,7 @@ export function RunSetPage() {
       {cells === null ? (
         <Loading what="cells" rows={12} />
       ) : cells.size === 0 ? (
-        <Empty command="proctor run nightly.toml">There are no cells yet.</Empty>
+        <Empty>There are no cells yet.</Empty>
       ) : (
         <CellsOfRunSet
           id={id}
@@ -136,7 +137,7 @@ function Facts({ status, board }: { status: RunSetStatus; board: Leaderboard | u
       {status.per_minute != null && (
         <span>
           {perMinute(status.per_minute)}
-          {status.left_sec != null && ` · about ${duration(status.left_sec)} left`}
+          {status.left_sec != null && ` · about ${roughly(status.left_sec)} left`}
         </span>
       )}
       <span className="muted">attempts worked {duration(clocks.worked_sec)} in all</span>
@@ -287,7 +288,7 @@ function CellsOfRunSet({ id, cells, version, handle, retry, stopped, need }: Cel
       )}
       {retry?.said && (
         <p role={retry.failed ? "alert" : "status"} className={styles.facts}>
-          {retry.said}
+          {retry.said}, <Time at={new Date(retry.at).toISOString()} exact />
         </p>
       )}
       <div className={styles.body}>

@@ -29,7 +29,7 @@ export function TaskList({
             {task.name}
           </span>
           <span className={styles.count}>
-            {[decided > 0 && `${passed} of ${decided} passed`, owedWords(indices.length - decided)]
+            {[`${passed} of ${indices.length} passed`, decided < indices.length && `${indices.length - decided} owed`]
               .filter(Boolean)
               .join(" · ")}
           </span>
@@ -60,10 +60,6 @@ function Mark({ cell, pin }: { cell: CellView; pin: () => void }) {
       {cell.state === "running" && cell.phase?.slice(0, 1).toUpperCase()}
     </button>
   );
-}
-
-function owedWords(owed: number): string {
-  return owed > 0 ? `${owed} owed` : "";
 }
 
 function stripsOf(cells: Cells, rows: readonly number[], tasks: readonly number[], matched: Uint8Array | null) {

@@ -70,7 +70,7 @@ export function RunSetsPage() {
       <Asked query={asked} what="run sets" rows={12}>
         {({ items, next }) =>
           items.length === 0 ? (
-            <Empty command={q === undefined ? "proctor run nightly.toml" : undefined}>{nothingOf(state, q)}</Empty>
+            <Empty command={q === undefined && state === undefined ? FIRST : undefined}>{nothingOf(state, q)}</Empty>
           ) : (
             <>
               <Table caption="Run sets, the newest first" columns={COLUMNS} rows={items} keyOf={(row) => row.id} />
@@ -83,7 +83,9 @@ export function RunSetsPage() {
   );
 }
 
+const FIRST = { needs: "runs:write", words: "This starts one:", text: "proctor run nightly.toml" } as const;
+
 function nothingOf(state: RunSetState | undefined, q: string | undefined): string {
   if (q !== undefined) return `No run set${state ? ` that is ${words(state)}` : ""} has “${q}” in its name.`;
-  return state ? `No run set is ${words(state)}.` : "There is no run set yet. This starts one:";
+  return state ? `No run set is ${words(state)}.` : "There is no run set yet.";
 }

@@ -2,7 +2,9 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { retention } from "../../api/administration";
 import { answered, api } from "../../api/client";
 import { told } from "../../api/problem";
+import { count } from "../../design/numbers";
 import { Button } from "../../parts/button";
+import { Facts } from "../../parts/facts";
 import { Field } from "../../parts/field";
 import { Form } from "../../parts/form";
 import { Failed, Loading } from "../../parts/states";
@@ -24,41 +26,49 @@ export function RetentionForm({ may }: { may: boolean }) {
   const submit = (data: FormData) =>
     set.mutateAsync({ result_days: Number(data.get("result_days")), rollup_days: Number(data.get("rollup_days")) });
   const { result_days: results, rollup_days: rollups } = asked.data;
+  if (!may) {
+    return (
+      <>
+        <About />
+        <Facts
+          facts={[
+            [LABELS.result_days, count(results)],
+            [LABELS.rollup_days, count(rollups)],
+          ]}
+        />
+      </>
+    );
+  }
   return (
     <Form send={submit} className={styles.form} key={`${results} ${rollups}`}>
-      <p>
-        Results of jobs that are not kept by name are removed after so many days; their daily sums stay for longer. A
-        job under a legal hold stays, whatever is set here.
-      </p>
-      <Field
-        label={LABELS.result_days}
-        name="result_days"
-        type="number"
-        min={1}
-        defaultValue={results}
-        disabled={!may}
-        required
-      />
+      <About />
+      <Field label={LABELS.result_days} name="result_days" type="number" min={1} defaultValue={results} required />
       <Field
         label={LABELS.rollup_days}
         name="rollup_days"
         type="number"
         min={1}
         defaultValue={rollups}
-        disabled={!may}
         required
         error={told(set.error, LABELS)}
       />
-      {may && (
-        <Button type="submit" kind="primary" disabled={set.isPending}>
-          Set
-        </Button>
-      )}
+      <Button type="submit" kind="primary" disabled={set.isPending}>
+        Set
+      </Button>
       {set.isSuccess && (
         <p role="status" className="muted">
           Set.
         </p>
       )}
     </Form>
+  );
+}
+
+function About() {
+  return (
+    <p>
+      Results of jobs that are not kept by name are removed after so many days; their daily sums stay for longer. A job
+      under a legal hold stays, whatever is set here.
+    </p>
   );
 }
