@@ -32,16 +32,19 @@ install: $(VENV)/core ## Make .venv with the core
 .PHONY: install-dev
 install-dev: $(VENV)/dev ## And with what development needs
 
+# The demo's data, whatever server its user has signed in to.
+HERE := PROCTOR_HOME=$(CURDIR)/.proctor PROCTOR_SERVER=local
+
 .PHONY: demo
 demo: $(VENV)/core ## Run five agents on eight tasks in sandboxes; leaderboard and report/demo.html
 	@mkdir -p report
-	PROCTOR_HOME=$(CURDIR)/.proctor $(BIN)/proctor run examples/demo.toml --html report/demo.html
-	@echo "To look further:  . $(BIN)/activate; export PROCTOR_HOME=$(CURDIR)/.proctor; proctor cells --outcome failed"
+	$(HERE) $(BIN)/proctor run examples/demo.toml --html report/demo.html
+	@echo "To look further:  . $(BIN)/activate; export $(HERE); proctor cells --outcome failed"
 
 .PHONY: demo-faults
 demo-faults: $(VENV)/core ## Make every kind of fault on purpose; what is not the agent's is owed, not failed
 	@mkdir -p report
-	@PROCTOR_HOME=$(CURDIR)/.proctor PROCTOR_LEASE_SEC=4 $(BIN)/proctor run examples/faults.toml --fresh \
+	@$(HERE) PROCTOR_LEASE_SEC=4 $(BIN)/proctor run examples/faults.toml --fresh \
 		--html report/faults.html || test $$? -eq 3  # gaps remain: some faults were never to be got over
 
 .PHONY: lint
@@ -194,7 +197,7 @@ test-web-journeys: web ## Of it: what people come for, and how soon they have it
 
 .PHONY: down
 down: ## Stop the demo's database
-	PROCTOR_HOME=$(CURDIR)/.proctor $(BIN)/proctor down
+	$(HERE) $(BIN)/proctor down
 
 .PHONY: clean
 clean: ## Remove what was built (not the demo's data)

@@ -72,6 +72,8 @@ def test_an_import_is_followed_and_written_down(server: Server, acme: Tenant) ->
     dry = bring(server, member, lines(LINES[:2]), dry_run=True)["result"]
     assert (dry["made"], dry["label"], dry["version"]) == (True, "1.1.0", None)
     assert dry["difference"] == {"added": 0, "changed": 0, "removed": 1, "same": 2}
+    made = [one["target"] for one in acme.owner.get("audit-log")["items"] if one["action"] == "dataset.made"]
+    assert made == [done["id"]], "nothing was made by the second, and by a look"
 
 
 def test_lists_come_in_pages(server: Server, acme: Tenant) -> None:

@@ -243,6 +243,19 @@ def test_a_viewer_sees_no_control_that_is_refused(visitor: Visitor, site: Site) 
     assert viewer["x"] + viewer["width"] <= 360, "an answer is seen beside its permission"
 
 
+def test_an_admin_is_not_offered_what_only_an_owner_may(visitor: Visitor, site: Site) -> None:
+    with site.api() as api:
+        added = api.post("users", json={"name": "ad@example.org", "role": "admin", "kind": "person"}).json()
+        key = api.post("keys", json={"name": "ad", "user": added["id"]}).json()["secret"]
+    page = visitor.sign_in(key).go("/settings?section=members")
+    owner = page.get_by_role("row").filter(has=page.get_by_role("cell", name="owner", exact=True))
+    expect(owner).to_have_count(1)
+    expect(owner.get_by_role("button")).to_have_count(0)
+    expect(page.get_by_label("Role of ad@example.org")).to_be_visible()
+    for select in page.locator("select").all():
+        assert "owner" not in select.locator("option").all_inner_texts()
+
+
 @pytest.mark.parametrize("role", ["viewer", "reviewer", "member", "admin"])
 def test_no_page_asks_for_what_its_reader_may_not_have(visitor: Visitor, site: Site, nightly: str, role: str) -> None:
     with site.api() as api:
@@ -274,6 +287,12 @@ def test_a_page_of_a_list_that_is_gone_leads_to_the_first(ada: Visitor, nightly:
     expect(page.locator("tbody tr").first).to_be_visible()
     page = ada.go("/audit?actor=nobody")
     expect(page.get_by_role("alert")).to_contain_text("Who: should be an id.")
+    page.get_by_role("link", name="The page without its filters").click()
+    expect(page.get_by_role("table", name="Audit log, the newest first")).to_be_visible()
+    page.get_by_label("Action").select_option("retention.set")
+    expect(page).to_have_url(re.compile("action=retention.set"))
+    page = ada.go("/audit?action=foo")
+    expect(page.get_by_role("alert")).to_contain_text("action: is none of those that there are.")
     page.get_by_role("link", name="The page without its filters").click()
     expect(page.locator("tbody tr").first).to_be_visible()
     ada.problems = [one for one in ada.problems if "422" not in one]

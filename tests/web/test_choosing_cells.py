@@ -57,6 +57,14 @@ def test_names_are_drawn_over_and_the_choice_is_an_address(ada: Visitor, nightly
     expect(status).to_contain_text("filtered, 3 of 16 cells")
 
 
+def test_a_stroke_that_leaves_the_grid_is_not_lost(ada: Visitor, nightly: str) -> None:
+    page = ada.go(f"/run-sets/{nightly}?view=grid&pitch=18")
+    left, top = first_cell(page)
+    status = page.get_by_role("status").filter(has_text="filtered")
+    draw(page, (left + 4, top - 20), (left + 18 * 2 + 8, box_of(page)["y"] - 60))
+    expect(status).to_contain_text("filtered, 6 of 16 cells")
+
+
 def test_what_is_drawn_over_beyond_the_last_name_ends_with_it(ada: Visitor, nightly: str) -> None:
     page = ada.go(f"/run-sets/{nightly}?view=grid&pitch=18")
     left, top = first_cell(page)

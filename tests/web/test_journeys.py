@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from httpx2 import Client
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, Route, expect
 
 from tests.web.conftest import FAULTY, PROFILES, ROOT, Site, Visitor
 
@@ -194,6 +194,20 @@ def other_viewer(site: Site, browser: Browser) -> Iterator[Visitor]:
         yield Visitor(site, context).sign_in(key)
 
 
+def test_a_page_whose_key_is_revoked_says_so_and_is_no_longer_called_live(
+    ada: Visitor, browser: Browser, nightly: str
+) -> None:
+    with ada.site.api() as api:
+        user = api.post("users", json={"name": "rex@example.org", "role": "member", "kind": "person"}).json()
+        issued = api.post("keys", json={"name": "rex", "user": user["id"]}).json()
+        with browser.new_context() as context:
+            page = Visitor(ada.site, context).sign_in(issued["secret"]).go(f"/run-sets/{nightly}")
+            expect(page.get_by_text("live", exact=True)).to_be_visible()
+            assert api.delete(f"keys/{issued['key']['id']}").status_code < 300
+            expect(page.get_by_text("Your key no longer opens this server")).to_be_visible(timeout=60_000)
+            expect(page.get_by_label("API key")).to_be_visible()
+
+
 def test_another_tenants_address_tells_nothing(ada: Visitor, browser: Browser, nightly: str) -> None:
     key = other_tenant(ada.site)
     with browser.new_context() as context:
@@ -268,6 +282,19 @@ def test_the_example_file_is_where_the_page_says() -> None:
     assert (ROOT / "docs" / "reference" / "run-set-file.md").is_file()
 
 
+def test_what_came_of_trying_again_is_not_said_of_another_run_set(ada: Visitor, nightly: str) -> None:
+    file = 'reuse = "off"' + FAULTY.replace("share = 0.5\nseed = 7\n", "")
+    page = ada.go(f"/run-sets/{ada.site.run('said', file)}?owed=true")
+    page.get_by_role("button", name=re.compile("try .* again")).click()
+    receipt = page.get_by_text(re.compile("cells queued"))
+    expect(receipt).to_be_visible()
+    page.keyboard.press("Control+k")
+    page.get_by_role("textbox", name="Go to, or do").fill("nightly")
+    page.get_by_role("menuitem", name=re.compile("nightly")).first.click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("nightly")
+    expect(receipt).to_have_count(0)
+
+
 def test_owed_cells_are_tried_again_one_and_then_the_rest(ada: Visitor) -> None:
     file = 'reuse = "off"' + FAULTY.replace("share = 0.5\nseed = 7\n", "")
     page = ada.go(f"/run-sets/{ada.site.run('again', file)}?owed=true")
@@ -280,7 +307,13 @@ def test_owed_cells_are_tried_again_one_and_then_the_rest(ada: Visitor) -> None:
     expect(page.get_by_role("heading", level=1)).to_contain_text("complete with gaps", timeout=60_000)
     page.keyboard.press("Escape")
     rest = page.get_by_role("button", name=re.compile(r"try \d cells? again"))
-    page.keyboard.press("r")
+    held: list[Route] = []
+    page.route("**/resume", lambda route: held.append(route))
+    for _ in range(5):
+        page.keyboard.press("r")
+    expect(rest).to_be_disabled()
+    (only,) = held
+    only.continue_()
     expect(page.get_by_text(re.compile(r"(\d) of \1 cells? queued"))).to_be_visible()
     expect(rest).to_have_count(0, timeout=60_000)
     expect(page.get_by_role("heading", level=1)).to_contain_text("complete", timeout=60_000)

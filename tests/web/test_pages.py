@@ -40,6 +40,7 @@ PAGES = {
     "providers": "/settings?section=providers",
     "retention": "/settings?section=retention",
     "audit": "/audit",
+    "not-found": "/nothing-here",
 }
 BYTES = 300_000
 """Of everything that the first view takes, as it is sent."""
@@ -81,8 +82,10 @@ def test_a_page_is_whole_at_every_width(themed: Visitor, theme: str, things: dic
 
 @pytest.mark.parametrize("name", PAGES)
 def test_a_page_has_nothing_serious_for_axe(themed: Visitor, things: dict[str, str], name: str) -> None:
-    themed.go(PAGES[name].format(**things))
-    assert themed.serious() == []
+    for width in (720, 1440):
+        themed.page.set_viewport_size({"width": width, "height": 900})
+        themed.go(PAGES[name].format(**things))
+        assert themed.serious() == [], f"{width} px"
 
 
 def test_titles_are_all_different(ada: Visitor, things: dict[str, str]) -> None:

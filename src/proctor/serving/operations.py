@@ -7,7 +7,7 @@ what it did; a server that stops puts its work back, and the next one does it ag
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -54,6 +54,12 @@ _NOTED = {
     WorkKind.DATASET_EXPORT.value: Action.EXPORTED,
 }
 _log = structlog.get_logger(__name__)
+
+
+def _made_something(request: Mapping[str, Json], result: Json) -> bool:
+    """Not where it was only asked what would be made, or where what was to be made is there already."""
+    is_there = isinstance(result, Mapping) and result.get("made") is False
+    return not request.get("dry_run") and not is_there
 
 
 class Operator:
@@ -225,7 +231,7 @@ class _Piece:
         claimed, action = self._claimed, _NOTED.get(self._claimed.kind)
         if not operations.settle(connection, claimed, ending, self._tally.progress):
             return
-        if action is not None and ending.state == "done":
+        if action is not None and ending.state == "done" and _made_something(claimed.request, ending.result):
             actor = Actor(user=claimed.actor, key=claimed.key, request_id=claimed.request_id)
             about = "dataset" if claimed.kind in DATASET_KINDS else "run_set"
             detail: dict[str, Json] = {about: str(claimed.request.get(about, ""))}

@@ -1,5 +1,7 @@
+import { useQueryClient } from "@tanstack/react-query";
 import { createContext, useContext, useEffect, useRef, useSyncExternalStore } from "react";
 import { Live, type Reader, type Standing, socketUrl } from "./live";
+import { me } from "./queries";
 
 const Context = createContext<Live | null>(null);
 
@@ -7,7 +9,20 @@ const Context = createContext<Live | null>(null);
 export function LiveProvider({ children }: { children: React.ReactNode }) {
   const live = useRef<Live | null>(null);
   live.current ??= new Live(socketUrl());
+  useAskedAgain(live.current);
   return <Context.Provider value={live.current}>{children}</Context.Provider>;
+}
+
+/** Whether one is still let in is asked where the socket is not. */
+function useAskedAgain(live: Live): void {
+  const client = useQueryClient();
+  useEffect(
+    () =>
+      live.watch(() => {
+        if (live.standing.state === "refused") void client.resetQueries({ queryKey: me.queryKey });
+      }),
+    [live, client],
+  );
 }
 
 function useSocket(): Live {

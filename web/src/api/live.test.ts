@@ -101,9 +101,10 @@ test("what the server has forgotten is fetched again", () => {
   expect(gaps()).toBe(1);
 });
 
-test("a key that opens nothing is not tried again", () => {
-  following();
+test("a key that opens nothing is not tried again, and nothing is called live", () => {
+  const { live } = following();
   last().broken(4401);
+  expect(live.standing.state).toBe("refused");
   vi.advanceTimersByTime(60_000);
   expect(Wire.all).toHaveLength(1);
 });

@@ -13,7 +13,7 @@ export interface LiveEvent {
   payload: Record<string, unknown>;
 }
 
-export type Standing = { state: "live" } | { state: "connecting" } | Broken;
+export type Standing = { state: "live" } | { state: "connecting" } | { state: "refused" } | Broken;
 
 interface Broken {
   state: "reconnecting";
@@ -108,7 +108,12 @@ export class Live {
   private closed(code: number): void {
     this.socket = null;
     for (const topic of this.readers.keys()) this.wanted.set(topic, this.wanted.get(topic) ?? this.after);
-    if (this.stopped || REFUSED.has(code)) return;
+    if (this.stopped) return;
+    if (REFUSED.has(code)) {
+      clearInterval(this.polls);
+      this.tell({ state: "refused" });
+      return;
+    }
     if (this.standing.state !== "reconnecting") {
       this.tell({ state: "reconnecting", since: Date.now(), isPolling: false });
       this.polls = setInterval(() => this.poll(), POLL_MS);

@@ -95,6 +95,7 @@ function lastOf(where: string): string {
 /** `should be greater than or equal to 0`; what a parser says of itself is nothing to anybody. */
 function plain(detail: string): string {
   if (detail.includes("valid UUID")) return "should be an id";
+  if (/^Input should be '[^']*',/.test(detail)) return "is none of those that there are";
   const [, rule] = /^(?:Input|String|Value|List) (should .*?)(?:,.*)?$/.exec(detail) ?? [];
   return rule ?? (detail === "Field required" ? "is missing" : "can't be read as it is; write it otherwise");
 }

@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link, Outlet, useNavigate, useRouterState } from "@tanstack/react-router";
-import { lazy, Suspense, useEffect, useState } from "react";
+import { lazy, Suspense, useEffect, useRef, useState } from "react";
 import { LiveProvider } from "../api/live-context";
 import { Problem } from "../api/problem";
 import { me } from "../api/queries";
@@ -20,8 +20,10 @@ const Palette = lazy(async () => ({ default: (await import("./palette/palette"))
 /** The frame of every page, or the way in. */
 export function Shell() {
   const asked = useQuery(me);
+  const wasIn = useRef(false);
+  wasIn.current ||= asked.data !== undefined;
   useEffect(listenForKeys, []);
-  if (asked.error instanceof Problem && asked.error.isUnauthenticated) return <SignIn />;
+  if (asked.error instanceof Problem && asked.error.isUnauthenticated) return <SignIn isOver={wasIn.current} />;
   if (asked.error) return <Failed page="Proctor" error={asked.error} retry={() => asked.refetch()} />;
   if (asked.data === undefined) return <div className={styles.frame} />;
   return (

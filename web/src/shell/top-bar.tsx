@@ -68,7 +68,11 @@ function Socket() {
   if (standing.state === "connecting") return <span className={styles.socket} data-state="connecting" />;
   return (
     <span className={styles.socket} data-state={standing.state} role="status">
-      {standing.state === "live" ? "live" : brokenWords(standing, now.getTime())}
+      {standing.state === "reconnecting"
+        ? brokenWords(standing, now.getTime())
+        : standing.state === "live"
+          ? "live"
+          : "not live"}
     </span>
   );
 }

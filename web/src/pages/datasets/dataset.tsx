@@ -83,14 +83,14 @@ function Version({ version }: { version: DatasetVersion }) {
           <code>{version.content_hash.slice(0, 12)}</code> · <Time at={version.created_at} />
         </p>
       </header>
-      <p className={styles.command}>
-        {may && (
+      {may && (
+        <p className={styles.command}>
           <Link to="/datasets/$dataset/evaluate" params={{ dataset: nameOf(version) }}>
             Evaluate this version…
-          </Link>
-        )}{" "}
-        <code>proctor evaluate {nameOf(version)} --outputs outputs.jsonl -e exact-match</code>
-      </p>
+          </Link>{" "}
+          <code>proctor evaluate {nameOf(version)} --outputs outputs.jsonl -e exact-match</code>
+        </p>
+      )}
       <nav className={styles.tabs} aria-label="Of this version">
         {TABS.map((one) => (
           <Button key={one} aria-pressed={tab === one} onClick={() => open(one)}>

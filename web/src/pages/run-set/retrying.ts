@@ -6,6 +6,7 @@ import { useMay } from "../../api/permitted";
 import type { Resuming, RunSetRow } from "../../api/schema";
 import { count, counted } from "../../design/numbers";
 import { CLASSES } from "../../design/outcomes";
+import { useOnce } from "../../parts/form";
 import type { CellFilter } from "./matrix/cells";
 
 const TRIABLE = new Set([...CLASSES, "not_started"]);
@@ -33,9 +34,10 @@ export function useRetry(row: RunSetRow | undefined): Retry | null {
       ),
     onSuccess: () => client.invalidateQueries({ queryKey: ["run-set", row?.id] }),
   });
+  const once = useOnce(asked.mutateAsync);
   if (!may || row === undefined || !GOES_ON.has(row.state)) return null;
   return {
-    ask: (choice, owed) => asked.mutate({ choice, owed }),
+    ask: (choice, owed) => void once({ choice, owed }),
     said: asked.error?.message ?? (asked.data ? wordsOf(asked.data.queued, asked.variables.owed) : ""),
     at: asked.submittedAt,
     failed: asked.error !== null,

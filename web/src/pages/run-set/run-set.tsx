@@ -36,6 +36,10 @@ const SORT_WORDS: Record<Sort, string> = { strength: "strength × difficulty", f
 /** A run set as it happens: its rates, what is owed and until when, and every cell. */
 export function RunSetPage() {
   const { runSet: id } = route.useParams();
+  return <RunSet key={id} id={id} />; // what was done and said is of this one
+}
+
+function RunSet({ id }: { id: string }) {
   const status = useQuery(runSet(id));
   const board = useQuery(leaderboard(id));
   const handle = useRef<MatrixHandle>(null);
@@ -288,7 +292,12 @@ function CellsOfRunSet({ id, cells, version, handle, retry, stopped, need }: Cel
       )}
       {retry?.said && (
         <p role={retry.failed ? "alert" : "status"} className={styles.facts}>
-          {retry.said}, <Time at={new Date(retry.at).toISOString()} exact />
+          {retry.said}
+          {!retry.failed && (
+            <>
+              , <Time at={new Date(retry.at).toISOString()} exact />
+            </>
+          )}
         </p>
       )}
       <div className={styles.body}>

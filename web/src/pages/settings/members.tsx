@@ -13,10 +13,11 @@ import { Time } from "../../parts/time";
 import styles from "./settings.module.css";
 
 const LABEL = "E-mail, or the name of a service account";
-const OPTIONS = ROLES.map((one) => ({ value: one, label: one }));
 
-/** Who is of this tenant, and what each may do. `may`: whether it may be changed. */
-export function Members({ may }: { may: boolean }) {
+/** Who is of this tenant, and what each may do. `may`: whether it may be changed; owners are only by an owner. */
+export function Members({ may, mine }: { may: boolean; mine: Role }) {
+  const roles = ROLES.filter((one) => one !== "owner" || mine === "owner");
+  const mayChange = (one: User) => may && roles.includes(one.role);
   const client = useQueryClient();
   const asked = useQuery(users);
   const again = () => client.invalidateQueries({ queryKey: ["users"] });
@@ -45,14 +46,14 @@ export function Members({ may }: { may: boolean }) {
     {
       name: "Role",
       cell: (one) =>
-        may ? (
+        mayChange(one) ? (
           <select
             className={styles.role}
             aria-label={`Role of ${one.name}`}
             value={one.role}
             onChange={(event) => change.mutate({ user: one, body: { role: event.target.value as Role } })}
           >
-            {ROLES.map((role) => (
+            {roles.map((role) => (
               <option key={role}>{role}</option>
             ))}
           </select>
@@ -64,7 +65,7 @@ export function Members({ may }: { may: boolean }) {
     {
       name: "",
       cell: (one) =>
-        may ? (
+        mayChange(one) ? (
           <Button
             aria-label={`${one.disabled_at == null ? "Disable" : "Enable"} ${one.name}`}
             onClick={() => change.mutate({ user: one, body: { disabled: one.disabled_at == null } })}
@@ -83,7 +84,12 @@ export function Members({ may }: { may: boolean }) {
       {may && (
         <Form send={submit} className={styles.row}>
           <Field label={LABEL} name="name" required error={told(add.error, { name: LABEL })} />
-          <Select label="Role" name="role" options={OPTIONS} defaultValue="member" />
+          <Select
+            label="Role"
+            name="role"
+            options={roles.map((one) => ({ value: one, label: one }))}
+            defaultValue="member"
+          />
           <Button type="submit" kind="primary" disabled={add.isPending}>
             Add
           </Button>

@@ -64,7 +64,7 @@ function SectionOf({ name, me }: { name: SectionName; me: Me }) {
     case "keys":
       return <Keys me={me} />;
     case "members":
-      return <Members may={may("users:write")} />;
+      return <Members may={may("users:write")} mine={me.role} />;
     case "roles":
       return <Roles mine={me.role} />;
     case "providers":

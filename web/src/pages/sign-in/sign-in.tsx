@@ -11,13 +11,13 @@ import styles from "./sign-in.module.css";
 
 const TENANT_RULE = "lower-case letters, digits and hyphens, a letter or digit first";
 
-/** The way in: an API key, or the one-time link that a new server prints. */
-export function SignIn() {
+/** The way in: an API key, or the one-time link that a new server prints. `isOver`: one was in until now. */
+export function SignIn({ isOver = false }: { isOver?: boolean }) {
   const token = globalThis.location.pathname === "/setup" ? globalThis.location.hash.slice(1) : "";
-  return token ? <SetUp token={token} /> : <WithKey />;
+  return token ? <SetUp token={token} /> : <WithKey isOver={isOver} />;
 }
 
-function WithKey() {
+function WithKey({ isOver }: { isOver: boolean }) {
   useTitle("Sign in");
   const client = useQueryClient();
   const [problem, setProblem] = useState("");
@@ -36,6 +36,7 @@ function WithKey() {
   return (
     <main className={styles.page}>
       <h1>Proctor</h1>
+      {isOver && <p role="status">Your key no longer opens this server: it was revoked, or its time is over.</p>}
       <form action={submit} className={styles.form}>
         <Field label="API key" name="key" type="password" autoComplete="current-password" required error={problem} />
         <Button type="submit" kind="primary" disabled={busy}>

@@ -221,6 +221,11 @@ export function Matrix({ cells, rows, tasks, pitch, matched, cursor, moved, pinn
         const index = stroke ? -1 : under(event);
         if (index >= 0 && index !== cursor) moved(index);
       }}
+      onPointerDown={(event) => {
+        // a stroke that leaves the grid goes on, and ends where the button is let go
+        if (event.pointerType === "mouse" && nameUnder(event) !== null)
+          event.currentTarget.setPointerCapture(event.pointerId);
+      }}
       onMouseDown={(event) => {
         const name = event.button === 0 ? nameUnder(event) : null;
         if (name === null) return;
