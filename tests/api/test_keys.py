@@ -180,6 +180,20 @@ def test_a_change_decided_by_an_older_version_is_refused(acme: Tenant) -> None:
     assert acme.owner.get(f"users/{user['id']}")["role"] == "member"
 
 
+def test_the_log_says_what_a_change_replaced(acme: Tenant) -> None:
+    user = acme.owner.post("users", {"name": "bob@example.org", "role": "viewer"})
+    acme.owner("PATCH", f"users/{user['id']}", {"role": "member"})
+    acme.owner("PATCH", f"users/{user['id']}", {"disabled": True})
+    acme.owner("PUT", "retention", {"result_days": 30, "rollup_days": 365})
+    acme.owner("PUT", "retention", {"result_days": 60, "rollup_days": 365})
+    noted = [(one["action"], one["detail"]) for one in acme.owner.get("audit-log")["items"]]
+    assert noted[-4:-2] == [
+        ("user.changed", {"role": "member", "disabled": False, "before": {"role": "viewer"}}),
+        ("user.changed", {"role": "member", "disabled": True, "before": {"disabled": False}}),
+    ]
+    assert noted[-1] == ("retention.set", {"result_days": 60, "rollup_days": 365, "before": {"result_days": 30}})
+
+
 def test_what_was_done_is_written_down_and_stays(server: Server, acme: Tenant) -> None:
     acme.owner.post("users", {"name": "bob@example.org", "role": "viewer"})
     entries = acme.owner.get("audit-log")["items"]

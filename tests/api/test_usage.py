@@ -157,8 +157,9 @@ def test_a_user_has_a_budget_that_owners_set_and_the_log_has(server: Server, acm
     assert acme.owner("PUT", path, {"month_nano": None}).json() == none
     assert acme.owner.get("user-budgets")["items"] == []
     entries = acme.owner.get("audit-log?action=quota.set")["items"]
+    steps = [(None, 5 * DOLLAR), (5 * DOLLAR, 6 * DOLLAR), (6 * DOLLAR, None)]
     assert [(one["target"], one["detail"]) for one in entries] == [
-        (me["user"], {"user_month_nano": nano}) for nano in (5 * DOLLAR, 6 * DOLLAR, None)
+        (me["user"], {"user_month_nano": after, "before": {"user_month_nano": before}}) for before, after in steps
     ]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import json
 from pathlib import Path
 from typing import Any
@@ -95,6 +96,18 @@ def test_a_csv_file_that_is_none_is_refused(tmp_path: Path, text: bytes, told: s
         rows(write(tmp_path, "x.csv", text), "csv")
 
 
+@pytest.mark.parametrize(
+    ("kind", "encoding"),
+    [("csv", "latin-1"), *((kind, code) for kind in ("csv", "jsonl") for code in ("utf-16", "utf-16-be", "utf-32"))],
+)
+def test_a_text_of_another_encoding_is_told_what_to_save_it_as(tmp_path: Path, kind: str, encoding: str) -> None:
+    text = "input\nThé\n" if kind == "csv" else '{"input": "Thé"}\n'
+    mark = codecs.BOM_UTF16_BE if encoding == "utf-16-be" else b""
+    with pytest.raises(SourceInvalid, match="UTF-8") as refused:
+        rows(write(tmp_path, f"x.{kind}", mark + text.encode(encoding)), kind)
+    assert refused.value.remedy.startswith("Save it as UTF-8")
+
+
 # --- Parquet and Hugging Face -----------------------------------------------------------------------------------------
 
 
@@ -119,7 +132,7 @@ def test_parquet_rows_are_values_of_json(tmp_path: Path) -> None:
 
 
 def test_a_parquet_file_that_is_none_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(SourceInvalid, match="can't be read"):
+    with pytest.raises(SourceInvalid, match="as a Parquet file; it may be another or not whole"):
         rows(write(tmp_path, "x.parquet", b"PAR1 nonsense PAR1"), "parquet")
 
 

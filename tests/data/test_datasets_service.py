@@ -161,8 +161,12 @@ def test_malformed_rows_are_told_and_nothing_is_imported(desk: Desk, database: D
 
     left = desk.bring("qa", wrong, skip_malformed=True)
     assert (left.rows, left.left_out, str(left.problems[0])) == (1, 31, "row 2: input: it is missing")
-    with pytest.raises(DatasetEmpty):
+    with pytest.raises(RowsMalformed) as none_left:
         desk.bring("qa", wrong[1:], skip_malformed=True)
+    assert none_left.value.message.splitlines()[1].strip() == "row 1: input: it is missing"
+    assert none_left.value.remedy == "Correct them: no row is an example. Nothing was imported."
+    with pytest.raises(DatasetEmpty):
+        desk.bring("qa", [], skip_malformed=True)
     with pytest.raises(DatasetNameInvalid):
         desk.bring("no/name", rows("a"))
 

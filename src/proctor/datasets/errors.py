@@ -69,14 +69,14 @@ class FormatUnclear(UsageError):
     """Which format it has can't be told from its name."""
 
     code = "dataset-format"
-    remedy = "Name it with --format; docs/reference/datasets.md says what each is read as."
+    remedy = "Name it with --format: jsonl, csv, parquet, hf, inspect, langfuse, phoenix or promptfoo."
 
 
 class SourceInvalid(UsageError):
     """It is not what its format says."""
 
     code = "dataset-source"
-    remedy = "Correct it; docs/reference/datasets.md says what is read of each format. Nothing was imported."
+    remedy = "Correct it and import it again. Nothing was imported."
 
 
 class RowsMalformed(UsageError):
@@ -112,8 +112,7 @@ class QueryInvalid(UsageError):
 
     code = "dataset-query"
     remedy = (
-        'Write words, NAME=VALUE for a field and NAME=* for any value of it, with blanks in quotes: refund note="a b"; '
-        "docs/reference/datasets.md has all of it."
+        'Write words, NAME=VALUE for a field and NAME=* for any value of it, with blanks in quotes: refund note="a b".'
     )
 
 

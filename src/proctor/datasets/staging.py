@@ -45,8 +45,10 @@ class _Numbers:
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
+        self.count = 0
 
     def add(self, number: int) -> None:
+        self.count += 1
         self._file.write(_NUMBER.pack(number))
 
     def at(self, position: int) -> int:
@@ -92,7 +94,7 @@ def stage(
     """Write rows as a version's parts below ``folder``, every id once. ``where``: what the file is called.
 
     ``skip``: rows that are no examples, and later rows of an id, are left out. Raises ``RowsMalformed`` naming the
-    first of them where they are not to be, ``SourceInvalid``, ``DatasetEmpty``.
+    first of them where they are not to be or none is left, ``SourceInvalid``, ``DatasetEmpty``.
     """
     problems = Problems()
     place = folder / "parts"
@@ -105,6 +107,8 @@ def stage(
                     portions.add(number, example)
         if problems.count and not skip:
             raise _refusal(problems, where)
+        if problems.count and not numbers.count:
+            raise _refusal(problems, where, remedy="Correct them: no row is an example. Nothing was imported.")
         written = writer.finish()
         repeated = _repeated(written, folder, numbers, problems)
     if not repeated:
@@ -147,8 +151,8 @@ def _first_ones(written: Written, folder: Path) -> Written:
         return writer.finish()
 
 
-def _refusal(problems: Problems, where: str) -> RowsMalformed:
-    return RowsMalformed(problems.told("can't be imported"), where=where)
+def _refusal(problems: Problems, where: str, remedy: str | None = None) -> RowsMalformed:
+    return RowsMalformed(problems.told("can't be imported"), where=where, remedy=remedy)
 
 
 def files_of(written: Written) -> Files:

@@ -14,7 +14,18 @@ from sqlalchemy.dialects.postgresql import distinct_on
 from proctor.identity.models import security_event, tenant_user
 from proctor.kernel.canonical import Json
 
-__all__ = ["Action", "Actor", "AuditEntry", "EntriesWanted", "entries", "note", "started_by", "starter_of", "starters"]
+__all__ = [
+    "Action",
+    "Actor",
+    "AuditEntry",
+    "EntriesWanted",
+    "entries",
+    "note",
+    "replaced",
+    "started_by",
+    "starter_of",
+    "starters",
+]
 
 
 class Action(StrEnum):
@@ -84,6 +95,11 @@ def note(connection: Connection, tenant: UUID, actor: Actor, action: Action, tar
     values = {"tenant_id": tenant, "action": action.value, "target": target, "detail": detail}
     who = {"actor": actor.user, "key_id": actor.key, "request_id": actor.request_id}
     connection.execute(insert(security_event).values(**values, **who))
+
+
+def replaced(before: Mapping[str, Json], after: Mapping[str, Json]) -> dict[str, Json]:
+    """The detail of a change: what holds now, and ``before`` what held instead of it where that was something else."""
+    return {**after, "before": {name: before.get(name) for name in after if before.get(name) != after[name]}}
 
 
 @dataclass(frozen=True, kw_only=True)

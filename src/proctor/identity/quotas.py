@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 from uuid import UUID
 
@@ -10,10 +10,9 @@ from sqlalchemy import Connection, delete, func, select
 from sqlalchemy.dialects.postgresql import insert
 
 from proctor.identity import models
-from proctor.identity.audit_log import Action, Actor, note
+from proctor.identity.audit_log import Action, Actor, note, replaced
 from proctor.identity.models import tenant_quota, tenant_user
 from proctor.identity.users import User
-from proctor.kernel.canonical import Json
 
 __all__ = [
     "Quota",
@@ -111,6 +110,7 @@ def user_budgets(
 def set_user_budget(connection: Connection, tenant: UUID, actor: Actor, user: User, nano: int | None) -> UserBudget:
     """Replace a user's budget; ``None`` takes it away."""
     table = models.user_budget
+    before = user_budget(connection, tenant, user.id)
     if nano is None:
         connection.execute(delete(table).where(table.c.tenant_id == tenant, table.c.user_id == user.id))
     else:
@@ -119,16 +119,17 @@ def set_user_budget(connection: Connection, tenant: UUID, actor: Actor, user: Us
             .values(tenant_id=tenant, user_id=user.id, month_nano=nano)
             .on_conflict_do_update(index_elements=["tenant_id", "user_id"], set_={"month_nano": nano})
         )
-    note(connection, tenant, actor, Action.QUOTA_SET, str(user.id), user_month_nano=nano)
+    told = replaced({"user_month_nano": before}, {"user_month_nano": nano})
+    note(connection, tenant, actor, Action.QUOTA_SET, str(user.id), **told)
     return UserBudget(id=user.id, name=user.name, month_nano=nano)
 
 
 def _set(connection: Connection, tenant: UUID, actor: Actor, values: dict[str, Any]) -> Quota:
+    before = quota_of(connection, tenant)
     connection.execute(
         insert(tenant_quota)
         .values(tenant_id=tenant, **values)
         .on_conflict_do_update(index_elements=["tenant_id"], set_=values)
     )
-    told: dict[str, Json] = dict(values)
-    note(connection, tenant, actor, Action.QUOTA_SET, str(tenant), **told)
+    note(connection, tenant, actor, Action.QUOTA_SET, str(tenant), **replaced(asdict(before), values))
     return quota_of(connection, tenant)

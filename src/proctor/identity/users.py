@@ -12,10 +12,11 @@ from uuid import UUID
 from sqlalchemy import Connection, Text, cast, func, insert, select, update
 from sqlalchemy.exc import IntegrityError as AlreadyThere
 
-from proctor.identity.audit_log import Action, Actor, note
+from proctor.identity.audit_log import Action, Actor, note, replaced
 from proctor.identity.errors import Forbidden, LastOwner, NameTaken, UserChanged, UserNameInvalid, UserUnknown
 from proctor.identity.models import tenant_user
 from proctor.identity.permissions import Role, outranks
+from proctor.kernel.canonical import Json
 from proctor.kernel.ids import new_id
 
 __all__ = ["NewUser", "User", "change_user", "create_user", "find_user", "list_users", "names_of", "user_named"]
@@ -157,9 +158,12 @@ def change_user(
     if connection.execute(left.limit(1)).one_or_none() is None:
         raise LastOwner()
     after = find_user(connection, tenant, identity)
-    told = {"role": after.role.value, "disabled": after.disabled_at is not None}
-    note(connection, tenant, actor, Action.USER_CHANGED, str(identity), **told)
+    note(connection, tenant, actor, Action.USER_CHANGED, str(identity), **replaced(_told(user), _told(after)))
     return after
+
+
+def _told(user: User) -> dict[str, Json]:
+    return {"role": user.role.value, "disabled": user.disabled_at is not None}
 
 
 def _refuse_above(role: Role, by: Role) -> None:

@@ -19,7 +19,7 @@ from proctor.api.lists import Page, Paging, WordsOfName
 from proctor.api.receipts import ACCEPTED
 from proctor.api.threads import slowly
 from proctor.api.uploads import kept, receive
-from proctor.identity.audit_log import Action
+from proctor.identity.audit_log import Action, replaced
 from proctor.identity.permissions import Permission
 from proctor.jobs.asking import EvaluationRequest, HoldRequest, ResultChoice
 from proctor.jobs.summaries import JobStanding
@@ -247,8 +247,10 @@ def show_retention(asked: _Reads) -> Response:
 def change_retention(asked: _Owns, body: RetentionChange) -> Response:
     """Set it for the tenant. What is older goes within a minute."""
     wanted = Retention(result_days=body.result_days, rollup_days=body.rollup_days)
+    before = asked.client.evaluations.retention()
     made = asked.client.evaluations.set_retention(wanted)
-    return asked.noted(answered(made), Action.RETENTION_SET, "retention", **asdict(made))
+    told = replaced(asdict(before), asdict(made))
+    return asked.noted(answered(made), Action.RETENTION_SET, "retention", **told)
 
 
 def _controlled(asked: Asked, job: Job, how: str) -> Response:

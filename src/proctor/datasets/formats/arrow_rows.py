@@ -37,7 +37,7 @@ def parquet_rows(path: Path) -> Iterator[Row]:
     files = sorted(path.glob("*.parquet")) if path.is_dir() else [path]
     numbers = count(1)
     for file in files:
-        with _telling(file):
+        with _telling(file, "Parquet file"):
             for batch in _parquet_batches(file):
                 yield from _rows(batch, numbers, {})
 
@@ -50,7 +50,7 @@ def hugging_face_rows(folder: Path) -> Iterator[Row]:
     numbers = count(1)
     for split, place in _splits(folder):
         for name in _files(place):
-            with _telling(place / name):
+            with _telling(place / name, "stream of Arrow"):
                 for batch in _stream_batches(place / name):
                     yield from _rows(batch, numbers, {} if split is None else {"split": split})
 
@@ -132,11 +132,12 @@ def _described(file: Path) -> Mapping[str, object]:
 
 
 @contextmanager
-def _telling(file: Path) -> Iterator[None]:
+def _telling(file: Path, what: str) -> Iterator[None]:
     import pyarrow as pa
 
     try:
         yield
     except (pa.ArrowException, OSError) as error:
         reason = str(error).splitlines()[0][:200] if str(error) else type(error).__name__
-        raise SourceInvalid(f"It can't be read: {reason}", where=str(file)) from error
+        told = f"It can't be read as a {what}; it may be another or not whole ({reason})."
+        raise SourceInvalid(told, where=str(file)) from error

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from proctor.datasets.errors import SourceInvalid
 from proctor.datasets.fields import ROW_BYTES, FieldInvalid, Raw
-from proctor.datasets.formats.rows import Row, bounded_lines, opened
+from proctor.datasets.formats.rows import Row, bounded_lines, no_utf8, opened
 
 __all__ = ["csv_rows", "read_cells"]
 
@@ -33,7 +33,7 @@ def csv_rows(path: Path, meaning: Callable[[Mapping[str, str]], Raw] | None = No
             for number, cells in enumerate((one for one in reader if one), 1):
                 yield Row(number, _raw(header, cells, meaning or read_cells))
         except UnicodeDecodeError as error:
-            raise SourceInvalid(f"It is not UTF-8, after line {reader.line_num:,}.", where=str(path)) from error
+            raise no_utf8(str(path), f", after line {reader.line_num:,}") from error
         except csv.Error as error:
             raise SourceInvalid(f"Line {reader.line_num:,} is no CSV: {error}.", where=str(path)) from error
 

@@ -10,7 +10,7 @@ from typing import BinaryIO
 
 from proctor.datasets.errors import SourceInvalid
 from proctor.datasets.fields import ROW_BYTES, FieldInvalid, Raw
-from proctor.datasets.formats.rows import Row, bounded_lines, opened
+from proctor.datasets.formats.rows import Row, bounded_lines, no_utf8, opened
 
 __all__ = ["array_rows", "json_rows", "line_rows", "object_of"]
 
@@ -123,7 +123,7 @@ class _Array:
         try:
             text = self._decode(piece, not piece)
         except UnicodeDecodeError as error:
-            raise SourceInvalid("It is not UTF-8.", where=str(self._path)) from error
+            raise no_utf8(str(self._path)) from error
         self._text, self._at = self._text[self._at :] + text, 0
         self._ended = not piece
         return bool(piece)
