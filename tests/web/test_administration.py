@@ -178,6 +178,20 @@ def test_the_audit_log_is_filtered_by_address_and_exported(ada: Visitor, nightly
     expect(page.locator("tbody tr").first).to_be_visible()
 
 
+def test_the_audit_log_tells_a_change_by_names_and_leads_to_what_it_was_of(ada: Visitor, nightly: str) -> None:
+    with ada.site.api() as api:
+        user = api.post("users", json={"name": "ivy@example.org", "role": "viewer", "kind": "person"}).json()
+        api.patch(f"users/{user['id']}", json={"role": "member"})
+    page = ada.go("/audit?action=user.changed")
+    row = page.locator("tbody tr").first
+    expect(row).to_contain_text("ivy@example.org")
+    expect(row).to_contain_text("role: viewer → member · disabled: no")
+    page = ada.go("/audit?action=run-set.started")
+    page.locator("tbody tr").last.get_by_role("link").click()
+    expect(page).to_have_url(re.compile("/run-sets/"))
+    expect(page.get_by_role("heading", level=1)).to_be_visible()
+
+
 def saved(page: Page, button: str, folder: Path) -> Path:
     """What a button saves, as a file."""
     with page.expect_download() as loading:

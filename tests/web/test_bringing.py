@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 from playwright.sync_api import Page, expect
 
 from tests.web.conftest import RUNS_SEC, Site, Visitor
@@ -92,6 +94,93 @@ def test_rows_that_are_no_examples_are_named_before_anything_is_kept(ada: Visito
     left_out.click()
     expect(page.get_by_role("heading", name="broken")).to_be_visible(timeout=30_000)
     expect(page.get_by_text("3 examples")).to_be_visible()
+
+
+def test_rows_of_which_none_is_an_example_are_named_with_what_helps(ada: Visitor) -> None:
+    page = ada.go("/datasets/new")
+    page.get_by_label("Name").fill("none-of-it")
+    page.get_by_label(re.compile("^Examples, a JSON")).fill('{"q": "one"}\n{"q": "two"}')
+    page.get_by_role("button", name="What would it bring?").click()
+    told = page.get_by_role("alert")
+    expect(told).to_contain_text("2 rows can't be imported", timeout=30_000)
+    expect(told).to_contain_text("row 1: input: it is missing")
+    expect(told).to_contain_text("no row is an example")
+    page.get_by_label("Input", exact=True).select_option("q")
+    page.get_by_role("button", name="What would it bring?").click()
+    expect(page.get_by_role("region", name="Before it is imported")).to_contain_text("2 examples", timeout=30_000)
+
+
+def bring_file(ada: Visitor, file: Path, name: str) -> Page:
+    page = ada.go("/datasets/new")
+    page.get_by_label("Name").fill(name)
+    page.get_by_label(re.compile("^A file: Examples")).set_input_files(file)
+    return page
+
+
+def test_columns_of_a_csv_file_are_named_before_it_is_sent(ada: Visitor, tmp_path: Path) -> None:
+    file = tmp_path / "rows.csv"
+    file.write_text('nr,question,answer\nq1,"Capital of\nFrance?",Paris\nq2,Capital of Italy?,Rome\n')
+    page = bring_file(ada, file, "csv-capitals")
+    expect(page.get_by_role("region", name="What is seen of it")).to_contain_text("2 rows looked at")
+    assert (field(page, "Id"), field(page, "Input"), field(page, "Expected output")) == ("", "question", "answer")
+    page.get_by_label("Id", exact=True).select_option("nr")
+    page.get_by_role("button", name="What would it bring?").click()
+    expect(page.get_by_role("region", name="Before it is imported")).to_contain_text("2 examples", timeout=30_000)
+    assert ada.serious() == []
+
+
+def test_columns_of_a_parquet_file_are_named_before_it_is_sent(ada: Visitor, tmp_path: Path) -> None:
+    file = tmp_path / "rows.parquet"
+    table = pa.table({"key": ["a", "b"], "text": ["one", "two"], "label": [1, 2], "tags": [["x"], []]})
+    pq.write_table(table, file, compression="zstd")
+    page = bring_file(ada, file, "parquet-texts")
+    seen = page.get_by_role("region", name="What is seen of it")
+    expect(seen).to_contain_text("2 rows")
+    kinds = {"key": "text", "text": "text", "label": "number", "tags": "list"}
+    assert [row.split("\t")[:2] for row in seen.locator("tbody tr").all_inner_texts()] == [
+        [*one] for one in kinds.items()
+    ]
+    assert (field(page, "Id"), field(page, "Input"), field(page, "Expected output")) == ("key", "text", "label")
+    page.get_by_role("button", name="What would it bring?").click()
+    expect(page.get_by_role("region", name="Before it is imported")).to_contain_text("2 examples", timeout=30_000)
+
+
+def test_files_that_are_none_are_told_in_words(ada: Visitor, tmp_path: Path) -> None:
+    wrong = {
+        "latin.csv": ("input\nThé\n".encode("latin-1"), "latin.csv: It is not UTF-8, after line 1. Save it as UTF-8"),
+        "wide.jsonl": ('{"input": "x"}'.encode("utf-16"), "wide.jsonl: It is not UTF-8. Save it as UTF-8"),
+        "none.parquet": (b"no parquet at all", "none.parquet: It can't be read as a Parquet file"),
+    }
+    for name, (content, told) in wrong.items():
+        file = tmp_path / name
+        file.write_bytes(content)
+        page = bring_file(ada, file, "wrong")
+        page.get_by_role("button", name="What would it bring?").click()
+        expect(page.get_by_role("alert")).to_contain_text(told, timeout=30_000)
+    file = tmp_path / "empty.jsonl"
+    file.touch()
+    page = bring_file(ada, file, "wrong")
+    expect(page.get_by_text("Missing: examples: empty.jsonl is empty.")).to_be_visible()
+
+
+def test_what_is_being_written_outlives_a_reload_and_not_a_sign_out(ada: Visitor, job: str) -> None:
+    page = ada.go("/datasets/new")
+    page.get_by_label("Name").fill("half-written")
+    page.get_by_label(re.compile("^Examples, a JSON")).fill(EXAMPLES)
+    page.get_by_label("Id", exact=True).select_option("nr")
+    page.reload()
+    assert (field(page, "Name"), field(page, "Id")) == ("half-written", "nr")
+    expect(page.get_by_label(re.compile("^Examples, a JSON"))).to_have_value(EXAMPLES)
+    page = ada.go("/datasets/refunds/evaluate")
+    page.get_by_label("Outputs", exact=True).select_option(label="others, sent now")
+    page.get_by_label(re.compile("^Outputs, a JSON")).fill(OUTPUTS)
+    page.reload()
+    page.get_by_label("Outputs", exact=True).select_option(label="others, sent now")
+    expect(page.get_by_label(re.compile("^Outputs, a JSON"))).to_have_value(OUTPUTS)
+    page.get_by_role("button", name="Sign out").click()
+    expect(page.get_by_label("API key")).to_be_visible()
+    assert ada.measure("Object.keys(sessionStorage).filter((key) => key.includes('draft'))") == []
+    ada.problems = [one for one in ada.problems if "401" not in one]
 
 
 def test_what_the_server_refuses_is_told_with_what_helps(ada: Visitor) -> None:

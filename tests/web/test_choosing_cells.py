@@ -65,6 +65,19 @@ def test_a_stroke_that_leaves_the_grid_is_not_lost(ada: Visitor, nightly: str) -
     expect(status).to_contain_text("filtered, 6 of 16 cells")
 
 
+def test_a_stroke_is_let_go_by_escape(ada: Visitor, nightly: str) -> None:
+    page = ada.go(f"/run-sets/{nightly}?view=grid&pitch=18")
+    left, top = first_cell(page)
+    page.mouse.move(left + 4, top - 20)
+    page.mouse.down()
+    page.mouse.move(left + 18 * 2 + 8, top - 20)
+    page.keyboard.press("Escape")
+    page.mouse.up()
+    expect(page.get_by_text("filtered")).to_have_count(0)
+    draw(page, (left + 4, top - 20), (left + 18 * 2 + 8, top - 20))
+    expect(page.get_by_role("status").filter(has_text="filtered")).to_contain_text("filtered, 6 of 16 cells")
+
+
 def test_what_is_drawn_over_beyond_the_last_name_ends_with_it(ada: Visitor, nightly: str) -> None:
     page = ada.go(f"/run-sets/{nightly}?view=grid&pitch=18")
     left, top = first_cell(page)

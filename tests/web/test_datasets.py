@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 import pytest
@@ -39,6 +40,56 @@ def test_examples_are_found_by_words_and_fields(ada: Visitor, flawed: str) -> No
     page.keyboard.press("Enter")
     expect(page.get_by_text("None of 200 examples fits.")).to_be_visible(timeout=SLOW)
     assert ada.serious() == []
+
+
+def changed(visitor: Visitor, name: str, *versions: list[dict[str, object]]) -> str:
+    """A dataset of these versions, each against the one before."""
+    for rows in versions:
+        file = visitor.site.folder / f"{name}.jsonl"
+        file.write_text("".join(json.dumps(one) + "\n" for one in rows))
+        visitor.site.command("dataset", "import", str(file), "--name", name)
+    return name
+
+
+def test_a_change_says_what_was_and_what_is(ada: Visitor) -> None:
+    first: list[dict[str, object]] = [{"id": f"c{n}", "input": f"line one\nline {n}", "expected": n} for n in range(60)]
+    second = [{**one, "expected": str(one["expected"]), "tags": ["new"]} for one in first[1:]]
+    second[0] = {**second[0], "input": "line one\nline one more", "id": 'a "quoted" id'}
+    name = changed(ada, "changing", first, second)
+    page = ada.go(f"/datasets/{name}?tab=diff")
+    expect(page.get_by_text("~58 changed")).to_be_visible(timeout=SLOW)
+    table = page.get_by_role("table", name="Changes")
+    expect(table.locator("tbody tr")).to_have_count(50)
+    table.get_by_role("button", name='a "quoted" id').click()
+    drawer = page.get_by_role("complementary", name="Change of")
+    expect(drawer.locator("[data-changes]").filter(has_text="input")).to_contain_text("+ line one more", timeout=SLOW)
+    page.keyboard.press("j")
+    page.keyboard.press("j")
+    expect(page).to_have_url(re.compile("example=c1(&|$)"))
+    expect(drawer).to_contain_text("− line 1")
+    page.keyboard.press("j")
+    expected = drawer.locator("[data-changes]").filter(has_text="expected")
+    expect(expected).to_contain_text(re.compile(r'− 10\s+\+ "10"'), timeout=SLOW)
+    expect(drawer.locator("[data-changes]").filter(has_text="tags")).to_contain_text('+   "new"')
+    page.reload()
+    expect(expected).to_be_visible(timeout=SLOW)
+    assert ada.serious() == []
+    page.keyboard.press("Escape")
+    expect(drawer).to_have_count(0)
+    page.get_by_role("button", name="Next").click()
+    expect(table.locator("tbody tr")).to_have_count(11, timeout=SLOW)
+    table.get_by_role("button", name="c59").click()
+    drawer.get_by_role("link", name=f"in {name}@1.1.0").click()
+    expect(page.get_by_role("complementary", name="Example c59")).to_be_visible(timeout=SLOW)
+
+
+def test_a_version_that_is_not_there_is_named_as_the_address_has_it(ada: Visitor, job: str) -> None:
+    page = ada.go("/datasets/refunds?tab=diff&against=9.9.9")
+    expect(page.get_by_role("alert")).to_contain_text("9.9.9", timeout=SLOW)
+    assert page.get_by_label("Since", exact=True).input_value() == "9.9.9"
+    page.get_by_label("Since", exact=True).select_option("1.0.0")
+    expect(page.get_by_text("+10 added")).to_be_visible(timeout=SLOW)
+    ada.problems = [one for one in ada.problems if "404" not in one]
 
 
 def test_a_search_keeps_the_focus_and_examples_are_gone_through_by_keys(ada: Visitor, flawed: str) -> None:

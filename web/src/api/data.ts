@@ -107,17 +107,39 @@ export const datasetQuality = (reference: string) =>
     staleTime: 60_000,
   });
 
-/** What changed from one version of a dataset to another. */
-export const versionDiff = (before: string, after: string) =>
+/** One example of a version, by its whole id; `null`: it has none of that. */
+export const exampleOf = (reference: string, id: string) =>
   queryOptions({
-    queryKey: ["dataset", after, "diff", before],
+    queryKey: ["dataset", reference, "example", id],
+    queryFn: async ({ signal }) => {
+      const found = await paged<ListedExample>(
+        api.GET("/api/v1/datasets/{dataset}/examples", {
+          params: { path: { dataset: reference }, query: { query: queryOfId(id), limit: 1 } },
+          signal,
+        }),
+      );
+      return found.items[0] ?? null;
+    },
+    staleTime: Number.POSITIVE_INFINITY, // a version never changes
+  });
+
+/** What is typed to find one example by its whole id. */
+export function queryOfId(id: string): string {
+  return `id="${id.replace(/["\\]/g, "\\$&")}"`;
+}
+
+/** What changed from one version of a dataset to another, a page by the ids of examples. */
+export const versionDiff = (before: string, after: string, beyond = "") =>
+  queryOptions({
+    queryKey: ["dataset", after, "diff", before, beyond],
     queryFn: ({ signal }) =>
       answered(
         api.GET("/api/v1/datasets/{dataset}/diff", {
-          params: { path: { dataset: after }, query: { against: before, limit: LONG } },
+          params: { path: { dataset: after }, query: { against: before, beyond, limit: 50 } },
           signal,
         }),
       ),
+    placeholderData: keepPreviousData,
   });
 
 export const evaluators = queryOptions({

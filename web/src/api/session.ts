@@ -1,6 +1,6 @@
 /** The browser's session: a cookie that no script can read, set by the server for a key that opens something. */
 import type { QueryClient } from "@tanstack/react-query";
-import { forgetDraft } from "../pages/launch/draft";
+import { forgetDrafts } from "../parts/draft";
 import { forgetPlaces } from "../shell/palette/recent";
 import { PAGE_HEADER } from "./client";
 import { problemOf, unreachable } from "./problem";
@@ -23,7 +23,7 @@ export async function signOut(client: QueryClient): Promise<void> {
   await sent("DELETE", "/api/v1/session");
   client.clear();
   forgetPlaces();
-  forgetDraft();
+  forgetDrafts();
   globalThis.location.assign("/");
 }
 

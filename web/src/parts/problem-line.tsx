@@ -1,5 +1,6 @@
 import { Problem } from "../api/problem";
 import styles from "./problem-line.module.css";
+import { Told } from "./told";
 
 /** Why something was not done, and what helps. */
 export function ProblemLine({ error }: { error: Error }) {
@@ -11,7 +12,12 @@ export function ProblemLine({ error }: { error: Error }) {
           <code>{place}</code>:{" "}
         </>
       )}
-      {error.message} {remedy && <span className="muted">{remedy}</span>}
+      <Told text={error.message} />{" "}
+      {remedy && (
+        <span className="muted">
+          <Told text={remedy} />
+        </span>
+      )}
     </p>
   );
 }

@@ -5,6 +5,7 @@ import type { Permission } from "../api/schema";
 import { Button } from "./button";
 import { PageHead } from "./section";
 import styles from "./states.module.css";
+import { Told } from "./told";
 
 interface EmptyProps {
   children: string;
@@ -65,8 +66,14 @@ function Fault({ error, retry }: { error: unknown; retry?: () => void }) {
   return (
     <div className={styles.state} role="alert">
       <h2>{problem?.status === 404 ? "There is no such thing here" : "That did not work"}</h2>
-      <p>{error instanceof Error ? error.message : "Something broke on this page."}</p>
-      {problem?.remedy && <p className="muted">{problem.remedy}</p>}
+      <p>
+        <Told text={error instanceof Error ? error.message : "Something broke on this page."} />
+      </p>
+      {problem?.remedy && (
+        <p className="muted">
+          <Told text={problem.remedy} />
+        </p>
+      )}
       {problem?.traceId && (
         <p className="muted">
           trace <code>{problem.traceId}</code>

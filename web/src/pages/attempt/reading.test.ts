@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import type { Matrix } from "../../api/schema";
 import { CLASSES, ownerOf } from "../../design/outcomes";
+import { changedRows } from "../../parts/line-diff";
 import { linesOf, piecesOf, settled } from "./ansi";
 import {
   type Attempt,
@@ -15,7 +16,6 @@ import { editOf } from "./edits";
 import { logLines } from "./log";
 import { neighboursOf } from "./neighbours";
 import { attemptSearch } from "./search";
-import { changedRows } from "./step/changes";
 import { filesOfTar } from "./tar";
 
 const ESC = "\u001b";

@@ -16,6 +16,8 @@ import { Time } from "../../parts/time";
 import { useTitle } from "../../parts/title";
 import { day } from "../../search";
 import styles from "./audit.module.css";
+import { detailOf } from "./detail";
+import { Target } from "./target";
 
 const route = getRouteApi("/audit");
 
@@ -86,8 +88,8 @@ function AuditLog() {
       cell: (one) => (one.actor ? (names.get(one.actor) ?? <code>{one.actor.slice(0, 8)}</code>) : "the server"),
     },
     { name: "Action", cell: (one) => one.action },
-    { name: "Of what", cell: (one) => <code title={one.target}>{one.target}</code> },
-    { name: "Detail", cell: (one) => <Detail of={one.detail} /> },
+    { name: "Of what", cell: (one) => <Target of={one} users={names} /> },
+    { name: "Detail", cell: (one) => <bdi title={detailOf(one)}>{detailOf(one)}</bdi> },
     { name: "Request", cell: (one) => <code>{one.request_id.slice(0, 8)}</code> },
   ];
   const rows = asked.data?.items ?? [];
@@ -156,11 +158,6 @@ function AuditLog() {
       </Asked>
     </>
   );
-}
-
-function Detail({ of }: { of: AuditEntry["detail"] }) {
-  const text = Object.keys(of).length ? JSON.stringify(of) : "";
-  return <code title={text}>{text}</code>;
 }
 
 /** A file of what is on the page, an entry a line. */

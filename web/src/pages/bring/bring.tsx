@@ -10,11 +10,13 @@ import { useOnce } from "../../parts/form";
 import styles from "../../parts/form-page.module.css";
 import { Permitted } from "../../parts/permitted";
 import { ProblemLine } from "../../parts/problem-line";
-import { contentOf, EMPTY, fileNameOf, headOf, type Source, SourceField } from "../../parts/source";
+import { contentOf, EMPTY, fileNameOf, type Source, SourceField } from "../../parts/source";
 import { useTitle } from "../../parts/title";
+import { draft } from "./draft";
 import { formatOf, NAMED, type Naming, namingOf } from "./naming";
-import { type Preview, previewOf } from "./preview";
+import type { Preview } from "./preview";
 import { PreviewTable } from "./preview-table";
+import { usePreview } from "./use-preview";
 
 const TITLE = "Bring a dataset";
 
@@ -49,9 +51,14 @@ interface Wanted {
 function Bring() {
   const navigate = useNavigate();
   const client = useQueryClient();
-  const [name, setName] = useState("");
-  const [source, setSource] = useState<Source>(EMPTY);
-  const [chosen, setChosen] = useState<Partial<Naming>>({});
+  const [kept] = useState(draft.read);
+  const [name, setName] = useState(kept?.name ?? "");
+  const [source, setSource] = useState<Source>(kept ? { text: kept.text } : EMPTY);
+  const [chosen, setChosen] = useState<Partial<Naming>>(kept?.naming ?? {});
+  useEffect(
+    () => draft.keep({ name, text: "text" in source ? source.text : "", naming: chosen }),
+    [name, source, chosen],
+  );
   const [told, setTold] = useState("");
   const preview = usePreview(source);
   const naming = { ...namingOf(preview), ...chosen };
@@ -68,6 +75,7 @@ function Bring() {
   const keep = useMutation({
     mutationFn: (wanted: Wanted) => bring(wanted, look.data?.left_out ? { skip_malformed: "true" } : {}),
     onSuccess: async ({ dataset, label }) => {
+      draft.forget();
       await client.invalidateQueries({ queryKey: ["datasets"] });
       return navigate({ to: "/datasets/$dataset", params: { dataset: `${dataset}@${label}` } });
     },
@@ -86,7 +94,9 @@ function Bring() {
   });
   const wanted = { name: name.trim(), source, naming };
   const isBusy = look.isPending || keep.isPending;
-  const missing = [wanted.name === "" && "a name", contentOf(source).size === 0 && "examples"].filter(Boolean);
+  const isEmptyFile = "file" in source && source.file.size === 0;
+  const examples = isEmptyFile ? `examples: ${source.file.name} is empty` : "examples";
+  const missing = [wanted.name === "" && "a name", contentOf(source).size === 0 && examples].filter(Boolean);
   const isReady = missing.length === 0 && !isBusy;
   return (
     <div className={styles.page}>
@@ -128,21 +138,6 @@ function Bring() {
       {look.data && <Verdict said={look.data} />}
     </div>
   );
-}
-
-/** What is seen of the rows; nothing of files that are no lines. */
-function usePreview(source: Source): Preview | null {
-  const [preview, setPreview] = useState<Preview | null>(null);
-  useEffect(() => {
-    let isWanted = true;
-    const isLines = formatOf(fileNameOf(source)) === "jsonl" && contentOf(source).size > 0;
-    if (!isLines) setPreview(null);
-    else void headOf(source).then(({ text, isWhole }) => isWanted && setPreview(previewOf(text, isWhole)));
-    return () => {
-      isWanted = false;
-    };
-  }, [source]);
-  return preview;
 }
 
 function queryOf({ source, naming }: Wanted): Record<string, string | undefined> {

@@ -1,5 +1,7 @@
 import { expect, test } from "vitest";
 import { previewOf } from "./preview";
+import { previewOfCsv } from "./preview-csv";
+import { previewOfParquet } from "./preview-parquet";
 
 test("rows are told by their fields, with the kinds of their values", () => {
   const { rows, fields, problems } = previewOf('{"id":"a","n":1}\n\n{"id":"b","n":null,"tags":["x"]}\n', true);
@@ -31,4 +33,23 @@ test("a field may be called as what every object has", () => {
     "__proto__",
     "constructor",
   ]);
+});
+
+test("cells of a CSV file are told by its header, whatever stands between quotes", () => {
+  const text = 'question,answer,note\n"Capital, of\nFrance?","Paris ""here""",\nItaly?,Rome,\n';
+  expect(previewOfCsv(text, true)).toEqual({
+    rows: 2,
+    fields: [
+      { name: "question", kinds: ["text"], present: 2, sample: "Capital, of\nFrance?" },
+      { name: "answer", kinds: ["text"], present: 2, sample: 'Paris "here"' },
+      { name: "note", kinds: [], present: 0, sample: null },
+    ],
+    problems: [],
+  });
+  expect(previewOfCsv("a,b\n1,2\n3,", false).rows).toBe(1);
+});
+
+test("what is no Parquet file has no preview", async () => {
+  expect(await previewOfParquet(new Blob(["no parquet at all, but long enough"]))).toBeNull();
+  expect(await previewOfParquet(new Blob([]))).toBeNull();
 });

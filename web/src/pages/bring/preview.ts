@@ -3,12 +3,13 @@
 export interface FieldSeen {
   name: string;
   kinds: readonly string[];
-  /** Of the rows that were looked at, those that have it. */
-  present: number;
-  sample: string;
+  /** Of the rows that were looked at, those that have it; `null`: none was. */
+  present: number | null;
+  sample: string | null;
 }
 
 export interface Preview {
+  /** That were looked at, or that there are where none was. */
   rows: number;
   fields: readonly FieldSeen[];
   problems: readonly { line: number; reason: string }[];
@@ -19,17 +20,21 @@ const SAMPLE_LENGTH = 80;
 /** Of JSON lines; of a file's beginning the last line may be cut, and is left out. */
 export function previewOf(text: string, isWhole: boolean): Preview {
   const lines = text.split("\n");
-  const seen = new Map<string, { kinds: Set<string>; present: number; sample: string }>();
   const problems: { line: number; reason: string }[] = [];
-  let rows = 0;
+  const rows: object[] = [];
   for (const [at, line] of (isWhole ? lines : lines.slice(0, -1)).entries()) {
     if (line.trim() === "") continue;
     const row = rowOf(line);
-    if (typeof row === "string") {
-      problems.push({ line: at + 1, reason: row });
-      continue;
-    }
-    rows += 1;
+    if (typeof row === "string") problems.push({ line: at + 1, reason: row });
+    else rows.push(row);
+  }
+  return { rows: rows.length, fields: fieldsOf(rows), problems };
+}
+
+/** The fields of rows, in the order in which they come up. */
+export function fieldsOf(rows: readonly object[]): FieldSeen[] {
+  const seen = new Map<string, { kinds: Set<string>; present: number; sample: string }>();
+  for (const row of rows) {
     for (const [name, value] of Object.entries(row)) {
       const field = seen.get(name) ?? { kinds: new Set(), present: 0, sample: sampleOf(value) };
       field.kinds.add(kindOf(value));
@@ -37,8 +42,7 @@ export function previewOf(text: string, isWhole: boolean): Preview {
       seen.set(name, field);
     }
   }
-  const fields = [...seen].map(([name, field]) => ({ ...field, name, kinds: [...field.kinds] }));
-  return { rows, fields, problems };
+  return [...seen].map(([name, field]) => ({ ...field, name, kinds: [...field.kinds] }));
 }
 
 /** A line's object, or why it is none. */

@@ -1,6 +1,6 @@
 import { type UseQueryResult, useQuery } from "@tanstack/react-query";
 import { getRouteApi, useNavigate } from "@tanstack/react-router";
-import { useId, useState } from "react";
+import { useId } from "react";
 import type { Page } from "../../api/client";
 import { exampleCount, examples } from "../../api/data";
 import { Problem } from "../../api/problem";
@@ -16,8 +16,9 @@ import { useRevealed } from "../../parts/revealed";
 import { Empty } from "../../parts/states";
 import { type Column, Table } from "../../parts/table";
 import { Value } from "../../parts/value";
-import { stepKeys, useKeys } from "../../shell/keys";
+import { useKeys } from "../../shell/keys";
 import styles from "./dataset.module.css";
+import { useExampleKeys } from "./example-keys";
 
 const route = getRouteApi("/datasets/$dataset");
 const MOST_CHARACTERS = 1000; // as the API has it
@@ -106,23 +107,7 @@ interface ListedProps {
 function Listed({ asked, all, fit, isFiltered }: ListedProps) {
   const navigate = useNavigate({ from: "/datasets/$dataset" });
   const { cursor, example } = route.useSearch();
-  const [current, setCurrent] = useState(example);
-  const open = (id: string | undefined) => {
-    if (id !== undefined) setCurrent(id);
-    return navigate({ search: (before) => ({ ...before, example: id }), replace: true, resetScroll: false });
-  };
-  const items = asked.data?.items ?? [];
-  const at = items.findIndex((one) => one.id === current);
-  const move = (by: 1 | -1) => {
-    const to = items[Math.min(items.length - 1, Math.max(0, at + by))]?.id;
-    setCurrent(to);
-    if (example && to) void open(to);
-  };
-  useKeys([
-    ...stepKeys("example", move),
-    ...(current ? [{ keys: "Enter", what: "Open the example", run: () => void open(current) }] : []),
-    ...(example ? [{ keys: "Escape", what: "Close the example", run: () => void open(undefined) }] : []),
-  ]);
+  const { current, open } = useExampleKeys(asked.data?.items ?? []);
   const columns: readonly Column<ListedExample>[] = [
     {
       name: "Id",

@@ -1,6 +1,6 @@
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { getRouteApi, useNavigate } from "@tanstack/react-router";
-import { useState } from "react";
+import { useEffect, useState } from "react";
 import { answered, api } from "../../api/client";
 import { dataset, samples, suggestions } from "../../api/data";
 import type { DatasetVersion, SampleSet, Suggestion } from "../../api/schema";
@@ -15,6 +15,7 @@ import { Permitted } from "../../parts/permitted";
 import { ProblemLine } from "../../parts/problem-line";
 import { contentOf, EMPTY, fileNameOf, type Source, SourceField } from "../../parts/source";
 import { useTitle } from "../../parts/title";
+import { draft } from "./draft";
 import styles from "./evaluate.module.css";
 
 const route = getRouteApi("/datasets/$dataset/evaluate");
@@ -42,8 +43,16 @@ function Evaluate({ version }: { version: DatasetVersion }) {
   const kept = useQuery(samples(version.id));
   const fitting = useQuery(suggestions(name));
   const [set, setSet] = useState<string>();
-  const [source, setSource] = useState<Source>(EMPTY);
-  const [label, setLabel] = useState("");
+  const [written] = useState(() => {
+    const one = draft.read();
+    return one?.version === version.id ? one : null; // what was written for another version is not for this
+  });
+  const [source, setSource] = useState<Source>(written ? { text: written.text } : EMPTY);
+  const [label, setLabel] = useState(written?.name ?? "");
+  const text = "text" in source ? source.text : "";
+  useEffect(() => {
+    if (text || label) draft.keep({ version: version.id, name: label, text });
+  }, [version.id, label, text]);
   const [picked, setPicked] = useState<readonly string[]>();
   const [told, setTold] = useState("");
   const chosen = picked ?? fitting.data?.slice(0, 1).map((one) => one.evaluator.reference) ?? [];
@@ -54,7 +63,10 @@ function Evaluate({ version }: { version: DatasetVersion }) {
       const body = { ...USUAL, dataset: name, samples: outputs, evaluators: [...chosen], name: label.trim() || null };
       return answered(api.POST("/api/v1/jobs", { body }));
     },
-    onSuccess: (job) => navigate({ to: "/jobs/$job", params: { job: job.id } }),
+    onSuccess: (job) => {
+      draft.forget();
+      return navigate({ to: "/jobs/$job", params: { job: job.id } });
+    },
   });
   const start = useOnce(evaluate.mutateAsync);
   const isSent = from !== NEW || (label.trim() !== "" && contentOf(source).size > 0);

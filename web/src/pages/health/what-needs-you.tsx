@@ -9,6 +9,7 @@ import { usePreferences } from "../../design/preferences";
 import { Copy } from "../../parts/copy";
 import { Section } from "../../parts/section";
 import { Failed, Loading } from "../../parts/states";
+import { Told } from "../../parts/told";
 import { Acknowledge, TakeBack, WhoSaw } from "./acknowledging";
 import styles from "./health.module.css";
 import { apart, type Held, heldBack, type Need, needsOf, type Seen } from "./needs";
@@ -82,7 +83,11 @@ function What({ need }: { need: Need }) {
   return (
     <span>
       {need.what}
-      {may && need.remedy && `: ${need.remedy}`}
+      {may && need.remedy && (
+        <>
+          : <Told text={need.remedy} />
+        </>
+      )}
       {need.to && (
         <>
           {" · "}

@@ -14,7 +14,7 @@ import { Permitted } from "../../parts/permitted";
 import { ProblemLine } from "../../parts/problem-line";
 import { EMPTY, type Source, SourceField } from "../../parts/source";
 import { useTitle } from "../../parts/title";
-import { draft, forgetDraft, keepDraft } from "./draft";
+import { draft } from "./draft";
 import { creationOf, scriptsNamed, textsOf, type Written } from "./file";
 
 const TITLE = "Launch a run set";
@@ -33,7 +33,7 @@ function Launch() {
   const navigate = useNavigate();
   const known = useQuery(suites);
   const suite = known.data?.items[0];
-  const [kept] = useState(draft);
+  const [kept] = useState(draft.read);
   const [written, setWritten] = useState(kept?.text ?? null);
   const file = written ?? templateOf(suite?.aliases?.[0] ?? suite?.suite_id.slice(0, 12));
   const [named, setNamed] = useState(() => scriptsNamed(file) ?? []);
@@ -46,7 +46,7 @@ function Launch() {
   const launch = useMutation({
     mutationFn: async (one: Written) => answered(api.POST("/api/v1/run-sets", { body: await creationOf(one) })),
     onSuccess: ({ run_set: row }) => {
-      forgetDraft();
+      draft.forget();
       return navigate({ to: "/run-sets/$runSet", params: { runSet: row.id } });
     },
   });
@@ -121,7 +121,7 @@ function sourcesOf(texts: Readonly<Record<string, string>> = {}): Written["scrip
 }
 
 async function keep({ text, scripts }: Written): Promise<void> {
-  keepDraft({ text, scripts: await textsOf(scripts) });
+  draft.keep({ text, scripts: await textsOf(scripts) });
 }
 
 function Verdict({ said }: { said: DryRun }) {

@@ -197,6 +197,7 @@ export function Matrix({ cells, rows, tasks, pitch, matched, cursor, moved, pinn
   useKeys([
     { keys: "← ↑ ↓ →", what: "Move among the cells, in the grid", run: () => undefined },
     { keys: "Enter", what: "Pin the cell", run: () => cursor >= 0 && pinned(cursor) },
+    ...(stroke ? [{ keys: "Escape", what: "Choose none of these names", run: () => setStroke(null) }] : []),
   ]);
   const keys: Record<string, () => void> = {
     ArrowUp: () => step(-1, 0),

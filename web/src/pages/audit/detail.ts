@@ -1,0 +1,40 @@
+import type { AuditEntry } from "../../api/schema";
+import { cost, count } from "../../design/numbers";
+
+const ID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+const NANO = "_nano";
+const BEFORE = "before";
+
+/** What an entry says beside whom and what it is about: `role: viewer → member · disabled: no`. */
+export function detailOf({ detail }: AuditEntry): string {
+  const before = replacedBy(detail[BEFORE]);
+  return Object.entries(detail)
+    .filter(([name]) => name !== BEFORE)
+    .map(([name, value]) => {
+      const was = name in before ? `${said(name, before[name])} → ` : "";
+      return `${wordsOf(name)}: ${was}${said(name, value)}`;
+    })
+    .join(" · ");
+}
+
+/** An id is known by its first eight characters, all else as it is. */
+export function shortened(text: string): string {
+  return ID.test(text) ? text.slice(0, 8) : text;
+}
+
+function replacedBy(before: unknown): Record<string, unknown> {
+  return typeof before === "object" && before !== null ? (before as Record<string, unknown>) : {};
+}
+
+function wordsOf(name: string): string {
+  return name.replace(NANO, "").replaceAll("_", " ");
+}
+
+function said(name: string, value: unknown): string {
+  if (value === null || value === undefined) return "none";
+  if (typeof value === "boolean") return value ? "yes" : "no";
+  if (typeof value === "number") return name.endsWith(NANO) ? cost(value) : count(value);
+  if (typeof value === "string") return shortened(value);
+  if (Array.isArray(value)) return value.map((one) => said(name, one)).join(", ") || "none";
+  return JSON.stringify(value);
+}
