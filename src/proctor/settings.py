@@ -17,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, V
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from proctor.kernel.errors import UsageError
+from proctor.kernel.validation import words_of
 
 __all__ = [
     "ProviderLimit",
@@ -257,7 +258,7 @@ def _told(error: ValidationError) -> SettingInvalid:
     """What is wrong, without the value: it may be a secret."""
     problems = error.errors(include_url=False, include_context=False, include_input=False)
     names = ["PROCTOR_" + ".".join([str(one["loc"][0]).upper(), *map(str, one["loc"][1:])]) for one in problems]
-    told = [one["msg"].removeprefix("Value error, ").rstrip(".") + "." for one in problems]
+    told = [f"{words_of(one)}." for one in problems]
     if len(told) == 1:
         return SettingInvalid(told[0], where=names[0])
     lines = [f"{name}: {message}" for name, message in zip(names, told, strict=True)]

@@ -67,6 +67,6 @@ def test_options_of_datasets_are_refused_for_folders(cli: Cli) -> None:
     (cli.folder / "tasks").mkdir()
     assert "--tasks" in cli("suite", "import", "dataset.toml", code=2).stderr
     assert "for a dataset file" in cli("suite", "import", "tasks", "--label-dataset", code=2).stderr
-    assert "dataset.toml: dataset: Field required" in cli(
+    assert "dataset.toml: dataset: It is missing" in cli(
         "suite", "import", "dataset.toml", "--tasks", "tasks", code=2
     ).stderr.replace("\n", " ")

@@ -24,7 +24,7 @@ from proctor.sdk.audits import ProfileListInvalid, read_profile_list
         ("[[variants]]\npattern = '.*'\nprofile = '\\q'\n", "variants.0", "bad escape"),
         ("[[variants]]\npattern = ''\nprofile = 'x'\n", "variants.0.pattern", "at least 1"),
         ("[[variants]]\npattern = 'x'\nprofile = ''\n", "variants.0.profile", "at least 1"),
-        ("[[variants]]\npattern = 'x'\nname = 'y'\n", "variants.0", "required"),
+        ("[[variants]]\npattern = 'x'\nname = 'y'\n", "variants.0", "missing"),
         ("x = " + "[" * 50_000, "", "recursion"),
     ],
 )

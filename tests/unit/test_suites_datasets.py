@@ -106,9 +106,9 @@ def test_terminal_bench_tasks_and_malformed_ones_have_digests_too(tmp_path: Path
     ("text", "said"),
     [
         ("[dataset\n", "It is not valid TOML"),
-        ("", "dataset: Field required; tasks: Field required."),
+        ("", "dataset: It is missing; tasks: It is missing."),
         ('[dataset]\nname = "set"\n[[tasks]]\nname = "o/a"\ndigest = "x"\n', "dataset.name: 'set' is not of the form"),
-        ('[dataset]\nname = "o/s"\n[[tasks]]\nname = "o/a"\ndigest = "sha256:1"\n', "tasks[0].digest: String should"),
+        ('[dataset]\nname = "o/s"\n[[tasks]]\nname = "o/a"\ndigest = "sha256:1"\n', "tasks[0].digest: It should"),
         ('[dataset]\nname = "o/s"\n[[tasks]]\nname = "../a"\ndigest = "x"\n', "tasks[0].name: '../a' is not of the"),
         ('[dataset]\nname = "o/s"\n[[files]]\npath = "../x"\n', "files[0].path: '../x' is no plain file name"),
         (
@@ -259,7 +259,7 @@ def test_a_path_that_leads_out_by_a_link_is_refused(checkout: tuple[Path, str], 
     ("entry", "said"),
     [
         ({"git_commit_id": "main"}, "tasks[0].git_commit_id: 'main' is no full commit id"),
-        ({"git_commit_id": None}, "tasks[0].git_commit_id: Input should be a valid string"),
+        ({"git_commit_id": None}, "tasks[0].git_commit_id: It has to be a text, in quotes"),
         ({"path": "../x"}, "tasks[0].path: '../x' is no path below a checkout"),
         ({"path": "/etc"}, "tasks[0].path: '/etc' is no path below a checkout"),
     ],
@@ -277,7 +277,7 @@ def test_a_malformed_registry_names_the_field(tmp_path: Path, entry: dict[str, o
     [
         ("[", None, "It is not valid JSON"),
         ("[" * 100_000, None, "It is not valid JSON"),
-        ("{}", None, "the file: Input should be a valid list"),
+        ("{}", None, "the file: It has to be a list"),
         ('[{"name": "a", "version": "1"}]', "b", "'b' fits 0 datasets; there is a@1."),
         ('[{"name": "a", "version": "1"}, {"name": "a", "version": "2"}]', "a", "'a' fits 2 datasets"),
         ('[{"name": "a", "version": "1"}, {"name": "b", "version": "2"}]', None, "Name one with --dataset"),

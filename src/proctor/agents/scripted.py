@@ -13,6 +13,7 @@ from proctor.agents.errors import ProfileInvalid
 from proctor.agents.interfaces import AgentContext, AgentIdentity, AgentRun, Asks, Usage
 from proctor.agents.layers.locks import Layer
 from proctor.agents.shell import command_step, limit_of
+from proctor.kernel.validation import words_of
 from proctor.sandboxes.interfaces import ExecRequest, ExecResult
 
 __all__ = ["Scripted", "TaskScript", "parse_script", "read_script", "script_document", "script_text"]
@@ -75,7 +76,7 @@ def read_script(text: str, path: str) -> dict[str, TaskScript]:
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         place = ".".join(str(part) for part in first["loc"])
-        raise ProfileInvalid(f"{first['msg']}.", where=f"{path}: {place}") from error
+        raise ProfileInvalid(f"{words_of(first)}.", where=f"{path}: {place}") from error
     for name, task in script.tasks.items():
         commands = [*task.commands, *(command for step in task.steps.values() for command in step.commands)]
         if any("\x00" in text for text in (name, *commands)):

@@ -26,6 +26,7 @@ from pydantic import (
 )
 
 from proctor.kernel.errors import UsageError
+from proctor.kernel.validation import words_of
 
 __all__ = [
     "ATIF_VERSION",
@@ -328,7 +329,7 @@ def parse(document: bytes) -> Trajectory:
 
 def _invalid(error: ValidationError) -> TrajectoryInvalid:
     problems = error.errors(include_url=False, include_input=False, include_context=False)
-    lines = [f"{_place(problem['loc'])}: {_reason(problem['msg'])}" for problem in problems[:_SHOWN_PROBLEMS]]
+    lines = [f"{_place(problem['loc'])}: {words_of(problem)}" for problem in problems[:_SHOWN_PROBLEMS]]
     if len(problems) > _SHOWN_PROBLEMS:
         lines.append(f"and {len(problems) - _SHOWN_PROBLEMS} more")
     return TrajectoryInvalid("; ".join(lines) + ".")
@@ -339,7 +340,3 @@ def _place(location: tuple[int | str, ...]) -> str:
     parts = [part for part in location if isinstance(part, int) or not _UNION_ARM.match(part)]
     text = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in parts)
     return text.removeprefix(".") or "document"
-
-
-def _reason(message: str) -> str:
-    return message.removeprefix("Value error, ")

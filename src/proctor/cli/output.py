@@ -118,12 +118,14 @@ def asked_for(kind: type[D], **words: object) -> D:
     """A document of what was typed. Raises ``BadParameter`` naming the word that can't be."""
     from pydantic import ValidationError
 
+    from proctor.kernel.validation import words_of
+
     try:
         return kind.model_validate(words)
     except ValidationError as error:
         (first, *_) = error.errors(include_url=False, include_context=False, include_input=False)
         where = ".".join(map(str, first["loc"]))
-        raise typer.BadParameter(f"{where}: {first['msg']}") from None
+        raise typer.BadParameter(f"{where}: {words_of(first)}") from None
 
 
 @contextmanager

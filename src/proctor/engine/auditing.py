@@ -22,6 +22,7 @@ from proctor.engine.outcomes import OutcomeClass, OutcomePolicy
 from proctor.engine.patterns import costly
 from proctor.engine.planning import RunSetRow
 from proctor.kernel.errors import UsageError
+from proctor.kernel.validation import words_of
 
 __all__ = [
     "Cells",
@@ -147,7 +148,7 @@ def _rules_of(document: Mapping[str, Any], where: str) -> Rules:
         return Rules.model_validate(document)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        message = first["msg"].removeprefix("Value error, ")
+        message = words_of(first)
         raise RulesInvalid(f"{message}.", where=f"{where}: {'.'.join(map(str, first['loc']))}") from error
 
 

@@ -12,11 +12,13 @@ from importlib.resources import files
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic_core import ErrorDetails
 
 from proctor.engine.errors import PolicyInvalid
 from proctor.engine.evidence import Phase
 from proctor.engine.policy_checks import check_policy
 from proctor.engine.policy_terms import ClassRule, OutcomeClass, OutcomePolicy, Owner, Retry, Rule
+from proctor.kernel.validation import words_of
 
 __all__ = ["CURRENT_POLICY", "is_shipped", "load_policy", "parse_policy", "remember_policy"]
 
@@ -136,6 +138,8 @@ def _place(document: dict[str, Any], loc: Sequence[str | int]) -> str:
     return ".".join(parts)
 
 
-def _told(error: Any) -> str:
-    told = {"missing": "It is missing.", "extra_forbidden": "There is no such field."}
-    return told.get(error["type"]) or f"{error['input']!r}: {error['msg'][0].lower()}{error['msg'][1:]}."
+def _told(error: ErrorDetails) -> str:
+    words = words_of(error)
+    if error["type"] in ("missing", "extra_forbidden"):
+        return f"{words}."
+    return f"{error['input']!r}: {words[0].lower()}{words[1:]}."

@@ -22,6 +22,7 @@ from proctor.engine.errors import SpecInvalid
 from proctor.engine.faults.plan import DEFAULT_RETRY_AFTER_SEC, FaultKind
 from proctor.kernel.canonical import Json
 from proctor.kernel.money import parse_usd
+from proctor.kernel.validation import words_of
 from proctor.suites.variables import malformed_reference, variable_names
 
 __all__ = ["Fault", "Limit", "Profile", "RunSetSpec", "check_spec", "parse_duration", "parse_spec", "read_spec"]
@@ -400,26 +401,13 @@ _ARM = re.compile(r"function-|constrained-|nullable|literal\[|(str|int|float|boo
 """Pydantic's names for the kinds that a field may be of; they are no part of the field's."""
 
 
-_KINDS: dict[str, str] = {
-    "int_type": "It has to be a whole number",
-    "float_type": "It has to be a number",
-    "float_parsing": "It has to be a number",
-    "string_type": "It has to be a text, in quotes",
-    "list_type": "It has to be a list",
-    "dict_type": "It has to be a table",
-    "model_type": "It has to be a table",
-}
-"""Pydantic's own words for these are of a validator's input."""
-
-
 def _words(problem: ErrorDetails) -> str:
     if problem["type"] == "extra_forbidden":
         near = difflib.get_close_matches(str(problem["loc"][-1]), _known(problem["loc"][:-1]), n=1, cutoff=0.5)
         return "There is no such key." + (f" Did you mean {near[0]!r}?" if near else "")
     if problem["type"] == "missing":
         return "This key is missing."
-    said = _KINDS.get(problem["type"]) or problem["msg"].removeprefix("Value error, ").rstrip(".")
-    return re.sub("^(Input|String|List|Dictionary) should", "It should", said) + "."
+    return f"{words_of(problem)}."
 
 
 def _field(location: Iterable[int | str]) -> str:

@@ -17,6 +17,7 @@ from pydantic_core import ErrorDetails
 
 from proctor.evaluators.errors import ConfigurationInvalid
 from proctor.kernel.canonical import Json, canonical_json, digest
+from proctor.kernel.validation import words_of
 
 __all__ = ["LARGEST_CONFIGURATION", "Configuration", "Definition", "canonical", "configured", "whole"]
 
@@ -87,4 +88,4 @@ def _words(kind: type[Configuration], problem: ErrorDetails) -> str:
         return f"There is no such key.{told}"
     if problem["type"] == "missing":
         return "This key is missing."
-    return problem["msg"].removeprefix("Value error, ").rstrip(".") + "."
+    return f"{words_of(problem)}."

@@ -19,6 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from proctor.evaluators.code.programs import CommandConfiguration
 from proctor.jobs.errors import TargetInvalid
 from proctor.kernel.canonical import Json, digest
+from proctor.kernel.validation import words_of
 from proctor.models.conversation import ChatRequest, Message, Role, Text
 
 __all__ = ["LONGEST_PROMPT", "CommandTarget", "Target", "check_template", "read_target", "rendered"]
@@ -151,6 +152,6 @@ def read_target(path: Path) -> Target:
     except ValidationError as error:
         first = error.errors()[0]
         field = ".".join(str(part) for part in first["loc"])
-        raise TargetInvalid(f"{first['msg']}.", where=f"{path}: {field}") from error
+        raise TargetInvalid(f"{words_of(first)}.", where=f"{path}: {field}") from error
     target.check()
     return target

@@ -9,6 +9,7 @@ from pydantic import ValidationError
 
 from proctor.database.engine import Database
 from proctor.kernel.clock import SystemClock
+from proctor.kernel.validation import words_of
 from proctor.models.cache import ReplyCache
 from proctor.models.errors import ProvidersInvalid
 from proctor.models.gateway.breakers import Breakers
@@ -44,9 +45,7 @@ def _prices(file: ProvidersFile, path: Path) -> Mapping[str, PriceRow]:
         except ValidationError as error:
             first = error.errors(include_url=False, include_input=False, include_context=False)[0]
             field = ".".join(("models", f'"{model}"', "price", *map(str, first["loc"])))
-            raise ProvidersInvalid(
-                f"{first['msg'].removeprefix('Value error, ')}.", where=f"{path}: {field}"
-            ) from error
+            raise ProvidersInvalid(f"{words_of(first)}.", where=f"{path}: {field}") from error
     return rows
 
 

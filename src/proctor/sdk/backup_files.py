@@ -18,6 +18,7 @@ from pydantic import AfterValidator, AwareDatetime, Field, TypeAdapter, Validati
 from pydantic_core import from_json
 
 from proctor.kernel.errors import IntegrityError, UsageError
+from proctor.kernel.validation import words_of
 
 __all__ = [
     "DUMP",
@@ -157,7 +158,7 @@ def _check_version(content: bytes, path: Path) -> None:
 def _first(error: ValidationError) -> str:
     """The first thing that is wrong, without what was written there."""
     told = error.errors(include_url=False, include_context=False, include_input=False)[0]
-    words = told["msg"].removeprefix("Value error, ")
+    words = words_of(told)
     where = ".".join(ascii(part).strip("'") for part in told["loc"])
     return f"{where}: {words}" if where else words
 

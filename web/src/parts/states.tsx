@@ -14,6 +14,9 @@ interface EmptyProps {
   action?: React.ReactNode;
 }
 
+/** A first run set. */
+export const STARTS_ONE = { needs: "runs:write", words: "This starts one:", text: "proctor run nightly.toml" } as const;
+
 /** Nothing is there: one sentence, and what fills it. */
 export function Empty({ children, command, action }: EmptyProps) {
   return (

@@ -20,6 +20,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from proctor.engine.evidence import Phase, VerifierProblem
 from proctor.kernel.errors import UsageError
+from proctor.kernel.validation import words_of
 
 __all__ = [
     "ATTEMPTS",
@@ -235,5 +236,5 @@ def read_attempts(folder: Path) -> Iterator[tuple[str, AttemptRecord]]:
 def _first(error: ValidationError) -> str:
     first = error.errors(include_url=False, include_input=False)[0]
     place = ".".join(str(part) for part in first["loc"])
-    told = first["msg"].removeprefix("Value error, ")
+    told = words_of(first)
     return f"{place}: {told}." if place else f"{told}."

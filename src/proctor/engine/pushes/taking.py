@@ -33,6 +33,7 @@ from proctor.engine.recording import insert_evidence, jsonb_text, memory_owner
 from proctor.engine.rows import evidence_rows, grading_row, outcome_row
 from proctor.kernel.canonical import Json, digest
 from proctor.kernel.errors import UsageError
+from proctor.kernel.validation import words_of
 from proctor.suites.service import StoredTask
 
 __all__ = ["Ground", "PushContradicts", "Taken", "origin_of", "planned", "pushed_by", "reasons_against", "take"]
@@ -102,7 +103,7 @@ def _profile(manifest: PushManifest, place: int, who: str) -> PlannedProfile:
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         where = ".".join(str(part) for part in ("profiles", place, "document", *first["loc"]))
-        raise PushContradicts(f"{first['msg']}.", where=where) from error
+        raise PushContradicts(f"{words_of(first)}.", where=where) from error
     document: dict[str, Json] = {**said.document, "origin": origin_of(who, manifest.source)}
     try:
         configuration = digest(document)

@@ -27,6 +27,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, field_validator, model_validator
 
+from proctor.kernel.validation import words_of
 from proctor.models.conversation import TokenUsage
 from proctor.models.mock.errors import MockScriptInvalid
 
@@ -153,7 +154,7 @@ def parse_script(text: str, where: str) -> Script:
     except ValidationError as error:
         problems = error.errors(include_url=False, include_input=False, include_context=False)
         words = "; ".join(
-            f"{'.'.join(str(part) for part in one['loc']) or 'the file'}: {one['msg'].removeprefix('Value error, ')}"
+            f"{'.'.join(str(part) for part in one['loc']) or 'the file'}: {words_of(one)}"
             for one in problems[:_SHOWN_PROBLEMS]
         )
         raise MockScriptInvalid(f"{words}.", where=where) from error

@@ -27,6 +27,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, field_validator
 
+from proctor.kernel.validation import words_of
 from proctor.models.errors import ProvidersInvalid
 from proctor.models.ports import RateLimit
 from proctor.models.providers.catalogue import AT_ONCE, MOCK, SHIPPED, Provider
@@ -108,7 +109,7 @@ def read_providers(path: Path) -> ProvidersFile:
 def _told(error: ValidationError, path: Path) -> ProvidersInvalid:
     first = error.errors(include_url=False, include_input=False, include_context=False)[0]
     place = ".".join(str(part) for part in first["loc"])
-    return ProvidersInvalid(first["msg"].removeprefix("Value error, ") + ".", where=f"{path}: {place}")
+    return ProvidersInvalid(f"{words_of(first)}.", where=f"{path}: {place}")
 
 
 def _providers(file: _File, path: Path) -> dict[str, Provider]:

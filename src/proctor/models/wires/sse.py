@@ -44,8 +44,8 @@ class Events:
         self._searched = max(0, len(self._kept) - 1)
         return found
 
-    def is_between(self, piece: bytes) -> bool:
-        """Whether a piece has whole events alone: it then may be left out."""
+    def is_whole(self, piece: bytes) -> bool:
+        """Whether a piece begins and ends between events, so that it may be left out."""
         return piece.endswith(b"\n\n") and not (self._kept or self._after_return or self._passing_over)
 
     def _with_newlines(self, piece: bytes) -> bytes:
@@ -81,7 +81,7 @@ class EventMeter(ABC):
 
     def feed(self, piece: bytes) -> None:
         """Another piece; until the model is known every event is parsed."""
-        if self.known.model and self._events.is_between(piece) and not self.matters.search(piece):
+        if self.known.model and self._events.is_whole(piece) and not self.matters.search(piece):
             return
         for data in self._events.feed(piece):
             if self.known.model and not self.matters.search(data):

@@ -15,6 +15,7 @@ from typing import Annotated, TypeVar
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
 
+from proctor.kernel.validation import words_of
 from proctor.suites.errors import DatasetInvalid
 from proctor.suites.files import printable
 
@@ -179,7 +180,7 @@ def _shaped(shape: TypeAdapter[_Shape], document: object, file: Path) -> _Shape:
         return shape.validate_python(document)
     except ValidationError as error:
         details = error.errors(include_url=False, include_context=False, include_input=False)
-        told = [_told(detail["loc"], detail["msg"].removeprefix("Value error, ")) for detail in details[:_SHOWN]]
+        told = [_told(detail["loc"], words_of(detail)) for detail in details[:_SHOWN]]
         more = f"; and {len(details) - _SHOWN} more" if len(details) > _SHOWN else ""
         raise DatasetInvalid("; ".join(told) + more + ".", where=str(file)) from error
 

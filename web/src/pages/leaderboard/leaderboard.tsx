@@ -9,7 +9,7 @@ import { Asked } from "../../parts/asked";
 import { Button } from "../../parts/button";
 import { Select } from "../../parts/field";
 import { PageHead } from "../../parts/section";
-import { Empty } from "../../parts/states";
+import { Empty, STARTS_ONE } from "../../parts/states";
 import { useTitle } from "../../parts/title";
 import { stepKeys, useKeys } from "../../shell/keys";
 import styles from "./leaderboard.module.css";
@@ -83,9 +83,7 @@ function Board({ suite }: { suite: string }) {
       <Asked query={asked} what="the leaderboard">
         {(board) =>
           board.ranked.length + board.others.length === 0 ? (
-            <Empty command={{ needs: "runs:write", words: "This starts one:", text: "proctor run nightly.toml" }}>
-              No run set has run this suite.
-            </Empty>
+            <Empty command={STARTS_ONE}>No run set has run this suite.</Empty>
           ) : (
             <Rows board={board} />
           )

@@ -10,7 +10,7 @@ import { Select } from "../../parts/field";
 import { FindByName, focusFilter } from "../../parts/find-by-name";
 import { Pager } from "../../parts/pager";
 import { PageHead } from "../../parts/section";
-import { Empty } from "../../parts/states";
+import { Empty, STARTS_ONE } from "../../parts/states";
 import { type Column, Table } from "../../parts/table";
 import { Time } from "../../parts/time";
 import { useTitle } from "../../parts/title";
@@ -70,7 +70,9 @@ export function RunSetsPage() {
       <Asked query={asked} what="run sets" rows={12}>
         {({ items, next }) =>
           items.length === 0 ? (
-            <Empty command={q === undefined && state === undefined ? FIRST : undefined}>{nothingOf(state, q)}</Empty>
+            <Empty command={q === undefined && state === undefined ? STARTS_ONE : undefined}>
+              {nothingOf(state, q)}
+            </Empty>
           ) : (
             <>
               <Table caption="Run sets, the newest first" columns={COLUMNS} rows={items} keyOf={(row) => row.id} />
@@ -82,8 +84,6 @@ export function RunSetsPage() {
     </>
   );
 }
-
-const FIRST = { needs: "runs:write", words: "This starts one:", text: "proctor run nightly.toml" } as const;
 
 function nothingOf(state: RunSetState | undefined, q: string | undefined): string {
   if (q !== undefined) return `No run set${state ? ` that is ${words(state)}` : ""} has “${q}” in its name.`;
