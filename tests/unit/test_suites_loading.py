@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from proctor.kernel.errors import UsageError
+from proctor.sdk.starting import write_run_set_file
 from proctor.suites.digests import suite_digest
-from proctor.suites.errors import AliasInvalid, DuplicateTask, SuitePathInvalid, TaskExists, VariableMissing
+from proctor.suites.errors import AliasInvalid, DuplicateTask, LinkBroken, SuitePathInvalid, TaskExists, VariableMissing
 from proctor.suites.formats.harbor import load_task
 from proctor.suites.loading import load_suite, tasks_further_down
 from proctor.suites.references import check_label, is_prefix, unknown_suite
@@ -59,6 +60,22 @@ def test_what_is_no_task_is_left_out_and_said(tmp_path: Path) -> None:
     assert [(note.file, note.text) for note in loaded.notes] == [
         ("docs", "has neither task.toml nor instruction.md nor task.yaml: no task")
     ]
+
+
+def test_a_link_that_leads_nowhere_is_no_task_less(tmp_path: Path) -> None:
+    suite = tmp_path / "suite"
+    add(suite, "here")
+    (suite / "gone").symlink_to("../elsewhere/gone")
+    with pytest.raises(LinkBroken) as refused:
+        load_suite(suite)
+    assert refused.value.where == str(suite / "gone")
+    with pytest.raises(LinkBroken):
+        write_run_set_file(tmp_path, tmp_path / "proctor.toml")
+    add(tmp_path / "elsewhere", "gone")
+    assert len(load_suite(suite).tasks) == 2
+    (suite / "gone").unlink()
+    (suite / ".gone").symlink_to("nowhere")
+    assert len(load_suite(suite).tasks) == 1, "what is hidden is no task"
 
 
 def test_twenty_tasks_one_malformed_are_twenty_tasks(tmp_path: Path) -> None:

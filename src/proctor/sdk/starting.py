@@ -12,6 +12,7 @@ from pathlib import Path
 from proctor.kernel.errors import UsageError
 from proctor.kernel.paths import check_target, writing
 from proctor.kernel.words import counted
+from proctor.suites.errors import LinkBroken
 from proctor.suites.files import printable
 from proctor.suites.loading import load_suite
 
@@ -119,6 +120,8 @@ def _find(folder: Path) -> tuple[Path, int, int]:
     for candidate in (folder, *below, *deeper):
         try:
             loaded = load_suite(candidate)
+        except LinkBroken:
+            raise
         except UsageError:
             continue
         if loaded.tasks:

@@ -2,6 +2,7 @@
 
 UsageError
 ├── SuitePathInvalid    the path holds no tasks
+├── LinkBroken          a link of a suite leads nowhere, and may have been a task
 ├── DuplicateTask       two folders of a suite cannot be told apart
 ├── SuiteUnknown        no suite has that id, prefix or label
 ├── AliasInvalid        a label that cannot be one
@@ -29,6 +30,7 @@ __all__ = [
     "DatasetInvalid",
     "DatasetMismatch",
     "DuplicateTask",
+    "LinkBroken",
     "SuitePathInvalid",
     "SuiteUnknown",
     "TaskChanged",
@@ -43,6 +45,13 @@ class SuitePathInvalid(UsageError):
 
     code = "suite-path"
     remedy = "Give a task folder (with task.toml or task.yaml), or a folder of task folders."
+
+
+class LinkBroken(UsageError):
+    """A link leads nowhere. It may have been a task, and a suite without it would be another exam."""
+
+    code = "suite-link"
+    remedy = "Mend the link or remove it; `cp -rL` copies what links lead to."
 
 
 class DuplicateTask(UsageError):

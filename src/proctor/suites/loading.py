@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from proctor.suites.digests import suite_digest
-from proctor.suites.errors import DuplicateTask, SuitePathInvalid
+from proctor.suites.errors import DuplicateTask, LinkBroken, SuitePathInvalid
 from proctor.suites.files import printable
 from proctor.suites.formats.harbor import CONFIG_FILE, INSTRUCTION_FILE, load_task
 from proctor.suites.formats.terminal_bench import TASK_FILE, load_terminal_bench_task
@@ -21,8 +21,8 @@ def load_suite(path: Path) -> LoadedSuite:
     """The suite at a path, its tasks in the order of their folders' names.
 
     A malformed task stays in the suite with its problems. Two folders with the same content are one task,
-    with a note. Raises ``SuitePathInvalid`` if there is no task, and ``DuplicateTask`` if two different
-    usable tasks have one name or are the same exam.
+    with a note. Raises ``SuitePathInvalid`` if there is no task, ``LinkBroken`` for a link that leads nowhere,
+    and ``DuplicateTask`` if two different usable tasks have one name or are the same exam.
     """
     if not path.is_dir():
         raise SuitePathInvalid("There is no such folder.", where=str(path))
@@ -35,8 +35,10 @@ def load_suite(path: Path) -> LoadedSuite:
 
 
 def load_tasks(path: Path) -> tuple[list[LoadedTask], list[TaskNote]]:
-    """Every task folder at a path, and a note for each folder that is none. Raises ``SuitePathInvalid``."""
+    """Every task folder at a path, and a note for each folder that is none. Raises ``LinkBroken``."""
     folders, notes = _task_folders(path)
+    if not is_task_folder(path):
+        _refuse_broken_links(path)
     return [load_folder(folder) for folder in folders], notes
 
 
@@ -88,6 +90,12 @@ def _task_folders(path: Path) -> tuple[list[Path], list[TaskNote]]:
                 TaskNote(file=entry.name, text="has neither task.toml nor instruction.md nor task.yaml: no task")
             )
     return folders, notes
+
+
+def _refuse_broken_links(path: Path) -> None:
+    for entry in sorted(path.iterdir()):
+        if entry.is_symlink() and not entry.exists() and not entry.name.startswith("."):
+            raise LinkBroken(where=str(entry))
 
 
 def _readable(path: Path) -> bool:
