@@ -111,7 +111,7 @@ def test_a_configuration_is_kept_as_it_was_said(evaluators: EvaluatorService, te
     [
         ("blue", {}, TypeUnknown, "Did you mean 'bleu'"),
         ("bleu", {"ordre": 2}, ConfigurationInvalid, "Did you mean 'order'"),
-        ("bleu", {"order": "2"}, ConfigurationInvalid, "integer"),
+        ("bleu", {"order": "2"}, ConfigurationInvalid, "whole number"),
         ("bleu", {"order": 0}, ConfigurationInvalid, "greater than or equal to 1"),
         ("bleu", {"tokenize": "flores101"}, ConfigurationInvalid, "'13a'"),
         ("regex", {"pattern": "(?<=a)b"}, ConfigurationInvalid, "RE2"),
