@@ -37,6 +37,11 @@ def test_points(value: float | None, text: str) -> None:
     assert formats.points(value) == text
 
 
+@pytest.mark.parametrize(("value", "text"), cases("p_value"))
+def test_p_value(value: float | None, text: str) -> None:
+    assert formats.p_value(value) == text
+
+
 @pytest.mark.parametrize(("value", "text"), cases("tokens"))
 def test_tokens(value: int | None, text: str) -> None:
     assert formats.tokens(value) == text

@@ -112,9 +112,9 @@ def duration(seconds: float | None) -> str:
         return UNKNOWN
     if seconds < 0.001:
         return "<1 ms"
-    if seconds < 1:
+    if seconds < 0.9995:  # what would be read as 1000 ms is 1.0 s
         return f"{seconds * 1000:.0f} ms"
-    if seconds < 60:
+    if seconds < 59.95:
         return f"{seconds:.1f} s"
     minutes, rest = divmod(round(seconds), 60)
     if minutes < 60:

@@ -1,6 +1,6 @@
 /** Questions about keys, members, money, retention, providers and what was done. */
 import { keepPreviousData, queryOptions } from "@tanstack/react-query";
-import { answered, api, paged } from "./client";
+import { answered, api, every, paged } from "./client";
 import { fetched } from "./files";
 import type {
   Acknowledgement,
@@ -21,20 +21,27 @@ import type {
   User,
 } from "./schema";
 
+/** Of a page, where all of them are wanted. */
+const LONG = 1000;
+
 export const keys = queryOptions({
   queryKey: ["keys"],
-  queryFn: ({ signal }) => paged<ApiKey>(api.GET("/api/v1/keys", { params: { query: { limit: 200 } }, signal })),
+  queryFn: ({ signal }) =>
+    every((cursor) => paged<ApiKey>(api.GET("/api/v1/keys", { params: { query: { limit: LONG, cursor } }, signal }))),
 });
 
 export const users = queryOptions({
   queryKey: ["users"],
-  queryFn: ({ signal }) => paged<User>(api.GET("/api/v1/users", { params: { query: { limit: 200 } }, signal })),
+  queryFn: ({ signal }) =>
+    every((cursor) => paged<User>(api.GET("/api/v1/users", { params: { query: { limit: LONG, cursor } }, signal }))),
 });
 
 export const providers = queryOptions({
   queryKey: ["providers"],
   queryFn: ({ signal }) =>
-    paged<ProviderLine>(api.GET("/api/v1/providers", { params: { query: { limit: 200 } }, signal })),
+    every((cursor) =>
+      paged<ProviderLine>(api.GET("/api/v1/providers", { params: { query: { limit: LONG, cursor } }, signal })),
+    ),
 });
 
 export const retention = queryOptions({

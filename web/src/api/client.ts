@@ -33,6 +33,18 @@ export interface Page<T> {
   next: string | null;
 }
 
+/** A whole list, a page after the other: for what is looked through and never long. Throws `Problem`. */
+export async function every<T>(ask: (cursor: string | undefined) => Promise<Page<T>>): Promise<Page<T>> {
+  const items: T[] = [];
+  let next: string | null = null;
+  do {
+    const page: Page<T> = await ask(next ?? undefined);
+    items.push(...page.items);
+    next = page.next;
+  } while (next !== null);
+  return { items, next };
+}
+
 /** A list's page with whole items: what is left out by `fields`, which no page asks for. Throws `Problem`. */
 export async function paged<T>(
   request: Promise<Answered<{ items: unknown[]; next?: string | null }>>,

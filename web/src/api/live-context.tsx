@@ -10,16 +10,32 @@ export function LiveProvider({ children }: { children: React.ReactNode }) {
   const live = useRef<Live | null>(null);
   live.current ??= new Live(socketUrl());
   useAskedAgain(live.current);
+  useAges(live.current);
   return <Context.Provider value={live.current}>{children}</Context.Provider>;
 }
 
-/** Whether one is still let in is asked where the socket is not. */
+/** Where the socket is not let in, whether one is still is asked; once it is back, whatever could not be had meanwhile. */
 function useAskedAgain(live: Live): void {
+  const client = useQueryClient();
+  useEffect(() => {
+    let before = live.standing.state;
+    return live.watch(() => {
+      const { state } = live.standing;
+      if (state === "refused") void client.resetQueries({ queryKey: me.queryKey });
+      if (state === "live" && before === "reconnecting")
+        void client.refetchQueries({ type: "active", predicate: (query) => query.state.status === "error" });
+      before = state;
+    });
+  }, [live, client]);
+}
+
+/** While the socket is broken, what is shown is as old as the last answer. */
+function useAges(live: Live): void {
   const client = useQueryClient();
   useEffect(
     () =>
-      live.watch(() => {
-        if (live.standing.state === "refused") void client.resetQueries({ queryKey: me.queryKey });
+      client.getQueryCache().subscribe((event) => {
+        if (event.type === "updated" && event.action.type === "success") live.answered();
       }),
     [live, client],
   );

@@ -126,9 +126,15 @@ export class Live {
   private poll(): void {
     if (this.standing.state !== "reconnecting") return;
     const able = this.everyone().filter((reader) => reader.poll);
+    this.tell({ ...this.standing, isPolling: able.length > 0 });
     for (const reader of able) reader.poll?.();
-    const isPolling = able.length > 0;
-    this.tell({ state: "reconnecting", since: isPolling ? Date.now() : this.standing.since, isPolling });
+  }
+
+  /** What is shown was just answered, whoever asked: while the socket is broken it is as old as that. */
+  answered(): void {
+    if (this.standing.state === "reconnecting" && this.standing.isPolling) {
+      this.tell({ ...this.standing, since: Date.now() });
+    }
   }
 
   private take(message: { event?: LiveEvent; subscribed?: string[]; after?: string | null; gap?: unknown }): void {

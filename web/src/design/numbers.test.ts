@@ -11,6 +11,7 @@ test("numbers are written as the command line writes them", () => {
     expect(numbers.cost(nano, coverage)).toBe(text);
   }
   for (const [value, text] of cases.points) expect(numbers.points(value as number | null)).toBe(text);
+  for (const [value, text] of cases.p_value) expect(numbers.pValue(value as number | null)).toBe(text);
   for (const [value, text] of cases.tokens) expect(numbers.tokens(value as number | null)).toBe(text);
   for (const [value, text] of cases.duration) expect(numbers.duration(value as number | null)).toBe(text);
 });

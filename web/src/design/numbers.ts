@@ -3,6 +3,8 @@
  * Unknown is an em dash, never 0; a partial sum says so; a difference has a true minus.
  */
 
+import { fixed, precise } from "./rounding";
+
 export const UNKNOWN = "—";
 const NANO = 1_000_000_000;
 const whole = new Intl.NumberFormat("en-US");
@@ -10,12 +12,12 @@ const money = new Intl.NumberFormat("en-US", { minimumFractionDigits: 2, maximum
 
 /** `62.8%` of a share. */
 export function percent(share: number | null | undefined): string {
-  return share == null ? UNKNOWN : `${(share * 100).toFixed(1)}%`;
+  return share == null ? UNKNOWN : `${fixed(share * 100, 1)}%`;
 }
 
 /** `55.4–69.7`, in percent. */
 export function interval(range: { low: number; high: number } | null | undefined): string {
-  return range == null ? UNKNOWN : `${(range.low * 100).toFixed(1)}–${(range.high * 100).toFixed(1)}`;
+  return range == null ? UNKNOWN : `${fixed(range.low * 100, 1)}–${fixed(range.high * 100, 1)}`;
 }
 
 /** `1,204`. */
@@ -38,7 +40,7 @@ export function cost(nano: number | null | undefined, coverage: number | null = 
 /** A difference of two rates in percentage points: `+12.5`, `−3.0`. */
 export function points(difference: number | null | undefined): string {
   if (difference == null) return UNKNOWN;
-  const text = (Math.abs(difference) * 100).toFixed(1);
+  const text = fixed(Math.abs(difference) * 100, 1);
   return `${difference < 0 ? "−" : "+"}${text}`;
 }
 
@@ -54,9 +56,9 @@ export function isClear(range: { low: number; high: number } | null | undefined)
   return range != null && (range.low > 0 || range.high < 0);
 }
 
-/** `0.012`, `3.1e-5`. */
+/** `0.012`, `3.1e-05`. */
 export function pValue(p: number | null | undefined): string {
-  return p == null ? UNKNOWN : p.toPrecision(3).replace(/\.?0+(?=e|$)/, "");
+  return p == null ? UNKNOWN : precise(p, 3);
 }
 
 /** `9.61 M`. */
@@ -68,15 +70,15 @@ export function tokens(value: number | null | undefined): string {
     [1e3, "k"],
   ];
   const unit = sizes.find(([size]) => value >= size);
-  return unit ? `${(value / unit[0]).toFixed(2)} ${unit[1]}` : String(value);
+  return unit ? `${fixed(value / unit[0], 2)} ${unit[1]}` : String(value);
 }
 
 /** `340 ms`, `4.2 s`, `12m 13s`, `1h 07m`. */
 export function duration(seconds: number | null | undefined): string {
   if (seconds == null) return UNKNOWN;
   if (seconds < 0.001) return "<1 ms";
-  if (seconds < 1) return `${(seconds * 1000).toFixed(0)} ms`;
-  if (seconds < 60) return `${seconds.toFixed(1)} s`;
+  if (seconds < 0.9995) return `${fixed(seconds * 1000, 0)} ms`; // what would be read as 1000 ms is 1.0 s
+  if (seconds < 59.95) return `${fixed(seconds, 1)} s`;
   const minutes = Math.floor(Math.round(seconds) / 60);
   if (minutes < 60) return `${minutes}m ${pad(Math.round(seconds) % 60)}s`;
   return `${Math.floor(minutes / 60)}h ${pad(minutes % 60)}m`;
@@ -94,12 +96,12 @@ export function bytes(value: number | null | undefined): string {
 /** A score of an evaluator: four significant digits, whole numbers as they are. */
 export function score(value: number | null | undefined): string {
   if (value == null) return UNKNOWN;
-  return Number.isInteger(value) ? String(value) : String(Number(value.toPrecision(4)));
+  return Number.isInteger(value) ? String(value) : String(Number(precise(value, 4)));
 }
 
 /** A mean of scores: as many decimals as its neighbours have, whatever they are. */
 export function mean(value: number | null | undefined): string {
-  return value == null ? UNKNOWN : value.toFixed(4);
+  return value == null ? UNKNOWN : fixed(value, 4);
 }
 
 /** `0.5000 to 0.7500`. */

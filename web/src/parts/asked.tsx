@@ -1,5 +1,5 @@
 import type { UseQueryResult } from "@tanstack/react-query";
-import { Failed, Loading } from "./states";
+import { Failed, Loading, Stale } from "./states";
 
 /** What was asked for, or why it is not there yet. */
 export function Asked<T>({
@@ -16,7 +16,14 @@ export function Asked<T>({
   rows?: number;
   children: (data: T) => React.ReactNode;
 }) {
-  if (query.data !== undefined) return children(query.data);
-  if (query.error) return <Failed page={page} error={query.error} retry={() => query.refetch()} />;
+  const retry = () => query.refetch();
+  if (query.data !== undefined)
+    return (
+      <>
+        {query.error && <Stale error={query.error} since={query.dataUpdatedAt} retry={retry} />}
+        {children(query.data)}
+      </>
+    );
+  if (query.error) return <Failed page={page} error={query.error} retry={retry} />;
   return <Loading what={what} rows={rows} />;
 }

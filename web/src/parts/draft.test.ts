@@ -1,4 +1,4 @@
-import { beforeEach, expect, test } from "vitest";
+import { beforeEach, expect, test, vi } from "vitest";
 import { draftOf, forgetDrafts, hasTexts } from "./draft";
 
 const one = draftOf("one", (kept): kept is { text: string } => hasTexts(kept, "text"));
@@ -20,6 +20,16 @@ test("what is none of a page's own is nothing", () => {
     sessionStorage.setItem("proctor.draft.one", kept);
     expect(one.read()).toBeNull();
   }
+});
+
+test("of what is too long to be kept nothing is, and nothing that is older", () => {
+  one.keep({ text: "short" });
+  const full = vi.spyOn(Storage.prototype, "setItem").mockImplementation(() => {
+    throw new DOMException("", "QuotaExceededError");
+  });
+  one.keep({ text: "long" });
+  full.mockRestore();
+  expect(one.read()).toBeNull();
 });
 
 test("all drafts are forgotten at once, and nothing else is", () => {

@@ -12,6 +12,13 @@ export interface Draft<T> {
 /** `isOne`: whether what a browser kept is one of this page's, since an older page may have kept something else. */
 export function draftOf<T>(page: string, isOne: (kept: unknown) => kept is T): Draft<T> {
   const name = PREFIX + page;
+  const forget = () => {
+    try {
+      sessionStorage.removeItem(name);
+    } catch {
+      // nothing was kept
+    }
+  };
   return {
     read: () => {
       try {
@@ -25,16 +32,10 @@ export function draftOf<T>(page: string, isOne: (kept: unknown) => kept is T): D
       try {
         sessionStorage.setItem(name, JSON.stringify(one));
       } catch {
-        // it is on the page still
+        forget(); // it is on the page still, and what was kept before is not what is written there
       }
     },
-    forget: () => {
-      try {
-        sessionStorage.removeItem(name);
-      } catch {
-        // nothing was kept
-      }
-    },
+    forget,
   };
 }
 

@@ -3,6 +3,7 @@ import { getRouteApi, useNavigate } from "@tanstack/react-router";
 import { useCallback, useDeferredValue, useEffect, useMemo, useRef, useState } from "react";
 import { useLive } from "../../api/live-context";
 import { attempt as attemptQuery, cell as cellQuery, matrix, matrixIds } from "../../api/queries";
+import { useThrottled } from "../../api/throttle";
 import { useMedia, WIDE } from "../../design/media";
 import { Button } from "../../parts/button";
 import { Dialog } from "../../parts/dialog";
@@ -26,6 +27,8 @@ import { Trajectory, type TrajectoryHandle } from "./trajectory";
 import { useSteps } from "./use-steps";
 
 const route = getRouteApi("/attempts/$attempt");
+/** Between two looks at which cells are failed or owed, while the run set goes on. */
+const OTHERS_MS = 5000;
 const VIEW_WORDS: Record<View, string> = {
   conversation: "Conversation",
   terminal: "Terminal",
@@ -71,10 +74,28 @@ function Known({ id, attempt }: { id: string; attempt: Attempt }) {
     void client.invalidateQueries({ queryKey: ["attempt", id], exact: true });
     void client.invalidateQueries({ queryKey: ["run-set", runSet, "cell", cellId] });
   };
+  const others = useThrottled(
+    useCallback(
+      () =>
+        client.invalidateQueries({
+          predicate: ({ queryKey: [what, which, of] }) =>
+            what === "run-set" && which === runSet && (of === "matrix" || of === "ids"),
+        }),
+      [client, runSet],
+    ),
+    OTHERS_MS,
+  );
+  const all = () => {
+    again();
+    others();
+  };
   useLive(`run-set:${runSet}`, undefined, {
-    event: ({ subject, payload }) => (subject === whole || payload.cell === cellId) && again(),
-    gap: again,
-    poll: again,
+    event: ({ name, subject, payload }) => {
+      if (subject === whole || payload.cell === cellId) again();
+      if (name === "attempt.ended" || name === "attempt.regraded") others();
+    },
+    gap: all,
+    poll: all,
   });
   const go = (to: string | null | undefined) =>
     to &&

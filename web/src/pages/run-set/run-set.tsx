@@ -47,15 +47,14 @@ function RunSet({ id }: { id: string }) {
   const row = asked.data?.run_set ?? status.data?.run_set;
   useTitle("Run set", row?.name);
   const retry = useRetry(row);
+  const failed = [status, asked, board].filter((one) => one.error);
+  const retryFailed = () => void Promise.all(failed.map((one) => one.refetch()));
   const error = status.error ?? asked.error;
-  if (error && status.data === undefined)
-    return <Failed page={`Run set ${id}`} error={error} retry={() => status.refetch()} />;
+  if (error && status.data === undefined) return <Failed page={`Run set ${id}`} error={error} retry={retryFailed} />;
+  const [stale] = failed.filter((one) => one.data !== undefined);
   return (
     <div className={styles.page}>
-      {error && <Stale error={error} since={status.dataUpdatedAt} retry={() => status.refetch()} />}
-      {!error && board.error && board.data && (
-        <Stale error={board.error} since={board.dataUpdatedAt} retry={() => board.refetch()} />
-      )}
+      {stale && <Stale error={stale.error} since={stale.dataUpdatedAt} retry={retryFailed} />}
       <header className={styles.head}>
         <h1>
           {row?.name ?? "…"} <small>{status.data ? words(status.data.run_set.state) : ""}</small>
@@ -77,7 +76,9 @@ function RunSet({ id }: { id: string }) {
         <p className={styles.facts}>&nbsp;</p>
       )}
       {status.data && <Blocked waits={status.data.progress.waits} />}
-      {cells === null ? (
+      {cells === null && asked.error ? (
+        <Failed error={asked.error} retry={retryFailed} />
+      ) : cells === null ? (
         <Loading what="cells" rows={12} />
       ) : cells.size === 0 ? (
         <Empty>There are no cells yet.</Empty>
