@@ -37,7 +37,8 @@ export function number(value: unknown): number | undefined {
 /** A day as `2026-12-01` that there is. */
 export function day(value: unknown): string | undefined {
   const found = text(value) ?? "";
-  return /^\d{4}-\d\d-\d\d$/.test(found) && !Number.isNaN(Date.parse(found)) ? found : undefined;
+  const at = /^\d{4}-\d\d-\d\d$/.test(found) ? new Date(found) : null; // of the 30th of February the 2nd of March
+  return at !== null && !Number.isNaN(at.getTime()) && at.toISOString().startsWith(found) ? found : undefined;
 }
 
 /** Names of any kind, commas among them. */

@@ -24,12 +24,27 @@ export async function sent<T>({ path, query, content, tell }: Sent): Promise<T> 
     method: "POST",
     headers: { ...PAGE_HEADER, "Content-Type": "application/octet-stream" },
     body: content,
-  }).catch(() => {
-    throw unreachable();
+  }).catch(async () => {
+    throw (await isReadable(content)) ? unreachable() : changed();
   });
   const said = await answer.json().catch(() => undefined);
   if (!answer.ok) throw problemOf(answer.status, said);
   return (await ended(said as Operation, tell)) as T;
+}
+
+/** Whether a file is still as it was when it was chosen: a browser sends no other. */
+async function isReadable(content: Blob): Promise<boolean> {
+  return content
+    .slice(0, 1)
+    .arrayBuffer()
+    .then(
+      () => true,
+      () => false,
+    );
+}
+
+function changed(): Problem {
+  return new Problem(0, "file-changed", "The file was changed or removed since it was chosen.", "Choose it again.");
 }
 
 async function ended(begun: Operation, tell: Sent["tell"]): Promise<unknown> {

@@ -13,8 +13,12 @@ export function Pager({ cursor, next, go, words = { first: "Newest", next: "Olde
   if (cursor === undefined && next === null) return null;
   return (
     <nav className={styles.pages} aria-label="Pages">
-      {cursor !== undefined && <Button onClick={() => go(undefined)}>{words.first}</Button>}
-      {next !== null && <Button onClick={() => go(next)}>{words.next}</Button>}
+      <Button disabled={cursor === undefined} onClick={() => go(undefined)}>
+        {words.first}
+      </Button>
+      <Button disabled={next === null} onClick={() => next !== null && go(next)}>
+        {words.next}
+      </Button>
     </nav>
   );
 }

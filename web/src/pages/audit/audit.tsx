@@ -15,8 +15,9 @@ import { type Column, Table } from "../../parts/table";
 import { Time } from "../../parts/time";
 import { useTitle } from "../../parts/title";
 import { day } from "../../search";
+import { useKeys } from "../../shell/keys";
 import styles from "./audit.module.css";
-import { detailOf } from "./detail";
+import { detailOf, shortened } from "./detail";
 import { Target } from "./target";
 
 const route = getRouteApi("/audit");
@@ -89,10 +90,15 @@ function AuditLog() {
     },
     { name: "Action", cell: (one) => one.action },
     { name: "Of what", cell: (one) => <Target of={one} users={names} /> },
-    { name: "Detail", cell: (one) => <bdi title={detailOf(one)}>{detailOf(one)}</bdi> },
+    { name: "Detail", cell: (one) => <bdi title={detailOf(one, names)}>{detailOf(one, names)}</bdi> },
     { name: "Request", cell: (one) => <code>{one.request_id.slice(0, 8)}</code> },
   ];
   const rows = asked.data?.items ?? [];
+  const isFiltered = Boolean(search.action || search.actor || since);
+  useKeys(isFiltered ? [{ keys: "Escape", what: "Show all entries", run: () => void navigate({ search: {} }) }] : []);
+  const people = [...names].map(([value, label]) => ({ value, label }));
+  const actor = search.actor ?? "";
+  const isKnown = actor === "" || names.has(actor);
   return (
     <>
       <PageHead
@@ -116,17 +122,18 @@ function AuditLog() {
         />
         <Select
           label="Who"
-          value={search.actor ?? ""}
+          value={actor}
           options={[
             { value: "", label: "all" },
-            ...(known.data?.items ?? []).map((one) => ({ value: one.id ?? "", label: one.name ?? "" })),
+            ...(isKnown ? [] : [{ value: actor, label: shortened(actor) }]),
+            ...people,
           ]}
           onChange={(event) =>
             navigate({ search: (before) => ({ ...before, cursor: undefined, actor: event.target.value || undefined }) })
           }
         />
         <Field
-          label="Since"
+          label="Since (UTC)"
           type="date"
           value={since ?? ""}
           max="9999-12-31"

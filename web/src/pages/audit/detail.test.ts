@@ -19,5 +19,9 @@ test("ids are cut and names are not", () => {
   expect(said({ user: id, scopes: ["runs:read", "runs:write"] })).toBe(
     "user: efea18f6 · scopes: runs:read, runs:write",
   );
+  expect(said({ scopes: null })).toBe("scopes: all of its user's role");
+  expect(detailOf({ detail: { user: id } } as unknown as AuditEntry, new Map([[id, "ivy@example.org"]]))).toBe(
+    "user: ivy@example.org",
+  );
   expect(said({ scopes: [], reason: "<b>&" })).toBe("scopes: none · reason: <b>&");
 });

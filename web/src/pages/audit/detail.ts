@@ -6,7 +6,8 @@ const NANO = "_nano";
 const BEFORE = "before";
 
 /** What an entry says beside whom and what it is about: `role: viewer → member · disabled: no`. */
-export function detailOf({ detail }: AuditEntry): string {
+export function detailOf({ detail }: AuditEntry, users: ReadonlyMap<string, string> = new Map()): string {
+  const said = (name: string, value: unknown) => users.get(String(value)) ?? wordOf(name, value);
   const before = replacedBy(detail[BEFORE]);
   return Object.entries(detail)
     .filter(([name]) => name !== BEFORE)
@@ -30,11 +31,12 @@ function wordsOf(name: string): string {
   return name.replace(NANO, "").replaceAll("_", " ");
 }
 
-function said(name: string, value: unknown): string {
+function wordOf(name: string, value: unknown): string {
+  if (name === "scopes" && value === null) return "all of its user's role";
   if (value === null || value === undefined) return "none";
   if (typeof value === "boolean") return value ? "yes" : "no";
   if (typeof value === "number") return name.endsWith(NANO) ? cost(value) : count(value);
   if (typeof value === "string") return shortened(value);
-  if (Array.isArray(value)) return value.map((one) => said(name, one)).join(", ") || "none";
+  if (Array.isArray(value)) return value.map((one) => wordOf(name, one)).join(", ") || "none";
   return JSON.stringify(value);
 }

@@ -7,12 +7,13 @@ export function Target({ of, users }: { of: AuditEntry; users: ReadonlyMap<strin
   const { action, target, detail } = of;
   const [kind] = action.split(".");
   const [name, dataset] = [detail.name, detail.dataset].map((one) => (typeof one === "string" && one ? one : null));
-  if (action === "dataset.made" && dataset) return <ToDataset reference={dataset} />;
-  if (action === "dataset.split") return <ToDataset reference={target} />;
-  if (kind === "run-set" || action === "secret.refused") {
+  if (action === "dataset.made" && dataset) return <ToDataset name={dataset} version={detail.version} />;
+  if (action === "dataset.split") return <ToDataset name={target} />;
+  const runSet = kind === "run-set" || action === "secret.refused" ? target : detail.run_set;
+  if (typeof runSet === "string" && runSet) {
     return (
-      <Link to="/run-sets/$runSet" params={{ runSet: target }} title={target}>
-        {name ?? shortened(target)}
+      <Link to="/run-sets/$runSet" params={{ runSet }} title={runSet}>
+        {name ?? shortened(runSet)}
       </Link>
     );
   }
@@ -23,10 +24,11 @@ export function Target({ of, users }: { of: AuditEntry; users: ReadonlyMap<strin
       </Link>
     );
   }
-  return <span title={target}>{users.get(target) ?? shortened(target)}</span>;
+  return <span title={target}>{name ?? users.get(target) ?? shortened(target)}</span>;
 }
 
-function ToDataset({ reference }: { reference: string }) {
+function ToDataset({ name, version }: { name: string; version?: unknown }) {
+  const reference = typeof version === "string" ? `${name}@${version}` : name;
   return (
     <Link to="/datasets/$dataset" params={{ dataset: reference }}>
       {reference}

@@ -19,6 +19,7 @@ import { PreviewTable } from "./preview-table";
 import { usePreview } from "./use-preview";
 
 const TITLE = "Bring a dataset";
+const LIST = new Intl.ListFormat("en-GB");
 
 export function BringPage() {
   useTitle(TITLE);
@@ -44,7 +45,7 @@ interface Brought {
 interface Wanted {
   name: string;
   source: Source;
-  naming: Naming;
+  naming: Partial<Naming>;
 }
 
 /** Examples become a version: what would come of them, and the lines that are none, stand before the button. */
@@ -61,7 +62,8 @@ function Bring() {
   );
   const [told, setTold] = useState("");
   const preview = usePreview(source);
-  const naming = { ...namingOf(preview), ...chosen };
+  const found = namingOf(preview);
+  const naming = { ...found, ...chosen };
   const bring = (wanted: Wanted, more: Record<string, string>) =>
     sent<Brought>({
       path: "/api/v1/datasets/imports",
@@ -90,13 +92,17 @@ function Bring() {
   };
   const change = changed((next: Source) => {
     setSource(next);
-    setChosen({});
+    if ("file" in next || "file" in source) setChosen({}); // other rows; who writes keeps what was chosen
   });
-  const wanted = { name: name.trim(), source, naming };
+  const wanted = { name: name.trim(), source, naming: { ...seen(found), ...chosen } };
   const isBusy = look.isPending || keep.isPending;
   const isEmptyFile = "file" in source && source.file.size === 0;
   const examples = isEmptyFile ? `examples: ${source.file.name} is empty` : "examples";
-  const missing = [wanted.name === "" && "a name", contentOf(source).size === 0 && examples].filter(Boolean);
+  const missing = [
+    wanted.name === "" && "a name",
+    contentOf(source).size === 0 && examples,
+    chosen.input === "" && "the field that is the input",
+  ].filter(Boolean);
   const isReady = missing.length === 0 && !isBusy;
   return (
     <div className={styles.page}>
@@ -132,7 +138,7 @@ function Bring() {
           {look.data?.left_out ? `Import without ${counted(look.data.left_out, "row")}` : "Import"}
         </Button>
         <span className="muted" role="status">
-          {isBusy ? told : missing.length > 0 && `Missing: ${missing.join(" and ")}.`}
+          {isBusy ? told : missing.length > 0 && `Missing: ${LIST.format(missing as string[])}.`}
         </span>
       </div>
       {look.data && <Verdict said={look.data} />}
@@ -145,10 +151,15 @@ function queryOf({ source, naming }: Wanted): Record<string, string | undefined>
   return {
     file,
     format: formatOf(file),
-    id_field: naming.id === "id" ? undefined : naming.id || undefined, // taken where it is there; a row may have none
+    id_field: naming.id === "id" ? undefined : naming.id, // taken where it is there; a row may have none
     input_field: naming.input || undefined,
-    expected_field: naming.expected || undefined,
+    expected_field: naming.expected,
   };
+}
+
+/** Only what was seen: what no row has so far is left to the server, and what was chosen to be none is not. */
+function seen(naming: Naming): Partial<Naming> {
+  return Object.fromEntries(Object.entries(naming).filter(([, name]) => name !== ""));
 }
 
 interface NamesProps {
@@ -159,7 +170,10 @@ interface NamesProps {
 
 /** What the rows call an example's parts. */
 function Names({ naming, preview, change }: NamesProps) {
-  const options = [{ value: "", label: "—" }, ...preview.fields.map(({ name }) => ({ value: name, label: name }))];
+  const options = [
+    { value: "", label: "—" },
+    ...preview.fields.filter(({ name }) => name !== "").map(({ name }) => ({ value: name, label: name })),
+  ];
   return (
     <div className={styles.actions}>
       {NAMED.map(({ part, label }) => (

@@ -4,7 +4,7 @@ import { fieldsOf, type Preview } from "./preview";
 
 /** Of a file's beginning the last row may be cut, and is left out. An empty cell says nothing. */
 export function previewOfCsv(text: string, isWhole: boolean): Preview {
-  const [header = [], ...all] = Papa.parse<string[]>(text, { skipEmptyLines: true }).data;
+  const [header = [], ...all] = Papa.parse<string[]>(text, { skipEmptyLines: true, delimiter: "," }).data;
   const rows = isWhole ? all : all.slice(0, -1);
   const found = fieldsOf(rows.map((cells) => named(header, cells)));
   const unseen = header.filter((name) => !found.some((one) => one.name === name));

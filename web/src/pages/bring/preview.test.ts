@@ -47,6 +47,8 @@ test("cells of a CSV file are told by its header, whatever stands between quotes
     problems: [],
   });
   expect(previewOfCsv("a,b\n1,2\n3,", false).rows).toBe(1);
+  const other = previewOfCsv("a;b\n1;2\n", true).fields.map((one) => one.name);
+  expect(other, "as the server reads it").toEqual(["a;b"]);
 });
 
 test("what is no Parquet file has no preview", async () => {

@@ -64,9 +64,9 @@ interface FieldsProps {
 
 function Fields({ change, was, now }: FieldsProps) {
   const [open, setOpen] = useState<readonly Shown[]>([]);
-  const differing = FIELDS.map((name) => ({ name, ...textsOf(was?.[name], now?.[name]) })).filter(
-    (one) => one.before !== one.after,
-  );
+  const holds = (name: Shown) => [was?.[name], now?.[name]].some((one) => one != null && !isEmptyList(one));
+  const names = FIELDS.filter((name) => (change.kind === "changed" ? change.fields.includes(name) : holds(name)));
+  const differing = names.map((name) => ({ name, ...textsOf(was?.[name], now?.[name]) }));
   return (
     <>
       {differing.map(({ name, before, after }) => (
@@ -83,13 +83,34 @@ function Fields({ change, was, now }: FieldsProps) {
   );
 }
 
-/** Both as they are read: texts as they are, all else as JSON, and where just one is a text, both as JSON. */
-function textsOf(before: unknown, after: unknown): { before: string; after: string } {
-  const isText = [before, after].every((one) => typeof one === "string" || saysNothing(one));
-  const text = (one: unknown) => (saysNothing(one) ? "" : isText ? String(one) : JSON.stringify(one, null, 2));
-  return { before: text(before), after: text(after) };
+function isEmptyList(value: unknown): boolean {
+  return Array.isArray(value) && value.length === 0;
 }
 
-function saysNothing(value: unknown): boolean {
-  return value === null || value === undefined || (Array.isArray(value) && value.length === 0);
+/** Both as they are read: texts as they are, all else as JSON; in JSON, and spelt out, what only that tells apart. */
+export function textsOf(before: unknown, after: unknown): { before: string; after: string } {
+  const isText = [before, after].every((one) => typeof one === "string" || one == null);
+  const forms = isText ? [textOf, jsonOf, spelt] : [jsonOf, spelt];
+  const form = forms.find((one) => seen(one(before)) !== seen(one(after))) ?? jsonOf;
+  return { before: form(before), after: form(after) };
+}
+
+function textOf(value: unknown): string {
+  return typeof value === "string" ? value : "";
+}
+
+/** Nothing for what is not there. */
+function jsonOf(value: unknown): string {
+  return value === null || value === undefined ? "" : JSON.stringify(value, null, 2);
+}
+
+/** With marks and blanks that look like others by their numbers. */
+function spelt(value: unknown): string {
+  const number = (one: string) => `\\u${one.charCodeAt(0).toString(16).padStart(4, "0")}`;
+  return jsonOf(value).replace(/\p{M}|[^\P{Z} ]/gu, number);
+}
+
+/** What a reader can tell texts apart by: not by how an accent is made, nor by blanks at an end. */
+function seen(text: string): string {
+  return text.normalize("NFC").replace(/\p{Z}/gu, " ").replace(/ +$/gm, "").trim();
 }

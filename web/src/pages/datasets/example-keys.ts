@@ -4,6 +4,11 @@ import { stepKeys, useKeys } from "../../shell/keys";
 
 const route = getRouteApi("/datasets/$dataset");
 
+function focusRow(id: string | undefined): void {
+  const row = id === undefined ? null : document.querySelector(`tr[data-key="${CSS.escape(id)}"]`);
+  row?.querySelector<HTMLElement>("button")?.focus({ preventScroll: true });
+}
+
 /** A list of examples that is gone through by keys; the one that is open stands in the address. */
 export function useExampleKeys(items: readonly { id: string }[]) {
   const { example } = route.useSearch();
@@ -11,6 +16,7 @@ export function useExampleKeys(items: readonly { id: string }[]) {
   const [current, setCurrent] = useState(example);
   const open = (id: string | undefined) => {
     if (id !== undefined) setCurrent(id);
+    else focusRow(current); // whoever closed it goes on in the list
     return navigate({ search: (before) => ({ ...before, example: id }), replace: true, resetScroll: false });
   };
   const at = items.findIndex((one) => one.id === current);

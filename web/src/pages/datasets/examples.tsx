@@ -26,7 +26,7 @@ const MOST_CHARACTERS = 1000; // as the API has it
 /** The examples, found by words and by what they are labelled with; `all`: how many the version has. */
 export function Examples({ reference, all }: { reference: string; all: number }) {
   const navigate = useNavigate({ from: "/datasets/$dataset" });
-  const { tags, difficulty, from, q, cursor } = route.useSearch();
+  const { tags, difficulty, from, q, cursor, example } = route.useSearch();
   const filter = { tags, difficulty, from_source: from, query: q, cursor };
   const asked = useQuery(examples(reference, filter));
   const malformed = asked.error instanceof Problem && asked.error.isOf("query") ? asked.error : null;
@@ -43,6 +43,9 @@ export function Examples({ reference, all }: { reference: string; all: number })
       what: "Search",
       run: focusFilter,
     },
+    ...(isFiltered && !example
+      ? [{ keys: "Escape", what: "Show all examples", run: () => void navigate({ search: {} }) }]
+      : []),
   ]);
   const ask = (typed: (name: string) => string | undefined) =>
     void navigate({

@@ -14,6 +14,7 @@ import { Button } from "../../parts/button";
 import { Figure } from "../../parts/figure";
 import { PageHead, Section, Settling } from "../../parts/section";
 import { type Column, Table } from "../../parts/table";
+import { Time } from "../../parts/time";
 import { useTitle } from "../../parts/title";
 import { useKeys } from "../../shell/keys";
 import { chunksWords } from "./chunks";
@@ -66,6 +67,7 @@ function useFollowedJob(id: string) {
 
 function Standing({ standing }: { standing: JobStanding }) {
   const { job: one, evaluators } = standing;
+  if (one.state === "deleted") return <Deleted one={one} />;
   const ended = !RUNS.has(one.state);
   return (
     <Settling className={styles.page}>
@@ -99,6 +101,37 @@ function Standing({ standing }: { standing: JobStanding }) {
         </>
       )}
     </Settling>
+  );
+}
+
+/** What it was stays on record; its results do not. */
+function Deleted({ one }: { one: Job }) {
+  return (
+    <>
+      <PageHead
+        title={
+          <>
+            {one.name} <small className="muted">{words(one.state)}</small>
+          </>
+        }
+      />
+      <p>
+        Its results are gone for good
+        {one.deletion && (
+          <>
+            : deleted <Time at={one.deletion.at} />
+          </>
+        )}
+        . What it was of stays on record.
+      </p>
+      {one.dataset && one.dataset_version && (
+        <p className={styles.facts}>
+          <Link to="/datasets/$dataset" params={{ dataset: one.dataset_version }}>
+            {one.dataset}
+          </Link>
+        </p>
+      )}
+    </>
   );
 }
 

@@ -135,8 +135,8 @@ function Rows({ board }: { board: SuiteBoard }) {
     <>
       <p className={styles.tools}>
         <span className="muted">
-          {pinned.length ? `${pinned.length} pinned` : "Pin rows to compare them"} · the newest row of each
-          configuration, of {counted(board.run_sets, "run set")}
+          {pinned.length ? `${pinned.length} pinned` : "Pin rows to compare them"} · the newest row of each profile in
+          each configuration, of {counted(board.run_sets, "run set")}
         </span>
         <Button kind="primary" disabled={pinned.length < 2} onClick={compare}>
           Compare pinned

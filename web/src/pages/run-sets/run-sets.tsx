@@ -46,7 +46,10 @@ export function RunSetsPage() {
   const may = useMay("runs:write");
   const asked = useQuery(runSets({ state, words: q, cursor }));
   const again = () => client.invalidateQueries({ queryKey: ["run-sets"] });
-  useKeys([{ keys: "/", what: "Find by name", run: focusFilter }]);
+  useKeys([
+    { keys: "/", what: "Find by name", run: focusFilter },
+    ...(q || state ? [{ keys: "Escape", what: "Show all run sets", run: () => void navigate({ search: {} }) }] : []),
+  ]);
   useLive("all", undefined, { event: ({ name }) => name.startsWith("run_set.") && again(), gap: again, poll: again });
   return (
     <>
