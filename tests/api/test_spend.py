@@ -171,7 +171,19 @@ def test_the_month_is_what_the_budgets_count(acme: Tenant, spent: dict[str, Any]
     month = acme.owner.get("spend/month")
     assert month["counted_nano"] == 187 == acme.owner.get("allowance")["used"]["cost_month_nano"]
     assert (month["whole"]["cost_nano"], month["whole"]["unpriced"]) == (87, 1)
+    assert acme.owner.get("allowance")["uncounted"] == 0, "all that was reserved is counted for a call of unknown cost"
     assert (month["days_seen"], month["days_needed"], month["forecast"]) == (0, 7, None)
+
+
+def test_an_attempt_whose_cost_nobody_tells_is_in_no_budget_and_said_to_be_in_none(
+    acme: Tenant, server: Server, own: Bench
+) -> None:
+    own.run(RUN_SET)
+    assert acme.owner.get("allowance")["uncounted"] == 0
+    with server.database.tenant(acme.id) as connection:
+        connection.execute(text("UPDATE proctor.attempt SET usage = NULL"))
+    allowance = acme.owner.get("allowance")
+    assert (allowance["used"]["cost_month_nano"], allowance["uncounted"]) == (0, 12)
 
 
 def test_a_week_of_spending_makes_a_forecast(acme: Tenant, server: Server) -> None:

@@ -126,6 +126,11 @@ FROM proctor.ledger l
 WHERE l.tenant_id = :tenant AND l.created_at >= :since AND l.created_at < :until
 GROUP BY 1 ORDER BY 1;
 
+-- name: uncounted
+-- Of this month (UTC), what cost something that nobody knows and that the budgets count nothing for.
+SELECT count(*) FROM proctor.spend s
+WHERE s.tenant_id = :tenant AND s.at >= date_trunc('month', now(), 'UTC') AND s.cost_nano IS NULL AND s.assumed_nano = 0;
+
 -- name: run_set_names
 SELECT r.id::text AS key, r.name FROM proctor.run_set r
 WHERE r.tenant_id = :tenant AND r.id::text = ANY(CAST(:keys AS text[]));

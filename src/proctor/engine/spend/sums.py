@@ -24,6 +24,7 @@ __all__ = [
     "Unpriced",
     "spend",
     "spend_sum",
+    "uncounted",
     "undecided",
 ]
 
@@ -130,6 +131,11 @@ def spend_sum(connection: Connection, tenant: UUID, times: Times) -> SpendSum:
     asked = {"by": SpendBy.TENANT.value, "starters": False, "tenant": tenant, **times._asdict(), "limit": 1}
     (row,) = (dict(row._mapping) for row in _run(connection, "spent_by", **asked))
     return SpendSum(**{one.name: row[one.name] for one in fields(SpendSum)})
+
+
+def uncounted(connection: Connection, tenant: UUID) -> int:
+    """Entries of this month (UTC) whose cost nobody knows, and for which the budgets count nothing."""
+    return int(_run(connection, "uncounted", tenant=tenant).scalar_one())
 
 
 def undecided(connection: Connection, tenant: UUID, times: Times) -> Sequence[Undecided]:
