@@ -126,7 +126,12 @@ def nested(depth: int) -> Any:
         ({"input": "x", "embedding": [1e40]}, "embedding"),
         ({"input": "x", "embedding": ["1"]}, "embedding"),
         ({"input": "x", "metadata": [1]}, "metadata"),
-        ({"input": "x", "other": 2**60}, "metadata"),
+        ({"input": "x", "metadata": {"other": 2**60}, "fits": 1}, "metadata"),
+        ({"input": "x", "metadata": {"n": 1}, "fits": 1, "big": 2**60}, "big"),
+        ({"input": "x", "big": float("nan")}, "big"),
+        ({"input": "x", "half": ["\ud800"]}, "half"),
+        ({"input": "x", "deep": nested(100)}, "deep"),
+        ({"input": "x", "name of \ud800": 1}, "metadata"),
         ({"input": "x" * (ROW_BYTES + 1)}, ""),
     ],
 )

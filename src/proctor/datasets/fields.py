@@ -166,4 +166,16 @@ def _metadata(raw: Raw, fields: Fields) -> str | None:
     try:
         return stored_json(own)
     except (ValueError, TypeError, RecursionError) as error:
-        raise FieldInvalid("metadata", _unstorable(error)) from error
+        raise FieldInvalid(_unfit(own, told or {}), _unstorable(error)) from error
+
+
+def _unfit(own: Mapping[str, Json], told: Mapping[str, object]) -> str:
+    """The field of a file that can't be kept in the metadata; ``metadata``, if it is one that this has of its own."""
+    for name, value in own.items():
+        if name in told or not name.isprintable():
+            continue
+        try:
+            stored_json({name: value})
+        except (ValueError, TypeError, RecursionError):
+            return name
+    return "metadata"
