@@ -86,7 +86,7 @@ def _check_names(found: pa.Schema, file: Path) -> None:
 
 def _twice(fields: Sequence[pa.Field]) -> str | None:
     """A name that fields beside one another have, at any depth."""
-    seen = Counter(field.name for field in fields)
+    seen: Counter[str] = Counter(field.name for field in fields)
     own = next((name for name, times in seen.items() if times > 1), None)
     if own is not None:
         return own
