@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import struct
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from proctor.datasets.examples import Example, unstored, value_of
+from proctor.datasets.examples import Example, derived_example_id, unstored, value_of
 from proctor.datasets.fields import ROW_BYTES, FieldInvalid, Fields, read_example
 from proctor.datasets.schema import COLUMNS, table_of
 from proctor.kernel.canonical import canonical_json
@@ -81,6 +82,15 @@ def test_fields_are_called_as_the_file_calls_them_and_others_are_metadata() -> N
     assert example.metadata == '{"kept":true,"topic":"x"}'
     with pytest.raises(FieldInvalid, match="metadata has a field of this name too"):
         read_example({"input": "x", "a": 1, "metadata": {"a": 2}}, Fields())
+
+
+def test_an_empty_name_means_that_no_field_is_that() -> None:
+    raw = {"id": "7", "input": "x", "expected": "y", "": "z"}
+    example = read_example(raw, Fields(id="", expected=""))
+    assert (example.id, example.expected) == (derived_example_id("x", is_json=False), None)
+    assert json.loads(example.metadata or "") == {"id": "7", "expected": "y", "": "z"}
+    named = read_example(raw, Fields(id="", expected="id"))
+    assert (named.expected, json.loads(named.metadata or "")) == ("7", {"expected": "y", "": "z"})
 
 
 def test_tags_are_a_set() -> None:
