@@ -20,6 +20,7 @@ from sqlalchemy import create_engine, text
 from proctor.app import Server
 from proctor.datasets.derivations import Dedupe, Filter, Merge, NewVersion, Relabel, Sample
 from proctor.datasets.exporting import ExportFormat
+from proctor.datasets.fields import Fields
 from proctor.datasets.service import ImportAsked
 from proctor.identity.permissions import Role
 from proctor.objects.store import ObjectStore
@@ -74,6 +75,25 @@ def test_an_import_is_followed_and_written_down(server: Server, acme: Tenant) ->
     assert dry["difference"] == {"added": 0, "changed": 0, "removed": 1, "same": 2}
     made = [one["target"] for one in acme.owner.get("audit-log")["items"] if one["action"] == "dataset.made"]
     assert made == [done["id"]], "nothing was made by the second, and by a look"
+
+
+@pytest.mark.parametrize("by_sdk", [False, True])
+def test_an_import_may_take_no_field_for_the_id_and_for_what_is_expected(
+    server: Server, acme: Tenant, remote: Any, tmp_path: Path, by_sdk: bool
+) -> None:
+    content = lines([{"id": 1, "input": "A", "expected": "x"}, {"id": 1, "input": "B", "expected": "y"}])
+    if by_sdk:
+        (tmp_path / "rows.jsonl").write_bytes(content)
+        fields = Fields(id="", expected="")
+        remote.import_file(tmp_path / "rows.jsonl", ImportAsked(fields=fields), NewVersion(dataset="qa"))
+    else:
+        assert bring(server, acme.owner, content, id_field="", expected_field="")["state"] == "done"
+    found = acme.owner.get("datasets/qa/examples")["items"]
+    assert [(one["metadata"], one["expected"]) for one in found] == [
+        ({"id": 1, "expected": "x"}, None),
+        ({"id": 1, "expected": "y"}, None),
+    ]
+    assert {len(one["id"]) for one in found} == {32}
 
 
 def test_lists_come_in_pages(server: Server, acme: Tenant) -> None:

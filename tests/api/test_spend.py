@@ -17,6 +17,7 @@ from proctor.app import Server
 from proctor.database.engine import Database
 from proctor.engine.spend.entries import EntriesWanted, EntryPlace
 from proctor.engine.spend.sums import SpendBy
+from proctor.identity.audit_log import Action, Actor, note
 from proctor.identity.permissions import Role
 from proctor.kernel.ids import new_id
 from proctor.models.calls import Call, Payer, Purpose
@@ -25,6 +26,7 @@ from proctor.objects.store import ObjectStore
 from proctor.sdk.client import Client
 from tests.api.conftest import Tenant, new_tenant
 from tests.api.test_usage import RUN_SET
+from tests.api.test_usage import spend as report
 from tests.bench import Bench, write_tasks
 from tests.models.spending import FixedBudgets, call_of
 
@@ -89,6 +91,24 @@ def test_spend_is_told_apart_and_what_is_not_known_is_in_no_sum(acme: Tenant, sp
     assert sums(acme.owner.get("spend?by=tenant")) == {"": (87, 1)}
 
 
+def test_what_agents_report_is_the_spend_of_who_started_the_run_set(
+    acme: Tenant, server: Server, spent: dict[str, Any]
+) -> None:
+    """It has no user of its own where it costs nothing, or was written down before it had one."""
+    ada = UUID(spent["user"])
+    report(server, acme.id, 5)
+    assert sums(acme.owner.get("spend?by=user"))[""] == (12, 1), "nobody started it through a server"
+    with server.database.tenant(acme.id) as connection:
+        for actor in (Actor(user=ada), Actor(user=new_id())):
+            note(connection, acme.id, actor, Action.RUN_SET_STARTED, spent["run_set"])
+    answer = acme.owner.get("spend?by=user")
+    assert {row["key"]: (row["cost_nano"], row["entries"]) for row in answer["rows"]} == {str(ada): (85, 8), "": (7, 2)}
+    assert {one["key"]: one["cost_nano"] for one in answer["days"]} == {str(ada): 85, "": 7}
+    whole = acme.owner.get(f"spend/entries?user={ada}")["items"]
+    assert (len(whole), sum(one["cost_nano"] for one in whole)) == (8, 85)
+    assert {one["kind"] for one in acme.owner.get("spend/entries?user=")["items"]} == {"judge"}
+
+
 def test_a_bar_of_a_day_is_the_sum_of_its_entries(acme: Tenant, spent: dict[str, Any]) -> None:
     days = acme.owner.get("spend?by=profile")["days"]
     today = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
@@ -151,7 +171,19 @@ def test_the_month_is_what_the_budgets_count(acme: Tenant, spent: dict[str, Any]
     month = acme.owner.get("spend/month")
     assert month["counted_nano"] == 187 == acme.owner.get("allowance")["used"]["cost_month_nano"]
     assert (month["whole"]["cost_nano"], month["whole"]["unpriced"]) == (87, 1)
+    assert acme.owner.get("allowance")["uncounted"] == 0, "all that was reserved is counted for a call of unknown cost"
     assert (month["days_seen"], month["days_needed"], month["forecast"]) == (0, 7, None)
+
+
+def test_an_attempt_whose_cost_nobody_tells_is_in_no_budget_and_said_to_be_in_none(
+    acme: Tenant, server: Server, own: Bench
+) -> None:
+    own.run(RUN_SET)
+    assert acme.owner.get("allowance")["uncounted"] == 0
+    with server.database.tenant(acme.id) as connection:
+        connection.execute(text("UPDATE proctor.attempt SET usage = NULL"))
+    allowance = acme.owner.get("allowance")
+    assert (allowance["used"]["cost_month_nano"], allowance["uncounted"]) == (0, 12)
 
 
 def test_a_week_of_spending_makes_a_forecast(acme: Tenant, server: Server) -> None:

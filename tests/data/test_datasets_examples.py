@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import struct
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from proctor.datasets.examples import Example, unstored, value_of
+from proctor.datasets.examples import Example, derived_example_id, unstored, value_of
 from proctor.datasets.fields import ROW_BYTES, FieldInvalid, Fields, read_example
 from proctor.datasets.schema import COLUMNS, table_of
 from proctor.kernel.canonical import canonical_json
@@ -83,6 +84,15 @@ def test_fields_are_called_as_the_file_calls_them_and_others_are_metadata() -> N
         read_example({"input": "x", "a": 1, "metadata": {"a": 2}}, Fields())
 
 
+def test_an_empty_name_means_that_no_field_is_that() -> None:
+    raw = {"id": "7", "input": "x", "expected": "y", "": "z"}
+    example = read_example(raw, Fields(id="", expected=""))
+    assert (example.id, example.expected) == (derived_example_id("x", is_json=False), None)
+    assert json.loads(example.metadata or "") == {"id": "7", "expected": "y", "": "z"}
+    named = read_example(raw, Fields(id="", expected="id"))
+    assert (named.expected, json.loads(named.metadata or "")) == ("7", {"expected": "y", "": "z"})
+
+
 def test_tags_are_a_set() -> None:
     one, other = (
         read_example({"id": "x", "input": "y", "tags": tags}, Fields()) for tags in (["b", "a", "b"], ["a", "b"])
@@ -126,7 +136,12 @@ def nested(depth: int) -> Any:
         ({"input": "x", "embedding": [1e40]}, "embedding"),
         ({"input": "x", "embedding": ["1"]}, "embedding"),
         ({"input": "x", "metadata": [1]}, "metadata"),
-        ({"input": "x", "other": 2**60}, "metadata"),
+        ({"input": "x", "metadata": {"other": 2**60}, "fits": 1}, "metadata"),
+        ({"input": "x", "metadata": {"n": 1}, "fits": 1, "big": 2**60}, "big"),
+        ({"input": "x", "big": float("nan")}, "big"),
+        ({"input": "x", "half": ["\ud800"]}, "half"),
+        ({"input": "x", "deep": nested(100)}, "deep"),
+        ({"input": "x", "name of \ud800": 1}, "metadata"),
         ({"input": "x" * (ROW_BYTES + 1)}, ""),
     ],
 )

@@ -136,10 +136,24 @@ def test_a_parquet_file_that_is_none_is_refused(tmp_path: Path) -> None:
         rows(write(tmp_path, "x.parquet", b"PAR1 nonsense PAR1"), "parquet")
 
 
-def saved(folder: Path, values: list[str]) -> None:
+@pytest.mark.parametrize("kind", ["parquet", "hf"])
+@pytest.mark.parametrize("nested", [False, True])
+def test_columns_of_one_name_are_refused_and_named(tmp_path: Path, kind: str, nested: bool) -> None:
+    table = pa.Table.from_arrays([pa.array(["1"]), pa.array(["a"]), pa.array(["b"])], names=["id", "input", "input"])
+    if nested:
+        table = pa.table({"input": table.to_struct_array()})
+    if kind == "hf":
+        saved(tmp_path / "d", table)
+    else:
+        pq.write_table(table, tmp_path / "d")
+    with pytest.raises(SourceInvalid, match="More than one of its columns is called 'input'") as refused:
+        rows(tmp_path / "d", kind)
+    assert refused.value.remedy.startswith("Rename or remove all but one")
+
+
+def saved(folder: Path, table: pa.Table) -> None:
     """What ``save_to_disk`` writes, as far as it is read here; tests/foreign has the real one."""
     folder.mkdir(parents=True)
-    table = pa.table({"input": values})
     with (
         pa.OSFile(str(folder / "data-00000-of-00001.arrow"), "wb") as file,
         pa.ipc.new_stream(file, table.schema) as out,
@@ -150,8 +164,8 @@ def saved(folder: Path, values: list[str]) -> None:
 
 
 def test_a_folder_of_splits_keeps_which_is_which(tmp_path: Path) -> None:
-    saved(tmp_path / "d" / "train", ["a", "b"])
-    saved(tmp_path / "d" / "test", ["c"])
+    saved(tmp_path / "d" / "train", pa.table({"input": ["a", "b"]}))
+    saved(tmp_path / "d" / "test", pa.table({"input": ["c"]}))
     (tmp_path / "d" / "dataset_dict.json").write_text('{"splits": ["train", "test"]}')
     assert rows(tmp_path / "d", "hf") == [
         (1, {"split": "train", "input": "a"}),
@@ -366,7 +380,7 @@ def test_a_dataset_of_the_client_of_phoenix_is_read(tmp_path: Path) -> None:
 def test_a_format_is_found_where_that_is_safe(tmp_path: Path) -> None:
     for name, kind in (("a.jsonl", "jsonl"), ("a.ndjson", "jsonl"), ("a.CSV", "csv"), ("a.parquet", "parquet")):
         assert found_format(write(tmp_path, name, ""), None) == kind
-    saved(tmp_path / "hf", ["a"])
+    saved(tmp_path / "hf", pa.table({"input": ["a"]}))
     assert found_format(tmp_path / "hf", None) is Format.HF
     for path in (write(tmp_path, "a.json", "[]"), tmp_path / "empty"):
         path.exists() or path.mkdir()

@@ -327,6 +327,7 @@ def test_a_difference_comes_in_pages(desk: Desk) -> None:
         page = desk.service.diff(before, after, beyond=beyond, limit=2)
         seen += [change.id for change in page.changes]
         beyond = page.next
+        assert len(page.changes) == 2, "no page is empty: there are six"
     assert seen == ["a", "b", "c", "d", "e", "z"]
 
 

@@ -43,9 +43,13 @@ def import_dataset(
         str | None,
         typer.Option("--format", help="jsonl, csv, parquet, hf, inspect, langfuse, phoenix or promptfoo."),
     ] = None,
-    id_field: Annotated[str | None, typer.Option(help="What the file calls the id; id where it is there.")] = None,
+    id_field: Annotated[
+        str | None, typer.Option(help="What the file calls the id; id where it is there; '' if no field is the id.")
+    ] = None,
     input_field: Annotated[str, typer.Option(help="What the file calls the input.")] = "input",
-    expected_field: Annotated[str, typer.Option(help="What the file calls what is expected.")] = "expected",
+    expected_field: Annotated[
+        str, typer.Option(help="What the file calls what is expected; '' if no field is that.")
+    ] = "expected",
     version: NewLabel = None,
     metadata: Metadata = None,
     skip_malformed: Annotated[bool, typer.Option("--skip-malformed", help="Leave out what is no example.")] = False,

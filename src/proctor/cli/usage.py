@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 __all__ = ["register"]
 
 _NONE = "none"
-_HOUR_SEC = 3600
 _GIGABYTE = 1_000_000_000
 Since = Annotated[str | None, typer.Option(help="30d ago, or from a time such as 2026-07-01; 30 days without.")]
 Until = Annotated[str | None, typer.Option(help="The same, to before it; now without.")]
@@ -71,17 +70,11 @@ def _apart(name: str) -> Apart:
 
 
 def _tell_usage(report: UsageReport) -> None:
-    from proctor.kernel.money import format_usd
-    from proctor.reports.tables import table
+    from proctor.reports.tables import usage_table
 
-    numbers = ("attempts", "sandbox hours", "cost", "cost unknown")
-    name = report.by.value.replace("_", " ")
-    made = table(name, *numbers, right=numbers)
-    for row in report.rows:
-        hours, known = f"{row.sandbox_sec / _HOUR_SEC:,.2f}", format_usd(row.cost_nano)
-        made.add_row(row.name or "all", f"{row.attempts:,}", hours, known, f"{row.unpriced:,}")
     span = f"{report.since:%Y-%m-%d %H:%M} to {report.until:%Y-%m-%d %H:%M} UTC"
-    show(made if report.rows else "No attempts.", f"Attempts begun from {span}.")
+    name = report.by.value.replace("_", " ")
+    show(usage_table(name, report.rows) if report.rows else "No attempts.", f"Attempts begun from {span}.")
 
 
 def quota(as_json: AsJson = False) -> None:
@@ -92,17 +85,20 @@ def quota(as_json: AsJson = False) -> None:
 
 
 def _tell_allowance(told: Allowance) -> None:
-    from proctor.kernel.money import exact_usd, format_usd
+    from proctor.kernel.money import exact_usd
+    from proctor.reports.formats import cost_sum
     from proctor.reports.tables import table
 
     most, used = told.quota, told.used
+    known = int(used.cost_month_nano > 0)
+    spent = cost_sum(used.cost_month_nano, known=known, of=known + told.uncounted)
     stored = "not measured yet" if told.stored_bytes is None else f"{told.stored_bytes:,} bytes"
     rows = {
         "evaluations a day": (f"{used.evaluations_today:,}", most.evaluations_per_day, "evaluations_per_day"),
-        "cost a month": (format_usd(used.cost_month_nano), most.cost_month_nano, "cost_month_nano"),
+        "cost a month": (spent, most.cost_month_nano, "cost_month_nano"),
         "storage, bytes": (stored, most.storage_bytes, "storage_bytes"),
         "sandboxes at once": (f"{used.sandboxes:,}", most.sandboxes, "sandboxes"),
-        "budget a month": (format_usd(used.cost_month_nano), most.budget_month_nano, "budget_month_nano"),
+        "budget a month": (spent, most.budget_month_nano, "budget_month_nano"),
     }
     made = table("quota", "used", "at the most", "", right=("used", "at the most"))
     for name, (now, limit, field) in rows.items():

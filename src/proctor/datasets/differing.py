@@ -68,15 +68,16 @@ def changes(
     files = [version_files(objects, version, folder) for version in (before, after)]
     with workbench(folder) as asked:
         difference = count_changes(asked, *files)
-        rows = list(asked.rows("changes", beyond=beyond, most=limit, **_named(files)))
+        found = list(asked.rows("changes", beyond=beyond, most=limit + 1, **_named(files)))
+    rows = found[:limit]
     old, new = (_rows_at(objects, version, rows, place) for version, place in ((before, 1), (after, 2)))
-    found = tuple(_change(one, old.get(was), new.get(now), _kind(was, now)) for one, was, now in rows)
+    told = tuple(_change(one, old.get(was), new.get(now), _kind(was, now)) for one, was, now in rows)
     return VersionDiff(
         before=before,
         after=after,
         difference=difference,
-        changes=found,
-        next=found[-1].id if len(found) == limit else None,
+        changes=told,
+        next=told[-1].id if len(found) > limit else None,
     )
 
 

@@ -41,11 +41,19 @@ class FieldInvalid(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class Fields:
-    """What a file calls the fields of an example. ``id``: ``None`` for ``id``, and a derived one where none is."""
+    """What a file calls the fields of an example. ``id``: ``None`` for ``id``, and a derived one where none is.
+
+    Empty ``id`` or ``expected``: no field is that, and what is called so is metadata like any other.
+    """
 
     id: str | None = None
     input: str = "input"
     expected: str = "expected"
+
+    @property
+    def id_name(self) -> str:
+        """The field that may be the id; empty: none is, and every example has one of its input."""
+        return "id" if self.id is None else self.id
 
 
 def read_example(raw: Raw, fields: Fields) -> Example:
@@ -53,7 +61,7 @@ def read_example(raw: Raw, fields: Fields) -> Example:
     text, is_json = _stored(raw.get(fields.input), fields.input)
     if text is None:
         raise FieldInvalid(fields.input, "it is missing")
-    expected, expected_is_json = _stored(raw.get(fields.expected), fields.expected)
+    expected, expected_is_json = _stored(raw.get(fields.expected) if fields.expected else None, fields.expected)
     identity = _id(raw, fields)
     example = Example(
         id=derived_example_id(text, is_json) if identity is None else identity,
@@ -73,11 +81,11 @@ def read_example(raw: Raw, fields: Fields) -> Example:
 
 
 def _id(raw: Raw, fields: Fields) -> str | None:
-    name = fields.id or "id"
-    value = raw.get(name)
+    name = fields.id_name
+    value = raw.get(name) if name else None
     if isinstance(value, int) and not isinstance(value, bool):
         value = str(value)
-    if value is None and fields.id is None:
+    if value is None and not fields.id:
         return None
     if value is None:
         raise FieldInvalid(name, "it is missing")
@@ -150,7 +158,7 @@ def _embedding(value: object) -> Sequence[float] | None:
 
 
 def _metadata(raw: Raw, fields: Fields) -> str | None:
-    known = _MEANT | {fields.id or "id", fields.input, fields.expected}
+    known = _MEANT | {name for name in (fields.id_name, fields.input, fields.expected) if name}
     told = raw.get("metadata")
     if told is not None and not isinstance(told, Mapping):
         raise FieldInvalid("metadata", "it must be an object")
@@ -166,4 +174,16 @@ def _metadata(raw: Raw, fields: Fields) -> str | None:
     try:
         return stored_json(own)
     except (ValueError, TypeError, RecursionError) as error:
-        raise FieldInvalid("metadata", _unstorable(error)) from error
+        raise FieldInvalid(_unfit(own, told or {}), _unstorable(error)) from error
+
+
+def _unfit(own: Mapping[str, Json], told: Mapping[str, object]) -> str:
+    """The field of a file that can't be kept in the metadata; ``metadata``, if it is one that this has of its own."""
+    for name, value in own.items():
+        if name in told or not name.isprintable():
+            continue
+        try:
+            stored_json({name: value})
+        except (ValueError, TypeError, RecursionError):
+            return name
+    return "metadata"

@@ -15,6 +15,7 @@ __all__ = [
     "ago",
     "cost",
     "cost_difference",
+    "cost_sum",
     "duration",
     "interval",
     "one_line",
@@ -57,6 +58,14 @@ def cost(nano: int | None, coverage: float | None) -> str:
         return UNKNOWN
     text = "<$0.01" if 0 < nano < NANO // 100 else f"${nano / NANO:,.2f}"
     return text if coverage is None or coverage >= 1 else f"≥ {text}"
+
+
+def cost_sum(nano: int, *, known: int, of: int) -> str:
+    """Of ``of`` things, ``known`` of which tell their cost: ``0.02 USD``; not all ``≥ 0.02 USD``, none ``—``."""
+    if of and not known:
+        return UNKNOWN
+    text = format_usd(nano)
+    return text if known == of else f"≥ {text}"
 
 
 def spend(costs: Iterable[int | None], *, priced: int, attempts: int) -> str:

@@ -17,7 +17,18 @@ from proctor.engine.planning import RunSetRow
 from proctor.engine.reading import CellRow, RunSetStatus, Stall
 from proctor.kernel.words import counted
 from proctor.reports.fitting import Fitting
-from proctor.reports.formats import UNKNOWN, ago, cost, duration, interval, percent, policy_words, reward, tokens
+from proctor.reports.formats import (
+    UNKNOWN,
+    ago,
+    cost,
+    cost_sum,
+    duration,
+    interval,
+    percent,
+    policy_words,
+    reward,
+    tokens,
+)
 from proctor.reports.stalls import stall_words
 from proctor.reports.waits import wait_line
 from proctor.suites.service import Alias, SuiteDetail, SuiteRow
@@ -27,6 +38,7 @@ if TYPE_CHECKING:
     from proctor.engine.reclassifying import ClassMove
     from proctor.engine.regrading.candidates import Candidate, PassedOver
     from proctor.engine.regrading.difference import RegradedTask
+    from proctor.engine.usage import UsageRow
 
 __all__ = [
     "aliases_table",
@@ -47,6 +59,7 @@ __all__ = [
     "suite_table",
     "suites_table",
     "table",
+    "usage_table",
 ]
 
 
@@ -223,6 +236,25 @@ def status_lines(
         phase = f" · {one['phase']}" if one["phase"] else ""
         lines.append(f"running {str(one['id'])[:8]} · {name} · since {one['started_at']:%H:%M:%S} UTC{phase}")
     return [*lines, *(Text(stall_words(one), style="yellow") for one in stalled)]
+
+
+def usage_table(name: str, rows: Sequence[UsageRow]) -> Table:
+    """What attempts took, by what ``name`` says; no sum of costs stands without the share that is known of it."""
+    numbers = ("attempts", "sandbox hours", "cost", "cost known")
+    made = table(name, *numbers, right=numbers)
+    for row in rows:
+        known, hours = row.attempts - row.unpriced, row.sandbox_sec / _HOUR_SEC
+        made.add_row(
+            row.name or "all",
+            f"{row.attempts:,}",
+            f"{hours:,.2f}",
+            cost_sum(row.cost_nano, known=known, of=row.attempts),
+            f"{percent(known / row.attempts if row.attempts else None)} {known:,}/{row.attempts:,}",
+        )
+    return made
+
+
+_HOUR_SEC = 3600
 
 
 def suites_table(rows: Sequence[SuiteRow]) -> Table:

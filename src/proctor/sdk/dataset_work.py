@@ -44,7 +44,10 @@ _FOLDER_ENTRIES: int = 100_000
 
 
 class DatasetImportWork(Work):
-    """A file that was sent, or a folder as a tar, becomes a version. ``file``: what it is called."""
+    """A file that was sent, or a folder as a tar, becomes a version. ``file``: what it is called.
+
+    ``id_field``, ``input_field``, ``expected_field``: as ``Fields`` has them.
+    """
 
     dataset: str
     new: NewVersion

@@ -18,7 +18,7 @@ from sqlalchemy import Connection
 from proctor.app import Platform
 from proctor.database.engine import Database
 from proctor.engine.quotas import exceeded
-from proctor.engine.spend.sums import Times
+from proctor.engine.spend.sums import Times, uncounted
 from proctor.engine.usage import By, UsageRow, Used, usage, used_now
 from proctor.identity.audit_log import starters
 from proctor.identity.quotas import Quota, quota_of, stored_bytes
@@ -65,6 +65,9 @@ class Allowance:
     stored_bytes: int | None
     """When it was last measured, within ten minutes; ``None``: not yet."""
     over: Sequence[str]
+    uncounted: int
+    """Calls and attempts of this month (UTC) of unknown cost: the month's cost has nothing for them, and is at least so
+    much."""
 
 
 class TimeInvalid(UsageError):
@@ -92,8 +95,9 @@ class Usages:
 
         def work(connection: Connection) -> Allowance:
             quota, used = quota_of(connection, tenant), used_now(connection, tenant)
-            stored = stored_bytes(connection, tenant)
-            return Allowance(quota=quota, used=used, stored_bytes=stored, over=exceeded(quota, used, stored))
+            stored, unknown = stored_bytes(connection, tenant), uncounted(connection, tenant)
+            over = exceeded(quota, used, stored)
+            return Allowance(quota=quota, used=used, stored_bytes=stored, over=over, uncounted=unknown)
 
         return self._platform.engine.read(work)
 

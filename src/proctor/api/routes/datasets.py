@@ -50,7 +50,23 @@ _QUERY: str = (
     "- before a term leaves out what fits. docs/reference/datasets.md has all of it."
 )
 _Pair = Annotated[str, Field(max_length=2000, pattern=r"^[^=\x00]{1,200}=[^\x00]*$")]
-_FieldName = Annotated[str, Query(min_length=1, max_length=200, description="What the file calls it.")]
+_InputField = Annotated[str, Query(min_length=1, max_length=200, description="What the file calls the input.")]
+_ExpectedField = Annotated[
+    str,
+    Query(
+        max_length=200,
+        description="What the file calls what is expected. Empty: no field is that, and `expected` is metadata like "
+        "any other.",
+    ),
+]
+_IdField = Annotated[
+    str | None,
+    Query(
+        max_length=200,
+        description="What the file calls the id; without it `id`, where it is there. Empty: no field is the id, every "
+        "example has one of its input, and `id` is metadata like any other.",
+    ),
+]
 
 
 class DerivationWanted(BaseModel):
@@ -207,9 +223,9 @@ async def create_dataset_import(
         str | None, Query(max_length=100, description="1.2.0, timestamp, or the next minor one.")
     ] = None,
     metadata: Annotated[list[_Pair], Query(max_length=100, description="KEY=VALUE of the version.")] = [],  # noqa: B006
-    id_field: Annotated[str | None, Query(min_length=1, max_length=200, description="`id` where it is there.")] = None,
-    input_field: _FieldName = "input",
-    expected_field: _FieldName = "expected",
+    id_field: _IdField = None,
+    input_field: _InputField = "input",
+    expected_field: _ExpectedField = "expected",
     skip_malformed: Annotated[bool, Query(description="Leave out what is no example.")] = False,
     dry_run: Annotated[bool, Query(description="Only tell what would change.")] = False,
 ) -> Response:

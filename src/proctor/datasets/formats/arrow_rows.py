@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import date, datetime, time
@@ -28,6 +29,7 @@ STATE_FILE: str = "state.json"
 """In the folder of one saved dataset; it names the files of its rows."""
 DICT_FILE: str = "dataset_dict.json"
 """In the folder of several splits, each in a folder of its own."""
+_RENAME: str = "Rename or remove all but one of them and import it again. Nothing was imported."
 _SMALL: int = 1 << 20
 """Bytes of a description: it names files and columns."""
 
@@ -60,6 +62,7 @@ def _parquet_batches(file: Path) -> Iterator[pa.RecordBatch]:
     import pyarrow.parquet as pq
 
     with pa.OSFile(str(file)) as source, pq.ParquetFile(source, pre_buffer=False, buffer_size=_SMALL) as opened:
+        _check_names(opened.schema_arrow, file)
         yield from opened.iter_batches(batch_size=BATCH_ROWS, use_threads=False)
 
 
@@ -67,9 +70,28 @@ def _stream_batches(file: Path) -> Iterator[pa.RecordBatch]:
     import pyarrow as pa
 
     with pa.OSFile(str(file)) as source, pa.ipc.open_stream(source) as stream:
+        _check_names(stream.schema, file)
         for batch in stream:
             for start in range(0, batch.num_rows, BATCH_ROWS):
                 yield batch.slice(start, BATCH_ROWS)
+
+
+def _check_names(found: pa.Schema, file: Path) -> None:
+    """Raises ``SourceInvalid`` where columns have one name: as fields of a row the last would stand for all."""
+    twice = _twice(list(found))
+    if twice is not None:
+        told = f"More than one of its columns is called {twice!r}; each has to have a name of its own."
+        raise SourceInvalid(told, where=str(file), remedy=_RENAME)
+
+
+def _twice(fields: Sequence[pa.Field]) -> str | None:
+    """A name that fields beside one another have, at any depth."""
+    seen: Counter[str] = Counter(field.name for field in fields)
+    own = next((name for name, times in seen.items() if times > 1), None)
+    if own is not None:
+        return own
+    inside = (_twice([one.type.field(place) for place in range(one.type.num_fields)]) for one in fields)
+    return next((name for name in inside if name is not None), None)
 
 
 def _rows(batch: pa.RecordBatch, numbers: Iterator[int], more: Raw) -> Iterator[Row]:

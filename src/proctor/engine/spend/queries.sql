@@ -1,16 +1,30 @@
 -- Over proctor.spend: calls of models, and attempts none of whose calls came by us.
 
+-- name: starters
+-- Who first started each run set through a server: the user of what agents report, which came by no call of a user's.
+-- ``starters``: whether anybody asks; else there are none, and the log is not read.
+WITH starter AS MATERIALIZED (
+    SELECT DISTINCT ON (e.target) e.target AS run_set, e.actor::text AS user_id
+    FROM proctor.security_event e
+    WHERE CAST(:starters AS boolean) AND e.tenant_id = :tenant AND e.action = 'run-set.started' AND e.actor IS NOT NULL
+    ORDER BY e.target, e.seq
+)
+
 -- name: spent_by
 -- The dearest first, and all of it in the row without a key.
+-- include: starters
 SELECT k.key, grouping(k.key) = 1 AS whole, coalesce(sum(k.cost_nano), 0)::bigint AS cost_nano,
        coalesce(sum(k.assumed_nano), 0)::bigint AS assumed_nano, count(*) AS entries,
        count(*) FILTER (WHERE k.cost_nano IS NULL) AS unpriced
 FROM (
     SELECT CASE CAST(:by AS text)
                WHEN 'run_set' THEN coalesce(s.run_set_id::text, '') WHEN 'profile' THEN s.profile WHEN 'model' THEN s.model
-               WHEN 'provider' THEN split_part(s.model, '/', 1) WHEN 'kind' THEN s.kind WHEN 'user' THEN s.user_id
+               WHEN 'provider' THEN split_part(s.model, '/', 1) WHEN 'kind' THEN s.kind
+               WHEN 'user' THEN coalesce(nullif(s.user_id, ''), f.user_id, '')
                ELSE '' END AS key, s.cost_nano, s.assumed_nano
-    FROM proctor.spend s WHERE s.tenant_id = :tenant AND s.at >= :since AND s.at < :until
+    FROM proctor.spend s
+    LEFT JOIN starter f ON s.kind = 'reported' AND f.run_set = s.run_set_id::text
+    WHERE s.tenant_id = :tenant AND s.at >= :since AND s.at < :until
 ) k
 GROUP BY GROUPING SETS ((k.key), ())
 ORDER BY whole DESC, cost_nano DESC, entries DESC, k.key
@@ -18,6 +32,7 @@ LIMIT :limit;
 
 -- name: spent_days
 -- By day of UTC; keys that are not among those named are one.
+-- include: starters
 SELECT k.day, k.key, coalesce(sum(k.cost_nano), 0)::bigint AS cost_nano,
        coalesce(sum(k.assumed_nano), 0)::bigint AS assumed_nano, count(*) AS entries,
        count(*) FILTER (WHERE k.cost_nano IS NULL) AS unpriced
@@ -27,8 +42,11 @@ FROM (
         SELECT date_trunc('day', s.at, 'UTC') AS day, CASE CAST(:by AS text)
                    WHEN 'run_set' THEN coalesce(s.run_set_id::text, '') WHEN 'profile' THEN s.profile
                    WHEN 'model' THEN s.model WHEN 'provider' THEN split_part(s.model, '/', 1) WHEN 'kind' THEN s.kind
-                   WHEN 'user' THEN s.user_id ELSE '' END AS key, s.cost_nano, s.assumed_nano
-        FROM proctor.spend s WHERE s.tenant_id = :tenant AND s.at >= :since AND s.at < :until
+                   WHEN 'user' THEN coalesce(nullif(s.user_id, ''), f.user_id, '') ELSE '' END AS key,
+               s.cost_nano, s.assumed_nano
+        FROM proctor.spend s
+        LEFT JOIN starter f ON s.kind = 'reported' AND f.run_set = s.run_set_id::text
+        WHERE s.tenant_id = :tenant AND s.at >= :since AND s.at < :until
     ) i
 ) k
 GROUP BY k.day, k.key ORDER BY k.day, k.key;
@@ -66,15 +84,17 @@ GROUP BY o.owner ORDER BY cost_nano DESC, attempts DESC, o.owner;
 -- name: spent_entries
 -- A page, the newest first; what else is told is looked up for its entries alone. ``owner``: only of attempts that ended
 -- without a verdict, and whose that is.
-WITH page AS MATERIALIZED (
+-- include: starters
+, page AS MATERIALIZED (
     SELECT s.* FROM proctor.spend s
+    LEFT JOIN starter f ON s.kind = 'reported' AND f.run_set = s.run_set_id::text
     WHERE s.tenant_id = :tenant AND s.at >= :since AND s.at < :until
       AND (CAST(:run_set AS text) IS NULL OR coalesce(s.run_set_id::text, '') = :run_set)
       AND (CAST(:profile AS text) IS NULL OR s.profile = :profile)
       AND (CAST(:model AS text) IS NULL OR s.model = :model)
       AND (CAST(:provider AS text) IS NULL OR split_part(s.model, '/', 1) = :provider)
       AND (CAST(:kind AS text) IS NULL OR s.kind = :kind)
-      AND (CAST(:user AS text) IS NULL OR s.user_id = :user)
+      AND (CAST(:user AS text) IS NULL OR coalesce(nullif(s.user_id, ''), f.user_id, '') = :user)
       AND (CAST(:unpriced AS boolean) IS NULL OR (s.cost_nano IS NULL) = :unpriced)
       AND (CAST(:owner AS text) IS NULL OR :owner = (
           SELECT CASE WHEN x.verdict IS NULL THEN x.owner END
@@ -105,6 +125,11 @@ SELECT date_trunc('day', l.created_at, 'UTC') AS day, sum(l.nano)::bigint AS nan
 FROM proctor.ledger l
 WHERE l.tenant_id = :tenant AND l.created_at >= :since AND l.created_at < :until
 GROUP BY 1 ORDER BY 1;
+
+-- name: uncounted
+-- Of this month (UTC), what cost something that nobody knows and that the budgets count nothing for.
+SELECT count(*) FROM proctor.spend s
+WHERE s.tenant_id = :tenant AND s.at >= date_trunc('month', now(), 'UTC') AND s.cost_nano IS NULL AND s.assumed_nano = 0;
 
 -- name: run_set_names
 SELECT r.id::text AS key, r.name FROM proctor.run_set r

@@ -24,6 +24,7 @@ __all__ = [
     "Unpriced",
     "spend",
     "spend_sum",
+    "uncounted",
     "undecided",
 ]
 
@@ -112,23 +113,29 @@ class Spend(NamedTuple):
 def spend(connection: Connection, tenant: UUID, by: SpendBy, times: Times) -> Spend:
     """The dearest first, and the dearest of all day by day."""
     asked = {"tenant": tenant, **times._asdict()}
-    rows = [dict(row._mapping) for row in _run(connection, "spent_by", by=by.value, limit=LISTED + 1, **asked)]
+    apart = {**asked, "by": by.value, "starters": by is SpendBy.USER}
+    rows = [dict(row._mapping) for row in _run(connection, "spent_by", limit=LISTED + 1, **apart)]
     found = [row for row in rows if not row.pop("whole")]
     names = _names(connection, tenant, by, [row["key"] for row in found])
     shown = [row["key"] for row in found[:SHOWN]]
     return Spend(
         whole=spend_sum(connection, tenant, times),
         rows=[SpendRow(**row, name=names.get(row["key"], row["key"])) for row in found],
-        days=[SpendDay(**row._mapping) for row in _run(connection, "spent_days", by=by.value, keys=shown, **asked)],
+        days=[SpendDay(**row._mapping) for row in _run(connection, "spent_days", keys=shown, **apart)],
         unpriced=[Unpriced(**row._mapping) for row in _run(connection, "spent_unpriced", limit=LISTED, **asked)],
     )
 
 
 def spend_sum(connection: Connection, tenant: UUID, times: Times) -> SpendSum:
     """All that was spent in a time."""
-    asked = {"by": SpendBy.TENANT.value, "tenant": tenant, **times._asdict(), "limit": 1}
+    asked = {"by": SpendBy.TENANT.value, "starters": False, "tenant": tenant, **times._asdict(), "limit": 1}
     (row,) = (dict(row._mapping) for row in _run(connection, "spent_by", **asked))
     return SpendSum(**{one.name: row[one.name] for one in fields(SpendSum)})
+
+
+def uncounted(connection: Connection, tenant: UUID) -> int:
+    """Entries of this month (UTC) whose cost nobody knows, and for which the budgets count nothing."""
+    return int(_run(connection, "uncounted", tenant=tenant).scalar_one())
 
 
 def undecided(connection: Connection, tenant: UUID, times: Times) -> Sequence[Undecided]:
