@@ -178,6 +178,20 @@ def test_the_audit_log_is_filtered_by_address_and_exported(ada: Visitor, nightly
     expect(page.locator("tbody tr").first).to_be_visible()
 
 
+def test_keys_are_listed_whole_however_long_the_pages_of_the_server_are(ada: Visitor) -> None:
+    with ada.site.api() as api:
+        for number in range(5):
+            assert api.post("keys", json={"name": f"one of many {number}"}).status_code == 201
+        all_of_them = len(api.get("keys", params={"limit": 1000}).json()["items"])
+    page = ada.page
+    page.route(
+        "**/api/v1/keys?*", lambda route: route.continue_(url=re.sub(r"limit=\d+", "limit=2", route.request.url))
+    )
+    ada.go("/settings")
+    table = page.get_by_role("table", name="Keys that")
+    expect(table.locator("tbody tr")).to_have_count(all_of_them, timeout=30_000)
+
+
 def test_the_audit_log_tells_a_change_by_names_and_leads_to_what_it_was_of(ada: Visitor, nightly: str) -> None:
     with ada.site.api() as api:
         user = api.post("users", json={"name": "ivy@example.org", "role": "viewer", "kind": "person"}).json()

@@ -110,6 +110,38 @@ def test_rows_of_which_none_is_an_example_are_named_with_what_helps(ada: Visitor
     expect(page.get_by_role("region", name="Before it is imported")).to_contain_text("2 examples", timeout=30_000)
 
 
+def test_what_is_chosen_to_be_none_is_not_taken_and_outlives_a_letter(ada: Visitor) -> None:
+    page = ada.go("/datasets/new")
+    page.get_by_label("Name").fill("chosen")
+    text = page.get_by_label(re.compile("^Examples, a JSON"))
+    text.fill('{"id": "a", "input": "I", "prompt": "P", "expected": "E"}')
+    page.get_by_label("Id", exact=True).select_option("")
+    page.get_by_label("Input", exact=True).select_option("")
+    expect(page.get_by_text("Missing: the field that is the input.")).to_be_visible()
+    page.get_by_label("Input", exact=True).select_option("prompt")
+    page.get_by_label("Expected output", exact=True).select_option("")
+    text.press("End")
+    text.press("Enter")
+    assert [field(page, one) for one in ("Id", "Input", "Expected output")] == ["", "prompt", ""]
+    page.get_by_role("button", name="What would it bring?").click()
+    expect(page.get_by_role("region", name="Before it is imported")).to_contain_text("1 example", timeout=30_000)
+    page.get_by_role("button", name="Import").click()
+    expect(page.get_by_role("heading", name="chosen")).to_be_visible(timeout=30_000)
+    with ada.site.api() as api:
+        (kept,) = api.get("datasets/chosen/examples").json()["items"]
+    assert (kept["input"], kept["expected"], kept["id"] == "a") == ("P", None, False)
+
+
+def test_a_file_that_was_changed_since_it_was_chosen_is_told(ada: Visitor, tmp_path: Path) -> None:
+    file = tmp_path / "rows.jsonl"
+    file.write_text(EXAMPLES)
+    page = bring_file(ada, file, "moving")
+    file.unlink()
+    page.get_by_role("button", name="What would it bring?").click()
+    expect(page.get_by_role("alert")).to_contain_text("changed or removed since it was chosen", timeout=30_000)
+    ada.problems = [one for one in ada.problems if "ERR_" not in one]
+
+
 def bring_file(ada: Visitor, file: Path, name: str) -> Page:
     page = ada.go("/datasets/new")
     page.get_by_label("Name").fill(name)

@@ -76,8 +76,10 @@ def test_a_change_says_what_was_and_what_is(ada: Visitor) -> None:
     assert ada.serious() == []
     page.keyboard.press("Escape")
     expect(drawer).to_have_count(0)
+    expect(table.get_by_role("button", name="c10")).to_be_focused()
     page.get_by_role("button", name="Next").click()
     expect(table.locator("tbody tr")).to_have_count(11, timeout=SLOW)
+    expect(page.get_by_role("button", name="Next")).to_be_focused()
     table.get_by_role("button", name="c59").click()
     drawer.get_by_role("link", name=f"in {name}@1.1.0").click()
     expect(page.get_by_role("complementary", name="Example c59")).to_be_visible(timeout=SLOW)

@@ -247,6 +247,30 @@ def test_a_broken_socket_says_so_and_misses_nothing(ada: Visitor, nightly: str) 
     ada.problems = [one for one in ada.problems if "ERR_INTERNET_DISCONNECTED" not in one and "WebSocket" not in one]
 
 
+def test_an_outage_is_told_with_its_age_and_is_over_when_it_is(ada: Visitor, nightly: str, job: str) -> None:
+    page = ada.page
+    page.add_init_script(
+        "const Own = WebSocket; window.sockets = []; window.cut = false;"
+        "window.WebSocket = class extends Own { constructor(url) {"
+        " super(window.cut ? 'ws://127.0.0.1:9' : url); window.sockets.push(this); } };"
+    )
+    for path in (f"/run-sets/{nightly}", f"/jobs/{job}"):
+        ada.go(path)
+        live = page.get_by_role("status").filter(has_text=re.compile("^live$"))
+        expect(live).to_be_visible()
+        page.route("**/api/**", lambda route: route.abort())
+        ada.measure("(window.cut = true, window.sockets.at(-1).close())")
+        band = page.get_by_text("The server can't be reached. What you see is").first
+        expect(band).to_be_visible(timeout=60_000)
+        told = page.get_by_role("status").filter(has_text="reconnecting, polling").inner_text()
+        assert int(re.findall(r"(\d+) s old", told)[0]) >= 10, told
+        page.unroute_all()
+        ada.measure("(window.cut = false)")
+        expect(live).to_be_visible(timeout=30_000)
+        expect(band).to_have_count(0, timeout=30_000)
+    ada.problems = [one for one in ada.problems if "ERR_" not in one and "WebSocket" not in one and "ws:" not in one]
+
+
 def test_the_keys_that_are_listed_are_those_that_work(ada: Visitor, nightly: str) -> None:
     page = ada.go(f"/run-sets/{nightly}")
     page.keyboard.press("?")

@@ -62,6 +62,21 @@ def test_a_job_that_is_watched_is_asked_about_when_something_happens_to_it(ada: 
     assert asked() <= 2 + len(events_of(ada.site, slow)), "once to begin with, once as events begin, and by events"
 
 
+def test_a_job_that_was_deleted_says_that_its_results_are_gone(ada: Visitor, job: str) -> None:
+    with ada.site.api() as api:
+        (outputs,) = {one["id"] for one in api.get("samples").json()["items"] if one["name"] == "answers"}
+        asked = {"dataset": "refunds", "evaluators": ["exact-match"], "samples": outputs, "name": "gone"}
+        made = api.post("jobs", json=asked).json()
+        page = ada.go(f"/jobs/{made['id']}")
+        expect(page.get_by_role("heading", level=1)).to_contain_text("complete", timeout=60_000)
+        assert api.delete(f"jobs/{made['id']}").status_code == 200
+    page.reload()
+    expect(page.get_by_text("Its results are gone for good: deleted just now.")).to_be_visible()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("deleted")
+    expect(page.get_by_role("progressbar")).to_have_count(0)
+    assert ada.serious() == []
+
+
 def test_the_list_of_jobs_follows_them(ada: Visitor, slow: str) -> None:
     page = ada.go("/jobs")
     row = page.get_by_role("row").filter(has=page.locator(f"a[href='/jobs/{slow}']"))

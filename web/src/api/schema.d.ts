@@ -3066,6 +3066,8 @@ export interface components {
             stored_bytes: number | null;
             /** Over */
             over: string[];
+            /** Uncounted */
+            uncounted: number;
         };
         /**
          * AnswerKind
@@ -13642,7 +13644,8 @@ export interface operations {
                      *       "stored_bytes": 1400000000,
                      *       "over": [
                      *         "over"
-                     *       ]
+                     *       ],
+                     *       "uncounted": 1
                      *     }
                      */
                     "application/json": components["schemas"]["Allowance"];
@@ -18506,17 +18509,17 @@ export interface operations {
                  */
                 metadata?: string[];
                 /**
-                 * @description `id` where it is there.
+                 * @description What the file calls the id; without it `id`, where it is there. Empty: no field is the id, every example has one of its input, and `id` is metadata like any other.
                  * @example id_field
                  */
                 id_field?: string | null;
                 /**
-                 * @description What the file calls it.
+                 * @description What the file calls the input.
                  * @example input
                  */
                 input_field?: string;
                 /**
-                 * @description What the file calls it.
+                 * @description What the file calls what is expected. Empty: no field is that, and `expected` is metadata like any other.
                  * @example expected
                  */
                 expected_field?: string;
