@@ -66,7 +66,8 @@ def test_an_import_is_followed_and_written_down(server: Server, acme: Tenant) ->
     assert version["creator"] == member.get("me")["name"]
     assert version["lineage"]["parameters"] == {"file": "rows.jsonl", "format": "jsonl", "left_out": 0}
     noted = [one for one in acme.owner.get("audit-log")["items"] if one["action"] == "dataset.made"]
-    assert [(one["target"], one["detail"]["dataset"]) for one in noted] == [(done["id"], "qa")]
+    told = {"kind": "import-dataset", "dataset": "qa", "version": "1.0.0"}
+    assert [(one["target"], one["detail"]) for one in noted] == [(done["id"], told)]
 
     again = bring(server, member, lines(LINES))["result"]
     assert (again["made"], again["version"]["id"]) == (False, version["id"])

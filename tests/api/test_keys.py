@@ -194,6 +194,20 @@ def test_the_log_says_what_a_change_replaced(acme: Tenant) -> None:
     assert noted[-1] == ("retention.set", {"result_days": 60, "rollup_days": 365, "before": {"result_days": 30}})
 
 
+def test_the_log_names_keys_and_tells_one_that_may_all_from_one_that_may_nothing(acme: Tenant) -> None:
+    user = acme.owner.get("me")["user"]
+    made = [acme.owner.post("keys", {"name": "ci", **more})["key"]["id"] for more in ({}, {"scopes": []})]
+    turned = acme.owner.post(f"keys/{made[0]}/rotate", {})["key"]["id"]
+    assert acme.owner("DELETE", f"keys/{turned}").status_code == 200
+    noted = [(one["action"], one["target"], one["detail"]) for one in acme.owner.get("audit-log")["items"]]
+    assert noted[-4:] == [
+        ("key.created", made[0], {"name": "ci", "user": user, "scopes": "all of its user's role"}),
+        ("key.created", made[1], {"name": "ci", "user": user, "scopes": []}),
+        ("key.rotated", made[0], {"name": "ci", "to": turned}),
+        ("key.revoked", turned, {"name": "ci"}),
+    ]
+
+
 def test_what_was_done_is_written_down_and_stays(server: Server, acme: Tenant) -> None:
     acme.owner.post("users", {"name": "bob@example.org", "role": "viewer"})
     entries = acme.owner.get("audit-log")["items"]

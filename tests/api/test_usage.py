@@ -86,6 +86,15 @@ def test_usage_is_told_apart(acme: Tenant, rival: Tenant, own: Bench) -> None:
     assert acme.owner.get(f"usage?since={yesterday}&until={yesterday}", 422)["code"] == "usage-time"
 
 
+def test_the_log_says_by_name_which_run_set_was_started(acme: Tenant, own: Bench) -> None:
+    suite = own.open(RUN_SET).run_set.suite_id
+    spec = {"name": "by-server", "suite": suite, "profiles": [{"name": "a", "agent": "noop"}]}
+    started = acme.owner("POST", "run-sets", {"spec": spec, "spec_digest": "0" * 64})
+    assert started.status_code == 202, started.text
+    (entry,) = acme.owner.get("audit-log?action=run-set.started")["items"]
+    assert (entry["target"], entry["detail"]) == (started.json()["run_set"]["id"], {"name": "by-server", "queued": 3})
+
+
 def test_an_administrator_sees_every_tenant_and_nobody_else_does(
     server: Server, acme: Tenant, rival: Tenant, own: Bench
 ) -> None:

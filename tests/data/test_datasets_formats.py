@@ -96,6 +96,26 @@ def test_a_csv_file_that_is_none_is_refused(tmp_path: Path, text: bytes, told: s
         rows(write(tmp_path, "x.csv", text), "csv")
 
 
+@pytest.mark.parametrize(("sign", "told"), [(";", "semicolons"), ("\t", "tabs"), ("|", r"bars \(\|\)")])
+def test_a_csv_file_with_other_separators_is_told_what_to_save_it_with(tmp_path: Path, sign: str, told: str) -> None:
+    path = write(tmp_path, "x.csv", f"id{sign}input\n1{sign}a\n2{sign}b, c\n")
+    with pytest.raises(SourceInvalid, match=f"Its cells are separated by {told}; commas are read.") as refused:
+        rows(path, "csv")
+    assert refused.value.remedy.startswith("Save it with commas")
+    several = write(tmp_path, "y.csv", f"id,in{sign}put\n1,a\n")
+    assert rows(several, "csv") == [(1, {"id": "1", f"in{sign}put": "a"})], "of several names it is a part"
+
+
+@pytest.mark.parametrize(("text", "line"), [("id,input\r1,a\r2,b\r", 1), ("id,input\n1,a\r2,b\n", 2)])
+def test_a_csv_file_whose_lines_end_in_cr_is_told_so_and_no_advice_to_programmers(
+    tmp_path: Path, text: str, line: int
+) -> None:
+    with pytest.raises(SourceInvalid, match=f"Line {line} ends in CR") as refused:
+        rows(write(tmp_path, "x.csv", text), "csv")
+    assert "universal" not in str(refused.value)
+    assert "LF or CRLF" in refused.value.remedy
+
+
 @pytest.mark.parametrize(
     ("kind", "encoding"),
     [("csv", "latin-1"), *((kind, code) for kind in ("csv", "jsonl") for code in ("utf-16", "utf-16-be", "utf-32"))],

@@ -126,7 +126,7 @@ def test_what_is_chosen_to_be_none_is_not_taken_and_outlives_a_letter(ada: Visit
     page.get_by_role("button", name="What would it bring?").click()
     expect(page.get_by_role("region", name="Before it is imported")).to_contain_text("1 example", timeout=30_000)
     page.get_by_role("button", name="Import").click()
-    expect(page.get_by_role("heading", name="chosen")).to_be_visible(timeout=30_000)
+    expect(page.get_by_role("heading", name="chosen", exact=True)).to_be_visible(timeout=30_000)
     with ada.site.api() as api:
         (kept,) = api.get("datasets/chosen/examples").json()["items"]
     assert (kept["input"], kept["expected"], kept["id"] == "a") == ("P", None, False)

@@ -15,6 +15,7 @@ from proctor.identity.errors import KeyRefused, KeyUnknown, ScopeInvalid
 from proctor.identity.keys import hash_of, new_key
 from proctor.identity.models import api_key
 from proctor.identity.permissions import Permission
+from proctor.kernel.canonical import Json
 from proctor.kernel.ids import new_id
 
 __all__ = ["ApiKey", "IssuedKey", "NewKey", "issue_key", "list_keys", "revoke_key", "rotate_key"]
@@ -22,6 +23,8 @@ __all__ = ["ApiKey", "IssuedKey", "NewKey", "issue_key", "list_keys", "revoke_ke
 OVERLAP = timedelta(hours=24)
 """How long a rotated key still works unless somebody says otherwise: a day to carry the new one everywhere."""
 LONGEST_OVERLAP = timedelta(days=30)
+UNNARROWED: str = "all of its user's role"
+"""What the audit log says of a key without scopes: that a list is empty means that it may do nothing."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,8 +71,12 @@ def issue_key(
     if beyond:
         raise ScopeInvalid(f"Not both may {', '.join(beyond)}.", where="scopes")
     issued = _insert(connection, tenant, new, secret)
-    scopes = None if new.scopes is None else sorted(new.scopes)
-    note(connection, tenant, actor, Action.KEY_CREATED, str(issued.key.id), user=str(new.user), scopes=scopes)
+    told: dict[str, Json] = {
+        "name": new.name,
+        "user": str(new.user),
+        "scopes": UNNARROWED if new.scopes is None else sorted(new.scopes),
+    }
+    note(connection, tenant, actor, Action.KEY_CREATED, str(issued.key.id), **told)
     return issued
 
 
@@ -130,7 +137,7 @@ def revoke_key(connection: Connection, tenant: UUID, actor: Actor, identity: UUI
     found = find_key(connection, tenant, identity)
     if found.revoked_at is None:
         connection.execute(update(api_key).where(_is(tenant, identity)).values(revoked_at=func.now()))
-        note(connection, tenant, actor, Action.KEY_REVOKED, str(identity))
+        note(connection, tenant, actor, Action.KEY_REVOKED, str(identity), name=found.name)
     return find_key(connection, tenant, identity)
 
 
@@ -149,7 +156,7 @@ def rotate_key(
     last = func.least(ends, func.coalesce(api_key.c.expires_at, ends))
     values = {"expires_at": last, "replaced_by": issued.key.id}
     connection.execute(update(api_key).where(_is(tenant, identity)).values(values))
-    note(connection, tenant, actor, Action.KEY_ROTATED, str(identity), to=str(issued.key.id))
+    note(connection, tenant, actor, Action.KEY_ROTATED, str(identity), name=old.name, to=str(issued.key.id))
     return issued
 
 

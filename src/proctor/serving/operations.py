@@ -235,6 +235,8 @@ class _Piece:
             actor = Actor(user=claimed.actor, key=claimed.key, request_id=claimed.request_id)
             about = "dataset" if claimed.kind in DATASET_KINDS else "run_set"
             detail: dict[str, Json] = {about: str(claimed.request.get(about, ""))}
+            if action is Action.DATASET_MADE and isinstance(ending.result, Mapping):
+                detail["version"] = ending.result.get("label")
             note(connection, claimed.tenant, actor, action, str(claimed.id), kind=claimed.kind, **detail)
 
     def _beat(self) -> None:

@@ -173,8 +173,8 @@ def create_run_set(asked: _Writes, body: RunSetCreation, response: Response) -> 
     def within(opening: Callable[[Connection], Submitted]) -> Submitted:
         def work(connection: Connection) -> Submitted:
             done = opening(connection)
-            target, queued = str(done.run_set.id), done.queued
-            note(connection, asked.tenant, asked.actor, Action.RUN_SET_STARTED, target, queued=queued)
+            target, name, queued = str(done.run_set.id), done.run_set.name, done.queued
+            note(connection, asked.tenant, asked.actor, Action.RUN_SET_STARTED, target, name=name, queued=queued)
             return done
 
         return asked.once(work)
