@@ -38,8 +38,7 @@ class EntriesWanted:
     def asked(self) -> Mapping[str, object]:
         """As the statement takes it."""
         run_set = None if self.run_set is None else str(self.run_set)
-        owner = None if self.owner is None else self.owner.value
-        return {**asdict(self), "run_set": run_set, "owner": owner, "starters": self.user is not None}
+        return {**asdict(self), "run_set": run_set, "owner": None if self.owner is None else self.owner.value}
 
 
 class EntryPlace(NamedTuple):

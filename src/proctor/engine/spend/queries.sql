@@ -2,12 +2,14 @@
 
 -- name: starters
 -- Who first started each run set through a server: the user of what agents report, which came by no call of a user's.
--- ``starters``: whether anybody asks; else there are none, and the log is not read.
+-- One value, made once and only if it is asked for: a join's cost would hang on how many entries the planner expects.
 WITH starter AS MATERIALIZED (
-    SELECT DISTINCT ON (e.target) e.target AS run_set, e.actor::text AS user_id
-    FROM proctor.security_event e
-    WHERE CAST(:starters AS boolean) AND e.tenant_id = :tenant AND e.action = 'run-set.started' AND e.actor IS NOT NULL
-    ORDER BY e.target, e.seq
+    SELECT jsonb_object_agg(k.target, k.actor) AS users
+    FROM (
+        SELECT DISTINCT ON (e.target) e.target, e.actor FROM proctor.security_event e
+        WHERE e.tenant_id = :tenant AND e.action = 'run-set.started' AND e.actor IS NOT NULL
+        ORDER BY e.target, e.seq
+    ) k
 )
 
 -- name: spent_by
@@ -20,10 +22,11 @@ FROM (
     SELECT CASE CAST(:by AS text)
                WHEN 'run_set' THEN coalesce(s.run_set_id::text, '') WHEN 'profile' THEN s.profile WHEN 'model' THEN s.model
                WHEN 'provider' THEN split_part(s.model, '/', 1) WHEN 'kind' THEN s.kind
-               WHEN 'user' THEN coalesce(nullif(s.user_id, ''), f.user_id, '')
+               WHEN 'user' THEN coalesce(
+                   nullif(s.user_id, ''),
+                   CASE WHEN s.kind = 'reported' THEN (SELECT f.users FROM starter f) ->> s.run_set_id::text END, '')
                ELSE '' END AS key, s.cost_nano, s.assumed_nano
     FROM proctor.spend s
-    LEFT JOIN starter f ON s.kind = 'reported' AND f.run_set = s.run_set_id::text
     WHERE s.tenant_id = :tenant AND s.at >= :since AND s.at < :until
 ) k
 GROUP BY GROUPING SETS ((k.key), ())
@@ -42,10 +45,12 @@ FROM (
         SELECT date_trunc('day', s.at, 'UTC') AS day, CASE CAST(:by AS text)
                    WHEN 'run_set' THEN coalesce(s.run_set_id::text, '') WHEN 'profile' THEN s.profile
                    WHEN 'model' THEN s.model WHEN 'provider' THEN split_part(s.model, '/', 1) WHEN 'kind' THEN s.kind
-                   WHEN 'user' THEN coalesce(nullif(s.user_id, ''), f.user_id, '') ELSE '' END AS key,
+                   WHEN 'user' THEN coalesce(
+                       nullif(s.user_id, ''),
+                       CASE WHEN s.kind = 'reported' THEN (SELECT f.users FROM starter f) ->> s.run_set_id::text END, '')
+                   ELSE '' END AS key,
                s.cost_nano, s.assumed_nano
         FROM proctor.spend s
-        LEFT JOIN starter f ON s.kind = 'reported' AND f.run_set = s.run_set_id::text
         WHERE s.tenant_id = :tenant AND s.at >= :since AND s.at < :until
     ) i
 ) k
@@ -87,14 +92,15 @@ GROUP BY o.owner ORDER BY cost_nano DESC, attempts DESC, o.owner;
 -- include: starters
 , page AS MATERIALIZED (
     SELECT s.* FROM proctor.spend s
-    LEFT JOIN starter f ON s.kind = 'reported' AND f.run_set = s.run_set_id::text
     WHERE s.tenant_id = :tenant AND s.at >= :since AND s.at < :until
       AND (CAST(:run_set AS text) IS NULL OR coalesce(s.run_set_id::text, '') = :run_set)
       AND (CAST(:profile AS text) IS NULL OR s.profile = :profile)
       AND (CAST(:model AS text) IS NULL OR s.model = :model)
       AND (CAST(:provider AS text) IS NULL OR split_part(s.model, '/', 1) = :provider)
       AND (CAST(:kind AS text) IS NULL OR s.kind = :kind)
-      AND (CAST(:user AS text) IS NULL OR coalesce(nullif(s.user_id, ''), f.user_id, '') = :user)
+      AND (CAST(:user AS text) IS NULL OR :user = coalesce(
+          nullif(s.user_id, ''),
+          CASE WHEN s.kind = 'reported' THEN (SELECT f.users FROM starter f) ->> s.run_set_id::text END, ''))
       AND (CAST(:unpriced AS boolean) IS NULL OR (s.cost_nano IS NULL) = :unpriced)
       AND (CAST(:owner AS text) IS NULL OR :owner = (
           SELECT CASE WHEN x.verdict IS NULL THEN x.owner END

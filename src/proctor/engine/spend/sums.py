@@ -113,22 +113,21 @@ class Spend(NamedTuple):
 def spend(connection: Connection, tenant: UUID, by: SpendBy, times: Times) -> Spend:
     """The dearest first, and the dearest of all day by day."""
     asked = {"tenant": tenant, **times._asdict()}
-    apart = {**asked, "by": by.value, "starters": by is SpendBy.USER}
-    rows = [dict(row._mapping) for row in _run(connection, "spent_by", limit=LISTED + 1, **apart)]
+    rows = [dict(row._mapping) for row in _run(connection, "spent_by", by=by.value, limit=LISTED + 1, **asked)]
     found = [row for row in rows if not row.pop("whole")]
     names = _names(connection, tenant, by, [row["key"] for row in found])
     shown = [row["key"] for row in found[:SHOWN]]
     return Spend(
         whole=spend_sum(connection, tenant, times),
         rows=[SpendRow(**row, name=names.get(row["key"], row["key"])) for row in found],
-        days=[SpendDay(**row._mapping) for row in _run(connection, "spent_days", keys=shown, **apart)],
+        days=[SpendDay(**row._mapping) for row in _run(connection, "spent_days", by=by.value, keys=shown, **asked)],
         unpriced=[Unpriced(**row._mapping) for row in _run(connection, "spent_unpriced", limit=LISTED, **asked)],
     )
 
 
 def spend_sum(connection: Connection, tenant: UUID, times: Times) -> SpendSum:
     """All that was spent in a time."""
-    asked = {"by": SpendBy.TENANT.value, "starters": False, "tenant": tenant, **times._asdict(), "limit": 1}
+    asked = {"by": SpendBy.TENANT.value, "tenant": tenant, **times._asdict(), "limit": 1}
     (row,) = (dict(row._mapping) for row in _run(connection, "spent_by", **asked))
     return SpendSum(**{one.name: row[one.name] for one in fields(SpendSum)})
 
