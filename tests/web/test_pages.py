@@ -26,6 +26,7 @@ PAGES = {
     "evaluate": "/datasets/refunds/evaluate",
     "dataset": "/datasets/refunds",
     "dataset-diff": "/datasets/refunds?tab=diff",
+    "dataset-change": "/datasets/refunds?tab=diff&example=r50",
     "dataset-lineage": "/datasets/refunds?tab=lineage",
     "dataset-search": "/datasets/refunds?q=tag%3Dgift%20refund",
     "dataset-quality": "/datasets/flawed?tab=quality",

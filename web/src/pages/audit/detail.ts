@@ -2,15 +2,20 @@ import type { AuditEntry } from "../../api/schema";
 import { cost, count } from "../../design/numbers";
 
 const ID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+const DIGEST = /^[0-9a-f]{40,}$/;
 const NANO = "_nano";
 const BEFORE = "before";
+/** What stands where the entry says of what it is, and is not said again. */
+const NAMES = new Set(["name"]);
+const NAMES_OF_VERSIONS = new Set(["name", "dataset", "version"]);
 
 /** What an entry says beside whom and what it is about: `role: viewer → member · disabled: no`. */
-export function detailOf({ detail }: AuditEntry, users: ReadonlyMap<string, string> = new Map()): string {
+export function detailOf({ action, detail }: AuditEntry, users: ReadonlyMap<string, string> = new Map()): string {
   const said = (name: string, value: unknown) => users.get(String(value)) ?? wordOf(name, value);
+  const shown = action.startsWith("dataset.") ? NAMES_OF_VERSIONS : NAMES;
   const before = replacedBy(detail[BEFORE]);
   return Object.entries(detail)
-    .filter(([name]) => name !== BEFORE)
+    .filter(([name]) => name !== BEFORE && !shown.has(name))
     .map(([name, value]) => {
       const was = name in before ? `${said(name, before[name])} → ` : "";
       return `${wordsOf(name)}: ${was}${said(name, value)}`;
@@ -18,8 +23,9 @@ export function detailOf({ detail }: AuditEntry, users: ReadonlyMap<string, stri
     .join(" · ");
 }
 
-/** An id is known by its first eight characters, all else as it is. */
+/** An id is known by its first eight characters, a digest by its first twelve, all else as it is. */
 export function shortened(text: string): string {
+  if (DIGEST.test(text)) return text.slice(0, 12);
   return ID.test(text) ? text.slice(0, 8) : text;
 }
 
