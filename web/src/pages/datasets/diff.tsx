@@ -8,7 +8,7 @@ import { Asked } from "../../parts/asked";
 import { Button } from "../../parts/button";
 import { Select } from "../../parts/field";
 import { Pager } from "../../parts/pager";
-import { Empty } from "../../parts/states";
+import { Empty, Loading } from "../../parts/states";
 import { type Column, Table } from "../../parts/table";
 import { nameOf } from "./dataset";
 import styles from "./dataset.module.css";
@@ -82,7 +82,7 @@ function Changes({ before, after }: { before: string; after: string }) {
                 />
               </div>
               {shown && (
-                <Suspense>
+                <Suspense fallback={<Loading what="the change" rows={6} />}>
                   <ChangeOfExample change={shown} before={before} after={after} close={() => open(undefined)} />
                 </Suspense>
               )}
