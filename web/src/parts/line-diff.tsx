@@ -1,6 +1,7 @@
 import { diffLines } from "diff";
 import { counted } from "../design/numbers";
 import styles from "./line-diff.module.css";
+import { More } from "./more";
 
 export interface Row {
   sign: "+" | "−" | " ";
@@ -41,10 +42,10 @@ export function LineDiff({ title, rows, expanded, expand, hint }: LineDiffProps)
         ))}
       </pre>
       {shown.length < rows.length && (
-        <button type="button" className={styles.more} onClick={expand} aria-disabled={expanded || undefined}>
+        <More expand={expand} expanded={expanded}>
           {shown.length} of {counted(rows.length, "line")}
           {expanded ? "" : ` · all${hint ? ` (${hint})` : ""}`}
-        </button>
+        </More>
       )}
     </figure>
   );

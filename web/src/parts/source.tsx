@@ -16,6 +16,11 @@ export function contentOf(source: Source): Blob {
   return "file" in source ? source.file : new Blob([source.text]);
 }
 
+/** What was written here; nothing of a file. */
+export function writtenIn(source: Source): string {
+  return "text" in source ? source.text : "";
+}
+
 export function fileNameOf(source: Source): string {
   return "file" in source ? source.file.name : "pasted.jsonl";
 }

@@ -10,7 +10,7 @@ import { useOnce } from "../../parts/form";
 import styles from "../../parts/form-page.module.css";
 import { Permitted } from "../../parts/permitted";
 import { ProblemLine } from "../../parts/problem-line";
-import { contentOf, EMPTY, fileNameOf, type Source, SourceField } from "../../parts/source";
+import { contentOf, EMPTY, fileNameOf, type Source, SourceField, writtenIn } from "../../parts/source";
 import { useTitle } from "../../parts/title";
 import { draft } from "./draft";
 import { formatOf, NAMED, type Naming, namingOf } from "./naming";
@@ -56,10 +56,7 @@ function Bring() {
   const [name, setName] = useState(kept?.name ?? "");
   const [source, setSource] = useState<Source>(kept ? { text: kept.text } : EMPTY);
   const [chosen, setChosen] = useState<Partial<Naming>>(kept?.naming ?? {});
-  useEffect(
-    () => draft.keep({ name, text: "text" in source ? source.text : "", naming: chosen }),
-    [name, source, chosen],
-  );
+  useEffect(() => draft.keep({ name, text: writtenIn(source), naming: chosen }), [name, source, chosen]);
   const [told, setTold] = useState("");
   const preview = usePreview(source);
   const found = namingOf(preview);

@@ -13,7 +13,7 @@ import { useOnce } from "../../parts/form";
 import page from "../../parts/form-page.module.css";
 import { Permitted } from "../../parts/permitted";
 import { ProblemLine } from "../../parts/problem-line";
-import { contentOf, EMPTY, fileNameOf, type Source, SourceField } from "../../parts/source";
+import { contentOf, EMPTY, fileNameOf, type Source, SourceField, writtenIn } from "../../parts/source";
 import { useTitle } from "../../parts/title";
 import { draft } from "./draft";
 import styles from "./evaluate.module.css";
@@ -49,7 +49,7 @@ function Evaluate({ version }: { version: DatasetVersion }) {
   });
   const [source, setSource] = useState<Source>(written ? { text: written.text } : EMPTY);
   const [label, setLabel] = useState(written?.name ?? "");
-  const text = "text" in source ? source.text : "";
+  const text = writtenIn(source);
   useEffect(() => {
     if (text || label) draft.keep({ version: version.id, name: label, text });
   }, [version.id, label, text]);

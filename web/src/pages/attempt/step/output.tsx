@@ -1,4 +1,5 @@
 import { counted } from "../../../design/numbers";
+import { More } from "../../../parts/more";
 import { linesOf, piecesOf } from "../ansi";
 import styles from "./step.module.css";
 
@@ -23,11 +24,11 @@ export function Output({ text, failed, expanded, expand }: OutputProps) {
   const isCut = lines.length > most;
   const shown = !isCut ? lines : failed ? lines.slice(-most) : lines.slice(0, most);
   const more = isCut && (
-    <button type="button" className={styles.more} onClick={expand} aria-disabled={expanded || undefined}>
+    <More expand={expand} expanded={expanded}>
       {expanded
         ? `${counted(lines.length - most, "line")} more: open the step's file`
         : `${failed ? "last " : ""}${most} of ${counted(lines.length, "line")} · all (.)`}
-    </button>
+    </More>
   );
   return (
     <div className={styles.output} data-failed={failed || undefined}>

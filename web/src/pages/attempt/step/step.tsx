@@ -3,6 +3,7 @@ import { download } from "../../../api/files";
 import type { ObservationResult, StepDocument, ToolCall } from "../../../api/schema";
 import { count, counted, duration, tokens } from "../../../design/numbers";
 import { Button } from "../../../parts/button";
+import { More } from "../../../parts/more";
 import { editOf } from "../edits";
 import type { Steps } from "../steps";
 import { Output } from "./output";
@@ -164,11 +165,7 @@ function Given({ given, expanded, expand }: Opens & { given: Record<string, unkn
   return (
     <>
       <code className={styles.given}>{isLong ? `${text.slice(0, LONGEST_ARGUMENT)} …` : text}</code>
-      {isLong && (
-        <button type="button" className={styles.more} onClick={expand}>
-          all {counted(text.length, "character")} (.)
-        </button>
-      )}
+      {isLong && <More expand={expand}>all {counted(text.length, "character")} (.)</More>}
     </>
   );
 }
