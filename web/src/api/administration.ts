@@ -1,6 +1,6 @@
 /** Questions about keys, members, money, retention, providers and what was done. */
 import { keepPreviousData, queryOptions } from "@tanstack/react-query";
-import { answered, api, every, paged } from "./client";
+import { answered, api, every, LONG, paged } from "./client";
 import { fetched } from "./files";
 import type {
   Acknowledgement,
@@ -20,9 +20,6 @@ import type {
   UsageReport,
   User,
 } from "./schema";
-
-/** Of a page, where all of them are wanted. */
-const LONG = 1000;
 
 export const keys = queryOptions({
   queryKey: ["keys"],
@@ -133,7 +130,7 @@ export const metrics = queryOptions({
 export const acknowledgements = queryOptions({
   queryKey: ["acknowledgements"],
   queryFn: ({ signal }) =>
-    paged<Acknowledgement>(api.GET("/api/v1/alerts/acknowledgements", { params: { query: { limit: 1000 } }, signal })),
+    paged<Acknowledgement>(api.GET("/api/v1/alerts/acknowledgements", { params: { query: { limit: LONG } }, signal })),
   refetchInterval: COUNTED_MS,
 });
 

@@ -33,6 +33,9 @@ export interface Page<T> {
   next: string | null;
 }
 
+/** Of a page, where all of them are wanted: the most that the server gives. */
+export const LONG = 1000;
+
 /** A whole list, a page after the other: for what is looked through and never long. Throws `Problem`. */
 export async function every<T>(ask: (cursor: string | undefined) => Promise<Page<T>>): Promise<Page<T>> {
   const items: T[] = [];

@@ -1,6 +1,6 @@
 /** Questions about datasets, evaluators and evaluation jobs. */
 import { keepPreviousData, queryOptions } from "@tanstack/react-query";
-import { answered, api, paged } from "./client";
+import { answered, api, every, LONG, paged } from "./client";
 import type {
   DatasetRow,
   DatasetVersion,
@@ -14,12 +14,12 @@ import type {
   Spread,
 } from "./schema";
 
-const LONG = 200;
-
 export const datasets = queryOptions({
   queryKey: ["datasets"],
   queryFn: ({ signal }) =>
-    paged<DatasetRow>(api.GET("/api/v1/datasets", { params: { query: { limit: LONG } }, signal })),
+    every((cursor) =>
+      paged<DatasetRow>(api.GET("/api/v1/datasets", { params: { query: { limit: LONG, cursor } }, signal })),
+    ),
 });
 
 export const dataset = (reference: string) =>
@@ -33,20 +33,24 @@ export const versions = (name: string) =>
   queryOptions({
     queryKey: ["dataset", name, "versions"],
     queryFn: ({ signal }) =>
-      paged<DatasetVersion>(
-        api.GET("/api/v1/datasets/{dataset}/versions", {
-          params: { path: { dataset: name }, query: { limit: LONG } },
-          signal,
-        }),
+      every((cursor) =>
+        paged<DatasetVersion>(
+          api.GET("/api/v1/datasets/{dataset}/versions", {
+            params: { path: { dataset: name }, query: { limit: LONG, cursor } },
+            signal,
+          }),
+        ),
       ),
   });
 
-/** Outputs of a version's examples that are kept, of the newest ones that there are. */
+/** Outputs of a version's examples that are kept. */
 export const samples = (version: string) =>
   queryOptions({
     queryKey: ["samples", version],
     queryFn: async ({ signal }) => {
-      const found = await paged<SampleSet>(api.GET("/api/v1/samples", { params: { query: { limit: LONG } }, signal }));
+      const found = await every((cursor) =>
+        paged<SampleSet>(api.GET("/api/v1/samples", { params: { query: { limit: LONG, cursor } }, signal })),
+      );
       return { ...found, items: found.items.filter((one) => one.dataset_version === version) };
     },
   });
@@ -145,7 +149,9 @@ export const versionDiff = (before: string, after: string, beyond = "") =>
 export const evaluators = queryOptions({
   queryKey: ["evaluators"],
   queryFn: ({ signal }) =>
-    paged<EvaluatorRow>(api.GET("/api/v1/evaluators", { params: { query: { limit: LONG } }, signal })),
+    every((cursor) =>
+      paged<EvaluatorRow>(api.GET("/api/v1/evaluators", { params: { query: { limit: LONG, cursor } }, signal })),
+    ),
 });
 
 export const evaluator = (reference: string) =>

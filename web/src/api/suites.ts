@@ -1,11 +1,14 @@
 /** Questions about suites and about several run sets at once. */
 import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
-import { answered, api, paged } from "./client";
+import { answered, api, every, LONG, paged } from "./client";
 import type { Comparison, PairSegments, SuiteBoard, SuiteRow, TaskOfPair } from "./schema";
 
 export const suites = queryOptions({
   queryKey: ["suites"],
-  queryFn: ({ signal }) => paged<SuiteRow>(api.GET("/api/v1/suites", { params: { query: { limit: 200 } }, signal })),
+  queryFn: ({ signal }) =>
+    every((cursor) =>
+      paged<SuiteRow>(api.GET("/api/v1/suites", { params: { query: { limit: LONG, cursor } }, signal })),
+    ),
 });
 
 export const suiteBoard = (suite: string) =>
