@@ -231,6 +231,20 @@ def test_many_who_ask_at_once_have_one_side(bench: Bench) -> None:
     assert bench.engine.read(lambda c: c.execute(text("SELECT count(*) FROM proctor.kept_side")).scalar_one()) == 1
 
 
+def test_the_sides_of_a_large_run_set_are_kept_when_it_ends(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who compares it first waits for nobody to count."""
+    write_tasks(bench.folder / "suite", 2)
+    mine = bench.open(FILE).run_set
+    record(bench, [finished(cell, passed=True) for cell in claimed(bench, mine.id)])
+    kept = text("SELECT id FROM proctor.kept_side WHERE kept")
+    bench.engine.finish(mine.id)
+    assert bench.engine.read(lambda c: c.execute(kept).scalars().all()) == [], "two cells are soon counted"
+    monkeypatch.setattr("proctor.engine.service._KEPT_AT_END", range(1, 10))
+    bench.engine.finish(mine.id)
+    found = bench.engine.read(lambda c: c.execute(kept).scalars().all())
+    assert found == [kept_id(bench, "n")]
+
+
 def test_sides_that_nobody_can_find_are_swept(bench: Bench) -> None:
     write_tasks(bench.folder / "suite", 2)
     mine, theirs = bench.open(FILE).run_set, bench.open(OTHER).run_set
@@ -247,7 +261,7 @@ def test_sides_that_nobody_can_find_are_swept(bench: Bench) -> None:
     assert stand("SELECT id FROM proctor.kept_side") == {new, other}
     assert stand("SELECT DISTINCT side_id FROM proctor.side_task") == {new, other}
     assert stand("SELECT side_id FROM proctor.side_change") == set()
-    bench.engine.read(lambda c: c.execute(text("UPDATE proctor.kept_side SET used_at = now() - interval '8 days'")))
+    bench.engine.read(lambda c: c.execute(text("UPDATE proctor.kept_side SET used_at = now() - interval '32 days'")))
     record(bench, [finished(cell, passed=True) for cell in claimed(bench, theirs.id)])
     last = kept_id(bench, "m")
     assert stand("SELECT id FROM proctor.kept_side") == {last}

@@ -1,6 +1,7 @@
 """Compare with many tasks: the claim and the first rows are soon there, and the rest comes as one scrolls.
 
-A machine that is busy or slow is given as much more as it takes longer than the reference machine; the best counts.
+A machine that is busy or slow is given as much more as it takes longer than the reference machine; the best counts, and
+the first is among them: what a run set's tasks come to is counted when it ends.
 ``PROCTOR_COMPARED_TASKS`` asks for another number of tasks: 100,000 take minutes to put into the database.
 """
 
@@ -26,6 +27,7 @@ SHOWN = """() => /paired over/.test(document.querySelector('[aria-label*="agains
 def test_the_claim_and_the_first_rows_are_soon_there(eve: Visitor, stage: Stage) -> None:  # noqa: F811
     run_set = stage.made("compared", 2, 1, 1, ["passed", "failed"])
     multiply(stage.bench.owner, stage.bench.tenant, run_set, TASKS)
+    stage.bench.engine.finish(run_set.id)
     path = "/compare?base=compared:profile-000&with=compared:profile-001"
     eve.go("/run-sets")
     found = []

@@ -827,11 +827,11 @@ VALUES (:tenant, :side, :run_set, :profile, :policy) ON CONFLICT DO NOTHING;
 DELETE FROM proctor.kept_side WHERE tenant_id = :tenant AND id = :side;
 
 -- name: sweep_kept_sides
--- Those that nobody can find any more, once nobody reads them; and those that nobody asked for in a week.
+-- Those that nobody can find any more, once nobody reads them; and those that nobody asked for in a month.
 WITH old AS (
     SELECT k.id FROM proctor.kept_side k
     WHERE k.tenant_id = :tenant AND (
-        k.used_at < now() - interval '7 days'
+        k.used_at < now() - interval '31 days'
         OR k.used_at < now() - interval '10 minutes' AND (NOT k.kept OR EXISTS (
             SELECT FROM proctor.side_change c WHERE c.tenant_id = k.tenant_id AND c.side_id = k.id)))
     FOR UPDATE SKIP LOCKED
