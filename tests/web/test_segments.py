@@ -58,3 +58,25 @@ def test_tasks_of_a_segment_that_no_author_named_are_none(ada: Visitor, nightly:
     page = ada.go(f"/compare?base={nightly}:poor&with={nightly}:good&segment=category:%3Cb%3Enone&show=all")
     expect(page.get_by_role("region", name="Tasks")).to_contain_text("No task of this segment is among all.")
     expect(page.get_by_role("region", name="Tasks")).to_contain_text("<b>none")
+
+
+def test_of_three_sides_one_pair_is_looked_at_and_said(ada: Visitor, nightly: str, gaps: str) -> None:
+    page = ada.go(f"/compare?base={nightly}:poor&with={nightly}:good,{gaps}&show=all")
+    pair = page.get_by_label("Tasks and segments of")
+    tasks, segments = page.get_by_role("region", name="Tasks"), page.get_by_role("region", name="Segments")
+    expect(pair.get_by_role("option")).to_have_count(2)
+    names = pair.get_by_role("option").all_inner_texts()
+    assert re.search("good against .*poor", names[0]), names
+    easy = segments.get_by_role("listitem").filter(has_text="easy")
+    expect(easy).to_contain_text("100.0% against")
+
+    with page.expect_response(re.compile("comparisons/segments")):
+        pair.select_option(names[1])
+    expect(page).to_have_url(re.compile("pair=2"))
+    expect(tasks.get_by_role("columnheader").filter(has_text="crash")).to_have_count(1)
+    expect(tasks.get_by_role("button", name=re.compile("^Owed"))).not_to_have_text(re.compile(" 0$"))
+    page.reload()
+    expect(pair).to_have_value("2")
+    page.get_by_role("button", name="Swap the base").click()
+    expect(page).not_to_have_url(re.compile("pair="))
+    expect(pair).to_have_value("1")

@@ -85,6 +85,7 @@ const compare = createRoute({
     with: several(search.with),
     show: chosen(search.show, SHOWN),
     segment: segmentOf(search.segment),
+    pair: whole(search.pair),
   }),
   component: lazyRouteComponent(() => loaded(import("./pages/compare/compare")), "ComparePage"),
 });

@@ -3,7 +3,7 @@ import { count, counted, difference } from "../../design/numbers";
 import styles from "./compare.module.css";
 import { Axis, againstBase, isDistinguished } from "./difference";
 import { boundsOf, doubtOf, groundOf } from "./report";
-import { sideName } from "./tasks";
+import { pairName, sideName } from "./tasks";
 
 /** One pair in words and drawn: the difference with its interval, over what, by which test. `pairs`: of the page. */
 export function Claim({ pair, reach, pairs }: { pair: Pair; reach: number; pairs: number }) {
@@ -11,7 +11,7 @@ export function Claim({ pair, reach, pairs }: { pair: Pair; reach: number; pairs
   const clear = isDistinguished(pair);
   const [doubt, bounds] = [doubtOf(pair), boundsOf(pair)];
   return (
-    <section className={styles.claim} aria-label={`${sideName(pair.b)} against ${sideName(pair.a)}`}>
+    <section className={styles.claim} aria-label={pairName(pair)}>
       <p>
         <b>{sideName(pair.b)}</b> against <b>{sideName(pair.a)}</b>
       </p>

@@ -8,7 +8,7 @@ import { count, counted, UNKNOWN } from "../../design/numbers";
 import { Asked } from "../../parts/asked";
 import { Button } from "../../parts/button";
 import { Copy } from "../../parts/copy";
-import { Field } from "../../parts/field";
+import { Field, Select } from "../../parts/field";
 import { QueryForm } from "../../parts/query-form";
 import { Filtered, PageHead } from "../../parts/section";
 import { Empty, Failed, Loading } from "../../parts/states";
@@ -21,7 +21,7 @@ import { reportOf, testsOf } from "./report";
 import { Scatter } from "./scatter";
 import { Segments } from "./segments";
 import { TaskRows } from "./task-rows";
-import { countOf, KINDS, nameOf, referencesOf, SHOWN, type Shown, sidesOf } from "./tasks";
+import { countOf, KINDS, nameOf, ownReferences, pairName, referencesOf, SHOWN, type Shown, sidesOf } from "./tasks";
 
 const route = getRouteApi("/compare");
 const WORDS: Record<Shown, string> = {
@@ -44,7 +44,10 @@ export function ComparePage() {
   const swap = () => {
     const [first, ...rest] = others;
     if (base && first)
-      void navigate({ search: (before) => ({ ...before, base: first, with: [base, ...rest] }), replace: true });
+      void navigate({
+        search: (before) => ({ ...before, base: first, with: [base, ...rest], pair: undefined }),
+        replace: true,
+      });
   };
   useKeys(others.length ? [{ keys: "s", what: "Swap the base", run: swap }] : []);
   return (
@@ -78,7 +81,7 @@ export function ComparePage() {
                     pairs={testsOf([first, ...rest])}
                   />
                 ))}
-                <Parts pair={first} sides={sidesOf([first, ...rest])} />
+                <Parts pairs={[first, ...rest]} />
               </>
             )
           }
@@ -125,21 +128,41 @@ function Choice() {
   );
 }
 
-/** A pair's tasks, beside them the segments that they fall into and what its sides cost. */
-function Parts({ pair, sides }: { pair: Pair; sides: readonly Pair["a"][] }) {
-  const { base = "", with: [other = ""] = [], segment } = route.useSearch();
+/** A pair's tasks, beside them the segments that they fall into, and what all sides cost. */
+function Parts({ pairs }: { pairs: readonly [Pair, ...Pair[]] }) {
+  const { base = "", with: [other = ""] = [], segment, pair: chosen = 1 } = route.useSearch();
   const navigate = useNavigate({ from: "/compare" });
-  const references = referencesOf(pair, base, other);
+  const pair = pairs[chosen - 1] ?? pairs[0];
+  const references = pair === pairs[0] ? referencesOf(pair, base, other) : ownReferences(pair);
   const choose = (chosen: string | undefined) =>
     void navigate({ search: (before) => ({ ...before, segment: chosen }), replace: true });
   useKeys(segment ? [{ keys: "Escape", what: "Show the tasks of all segments", run: () => choose(undefined) }] : []);
   return (
-    <div className={styles.parts}>
-      <Tasks pair={pair} references={references} clear={() => choose(undefined)} />
-      <div>
-        <Scatter sides={sides} />
-        <Segments references={references} chosen={segment} choose={choose} />
+    <>
+      {pairs.length > 1 && <PairChoice pairs={pairs} at={pairs.indexOf(pair)} />}
+      <div className={styles.parts}>
+        <Tasks pair={pair} references={references} clear={() => choose(undefined)} />
+        <div>
+          <Scatter sides={sidesOf(pairs)} />
+          <Segments references={references} chosen={segment} choose={choose} />
+        </div>
       </div>
+    </>
+  );
+}
+
+function PairChoice({ pairs, at }: { pairs: readonly Pair[]; at: number }) {
+  const navigate = useNavigate({ from: "/compare" });
+  const choose = (chosen: number) =>
+    navigate({ search: (before) => ({ ...before, pair: chosen === 1 ? undefined : chosen }), replace: true });
+  return (
+    <div className={styles.pair}>
+      <Select
+        label="Tasks and segments of"
+        value={String(at + 1)}
+        options={pairs.map((one, place) => ({ value: String(place + 1), label: pairName(one) }))}
+        onChange={(event) => void choose(Number(event.target.value))}
+      />
     </div>
   );
 }
@@ -197,7 +220,7 @@ function Tasks({ pair, references, clear }: TasksProps) {
       ) : rows.length === 0 ? (
         <Empty>{`No task${segment ? " of this segment" : ""} is among ${WORDS[show].toLowerCase()}.`}</Empty>
       ) : (
-        <TaskRows key={`${show} ${segment ?? ""}`} pair={pair} rows={rows} total={found} onEnd={more} />
+        <TaskRows key={[...references, show, segment].join()} pair={pair} rows={rows} total={found} onEnd={more} />
       )}
     </section>
   );

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { Pair } from "../../api/schema";
 import { againstBase } from "./difference";
-import { countOf, referencesOf, SHOWN, segmentOf, sidesOf } from "./tasks";
+import { countOf, ownReferences, referencesOf, SHOWN, segmentOf, sidesOf } from "./tasks";
 
 const side = (title: string) => ({ title, run_set: "id", profile: "p" }) as Pair["a"];
 
@@ -14,6 +14,7 @@ test("tasks are asked for as the page calls its sides, where the first pair is o
   const pair = { a: side("nightly:p"), b: side("other:p") };
   expect(referencesOf(pair, "nightly", "other:p")).toEqual(["nightly", "other:p"]);
   expect(referencesOf(pair, "nightly", "third")).toEqual(["id:p", "id:p"]);
+  expect(ownReferences(pair)).toEqual(["id:p", "id:p"]);
 });
 
 test("a difference is told from the base: better is above 0", () => {

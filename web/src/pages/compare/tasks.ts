@@ -27,11 +27,20 @@ export function sideName({ title }: { title: string }): string {
   return title.replace(/^([0-9a-f]{8})-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}(?=:)/, "$1");
 }
 
-/** A pair's references as its tasks are asked for: as the page has them where the pair is theirs, known beforehand. */
+/** The first pair's references as its tasks are asked for: as the page has them where it is theirs, known beforehand. */
 export function referencesOf(pair: Pick<Pair, "a" | "b">, base: string, other: string): [string, string] {
   const is = ({ title }: Pair["a"], said: string) => title === said || title.startsWith(`${said}:`);
-  if (is(pair.a, base) && is(pair.b, other)) return [base, other];
-  return [`${pair.a.run_set}:${pair.a.profile}`, `${pair.b.run_set}:${pair.b.profile}`];
+  return is(pair.a, base) && is(pair.b, other) ? [base, other] : ownReferences(pair);
+}
+
+/** A pair's references, whichever of a page's it is. */
+export function ownReferences({ a, b }: Pick<Pair, "a" | "b">): [string, string] {
+  return [`${a.run_set}:${a.profile}`, `${b.run_set}:${b.profile}`];
+}
+
+/** What a pair is called: the other against the base. */
+export function pairName({ a, b }: Pick<Pair, "a" | "b">): string {
+  return `${sideName(b)} against ${sideName(a)}`;
 }
 
 export interface CompareSearch {
@@ -39,6 +48,8 @@ export interface CompareSearch {
   with?: string[];
   show?: Shown;
   segment?: string;
+  /** Whose tasks are shown, from 1: nothing is the first. */
+  pair?: number;
 }
 
 /** A segment of an address, `difficulty:easy`; nothing where it names no field that tasks are put together by. */

@@ -7,7 +7,7 @@ import { useThrottled } from "../../api/throttle";
 import { bytes, cost, count, counted, percent, UNKNOWN } from "../../design/numbers";
 import { words } from "../../design/outcomes";
 import { Asked } from "../../parts/asked";
-import { dayWords, known, spent, usageWords } from "./days";
+import { dayWords, spent, usageWords } from "./days";
 import styles from "./month.module.css";
 
 /** The figures of the month, while attempts end and jobs go on. */
@@ -24,7 +24,7 @@ export function MonthSoFar({ allowance }: { allowance: Allowance }) {
   );
   const again = useThrottled(work, AGAIN_MS);
   useLive("all", undefined, { event: ({ name }) => SPENDS.test(name) && again(), gap: again, poll: again });
-  const { quota, used, stored_bytes: stored, over } = allowance;
+  const { quota, used, stored_bytes: stored, over, uncounted } = allowance;
   return (
     <>
       <Asked query={asked} what="this month" rows={3}>
@@ -36,7 +36,7 @@ export function MonthSoFar({ allowance }: { allowance: Allowance }) {
           used={used.cost_month_nano}
           most={quota.cost_month_nano}
           write={cost}
-          known={asked.data && known(asked.data.whole)}
+          known={uncounted > 0 ? 0 : 1}
         />
         <Of name="Evaluations today" used={used.evaluations_today} most={quota.evaluations_per_day} write={number} />
         <Of name="Sandboxes now" used={used.sandboxes} most={quota.sandboxes} write={number} />
@@ -162,7 +162,7 @@ interface OfProps {
   used: number | null;
   most: number | null | undefined;
   write: (value: number | null, known?: number | null) => string;
-  /** The share of it that is known: a part of a sum is no sum. */
+  /** Less than 1 where a part of it is not known: a part of a sum is no sum. */
   known?: number | null;
 }
 
