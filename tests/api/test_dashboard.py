@@ -188,7 +188,23 @@ async def test_nothing_else_of_the_disk_is_there(server: Server, folder: Path, p
     assert (status, problem["code"]) == (404, "not-found")
 
 
+@pytest.mark.parametrize("path", ["/datasets/answers.json", "/datasets/..%2f..", "/.env", "/robots.txt"])
+async def test_who_looks_gets_the_page_whatever_a_thing_is_called(server: Server, folder: Path, path: str) -> None:
+    """It says what there is and what is not; a program that asks for a file is told that there is none."""
+    app = create_app(server, dashboard=folder)
+    status, body = await told_of(app, path, [(b"accept", b"text/html,*/*;q=0.8")])
+    assert (status, body) == (200, INDEX)
+    assert (await asked(app, path))[0] == 404
+    assert (await told_of(app, "/assets/gone-00000000.js", [(b"accept", b"text/html")]))[0] == 404
+
+
 async def asked(app: FastAPI, path: str) -> tuple[int, dict[str, Any]]:
+    """A path as it is written: what JSON it is answered with."""
+    status, body = await told_of(app, path, [])
+    return status, json.loads(body)
+
+
+async def told_of(app: FastAPI, path: str, headers: list[tuple[bytes, bytes]]) -> tuple[int, bytes]:
     """A path as it is written, with its escapes taken back as a server does; a client would tidy it up."""
     told: list[Any] = []
 
@@ -203,11 +219,11 @@ async def asked(app: FastAPI, path: str) -> tuple[int, dict[str, Any]]:
         "method": "GET",
         "path": unquote(path),
         "query_string": b"",
-        "headers": [],
+        "headers": headers,
         "scheme": "http",
     }
     await app(scope, receive, send)
-    return told[0]["status"], json.loads(b"".join(one.get("body", b"") for one in told))
+    return told[0]["status"], b"".join(one.get("body", b"") for one in told)
 
 
 @pytest.mark.parametrize("path", ["/api", "/api/", "/api/v1/nothing", "/api/v2/me", "/ws", "/healthz/x", "/metrics/"])

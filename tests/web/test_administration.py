@@ -205,6 +205,12 @@ def test_the_audit_log_tells_a_change_by_names_and_leads_to_what_it_was_of(ada: 
     row = page.locator("tbody tr").first
     expect(row).to_contain_text("ivy@example.org")
     expect(row).to_contain_text("role: viewer → member · disabled: no")
+    with ada.site.api() as api:
+        before = api.get("allowance").json()["quota"].get("budget_month_nano")
+        for nano in (7_000_000_000, before):
+            api.put("budget", json={"month_nano": nano}).raise_for_status()
+    page = ada.go("/audit?action=quota.set")
+    expect(page.locator("tbody tr").first.get_by_text("acme", exact=True)).to_be_visible()
     page = ada.go("/audit?action=run-set.started")
     page.locator("tbody tr").last.get_by_role("link").click()
     expect(page).to_have_url(re.compile("/run-sets/"))

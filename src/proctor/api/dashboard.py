@@ -123,7 +123,7 @@ class Dashboard:
     def _answer(self, request: Request) -> Response:
         path: str = request.scope["path"]
         found = self._files.get(path)
-        if found is None and _is_page(path):
+        if found is None and _is_page(path, looks=_looks(request)):
             found = self._files.get(INDEX)
             if found is None and request.method in ("GET", "HEAD"):
                 return _missing(request)
@@ -145,17 +145,22 @@ def built() -> Path:
     return Path(proctor.__file__).parent / "dashboard"
 
 
-def _is_page(path: str) -> bool:
-    """Anything but the API's own and what is called like a file: ``/datasets/refunds@1.1.0`` is one."""
+def _is_page(path: str, *, looks: bool) -> bool:
+    """Anything but the API's own and, unless somebody looks, what is called like a file: ``/datasets/a.json`` may be one."""
     first, last = path[1:].partition("/")[0], path.rpartition("/")[2]
-    is_file = path.startswith(ASSETS) or last.startswith(".") or not _KINDS.keys().isdisjoint(Path(last).suffixes)
-    return path.startswith("/") and first not in OTHERS and not is_file
+    is_file = last.startswith(".") or not _KINDS.keys().isdisjoint(Path(last).suffixes)
+    return path.startswith("/") and first not in OTHERS and not path.startswith(ASSETS) and (looks or not is_file)
+
+
+def _looks(request: Request) -> bool:
+    """Whether a page is wanted, and not a script, a picture or data."""
+    return "text/html" in request.headers.get("accept", "")
 
 
 def _missing(request: Request) -> Response:
     """To somebody who looks, a page; to a program, a problem."""
     told = DashboardMissing()
-    if "text/html" not in request.headers.get("accept", ""):
+    if not _looks(request):
         return problems.answer(request, told)
     remedy = DashboardMissing.remedy.replace("`make web`", "<code>make web</code>")
     page = f"<!doctype html><html lang=en><title>Proctor</title><h1>{told.message}</h1><p>{remedy}</p></html>"

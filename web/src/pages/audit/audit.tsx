@@ -3,6 +3,7 @@ import { getRouteApi } from "@tanstack/react-router";
 import { useMemo } from "react";
 import { auditLog, users } from "../../api/administration";
 import { save } from "../../api/files";
+import { me } from "../../api/queries";
 import type { Action, AuditEntry } from "../../api/schema";
 import { Asked } from "../../parts/asked";
 import { Button } from "../../parts/button";
@@ -77,6 +78,8 @@ function AuditLog() {
   const navigate = route.useNavigate();
   const known = useQuery({ ...users, retry: false });
   const names = useMemo(() => new Map(known.data?.items.map((one) => [one.id, one.name])), [known.data]);
+  const own = useQuery(me).data;
+  const named = useMemo(() => new Map([...names, [own?.tenant ?? "", own?.tenant_name ?? ""]]), [names, own]);
   const { day: asDay, ...rest } = search;
   const since = day(asDay);
   const asked = useQuery(
@@ -89,7 +92,7 @@ function AuditLog() {
       cell: (one) => (one.actor ? (names.get(one.actor) ?? <code>{one.actor.slice(0, 8)}</code>) : "the server"),
     },
     { name: "Action", cell: (one) => one.action },
-    { name: "Of what", cell: (one) => <Target of={one} users={names} /> },
+    { name: "Of what", cell: (one) => <Target of={one} names={named} /> },
     { name: "Detail", cell: (one) => <bdi title={detailOf(one, names)}>{detailOf(one, names)}</bdi> },
     { name: "Request", cell: (one) => <code>{one.request_id.slice(0, 8)}</code> },
   ];

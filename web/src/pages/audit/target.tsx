@@ -3,7 +3,7 @@ import type { AuditEntry } from "../../api/schema";
 import { shortened } from "./detail";
 
 /** What was acted on, by its name where one is known, and leading to its page where it has one. */
-export function Target({ of, users }: { of: AuditEntry; users: ReadonlyMap<string, string> }) {
+export function Target({ of, names }: { of: AuditEntry; names: ReadonlyMap<string, string> }) {
   const { action, target, detail } = of;
   const [kind] = action.split(".");
   const [name, dataset] = [detail.name, detail.dataset].map((one) => (typeof one === "string" && one ? one : null));
@@ -24,7 +24,7 @@ export function Target({ of, users }: { of: AuditEntry; users: ReadonlyMap<strin
       </Link>
     );
   }
-  return <span title={target}>{name ?? users.get(target) ?? shortened(target)}</span>;
+  return <span title={target}>{name ?? names.get(target) ?? shortened(target)}</span>;
 }
 
 function ToDataset({ name, version }: { name: string; version?: unknown }) {
