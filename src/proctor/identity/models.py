@@ -104,6 +104,9 @@ security_event = Table(
     Column("target", Text, nullable=False),
     Column("detail", JSONB, nullable=False, server_default=text("'{}'")),
     Column("request_id", Text, nullable=False, server_default=""),
+    Index(
+        "ix_security_event_started", "tenant_id", "target", "seq", postgresql_where=text("action = 'run-set.started'")
+    ),
 )
 
 idempotent_request = Table(
