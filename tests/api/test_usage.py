@@ -25,6 +25,7 @@ from proctor.objects.store import ObjectStore
 from proctor.serving.planner import Planner
 from tests.api.conftest import Tenant, new_tenant
 from tests.bench import Bench, write_tasks
+from tests.integration.test_engine_recording import claimed
 from tests.models.spending import call_of
 
 RUN_SET = """
@@ -84,6 +85,13 @@ def test_usage_is_told_apart(acme: Tenant, rival: Tenant, own: Bench) -> None:
     table = acme.owner("GET", "usage?by=profile&as_csv=true")
     assert table.text.splitlines()[0] == "key,name,attempts,sandbox_sec,cost_nano,unpriced"
     assert acme.owner.get(f"usage?since={yesterday}&until={yesterday}", 422)["code"] == "usage-time"
+
+
+def test_what_an_attempt_under_way_costs_is_not_known_yet(acme: Tenant, own: Bench) -> None:
+    claimed(own, own.open(RUN_SET).run_set.id)
+    for by in ("tenant", "run_set", "profile", "model", "user"):
+        rows = acme.owner.get(f"usage?by={by}")["rows"]
+        assert sum(one["attempts"] for one in rows) == sum(one["unpriced"] for one in rows) > 0, by
 
 
 def test_the_log_says_by_name_which_run_set_was_started(acme: Tenant, own: Bench) -> None:

@@ -1169,7 +1169,7 @@ FROM proctor.run_set r WHERE r.tenant_id = :tenant AND r.id = :run_set;
 SELECT '' AS key, '' AS name, count(*) AS attempts,
        coalesce(sum(extract(epoch FROM a.ended_at - a.started_at)), 0)::float AS sandbox_sec,
        coalesce(sum((a.usage ->> 'cost_nano')::bigint), 0)::bigint AS cost_nano,
-       count(*) FILTER (WHERE a.ended_at IS NOT NULL AND a.usage ->> 'cost_nano' IS NULL) AS unpriced
+       count(*) FILTER (WHERE a.usage ->> 'cost_nano' IS NULL) AS unpriced
 FROM proctor.attempt a
 WHERE a.tenant_id = :tenant AND a.started_at >= :since AND a.started_at < :until
 LIMIT :limit;
@@ -1178,7 +1178,7 @@ LIMIT :limit;
 SELECT r.id::text AS key, r.name AS name, count(*) AS attempts,
        coalesce(sum(extract(epoch FROM a.ended_at - a.started_at)), 0)::float AS sandbox_sec,
        coalesce(sum((a.usage ->> 'cost_nano')::bigint), 0)::bigint AS cost_nano,
-       count(*) FILTER (WHERE a.ended_at IS NOT NULL AND a.usage ->> 'cost_nano' IS NULL) AS unpriced
+       count(*) FILTER (WHERE a.usage ->> 'cost_nano' IS NULL) AS unpriced
 FROM proctor.attempt a JOIN proctor.run_set r ON r.tenant_id = a.tenant_id AND r.id = a.run_set_id
 WHERE a.tenant_id = :tenant AND a.started_at >= :since AND a.started_at < :until
 GROUP BY r.id, r.name
@@ -1189,7 +1189,7 @@ LIMIT :limit;
 SELECT p.name AS key, p.name AS name, count(*) AS attempts,
        coalesce(sum(extract(epoch FROM a.ended_at - a.started_at)), 0)::float AS sandbox_sec,
        coalesce(sum((a.usage ->> 'cost_nano')::bigint), 0)::bigint AS cost_nano,
-       count(*) FILTER (WHERE a.ended_at IS NOT NULL AND a.usage ->> 'cost_nano' IS NULL) AS unpriced
+       count(*) FILTER (WHERE a.usage ->> 'cost_nano' IS NULL) AS unpriced
 FROM proctor.attempt a
 JOIN proctor.expected_cell e ON e.tenant_id = a.tenant_id AND e.run_set_id = a.run_set_id AND e.cell_id = a.cell_id
 JOIN proctor.run_set_profile p
@@ -1204,7 +1204,7 @@ SELECT coalesce(c.document ->> 'model', '') AS key, coalesce(c.document ->> 'mod
        count(*) AS attempts,
        coalesce(sum(extract(epoch FROM a.ended_at - a.started_at)), 0)::float AS sandbox_sec,
        coalesce(sum((a.usage ->> 'cost_nano')::bigint), 0)::bigint AS cost_nano,
-       count(*) FILTER (WHERE a.ended_at IS NOT NULL AND a.usage ->> 'cost_nano' IS NULL) AS unpriced
+       count(*) FILTER (WHERE a.usage ->> 'cost_nano' IS NULL) AS unpriced
 FROM proctor.attempt a
 JOIN proctor.cell l ON l.tenant_id = a.tenant_id AND l.id = a.cell_id
 JOIN proctor.configuration c ON c.tenant_id = l.tenant_id AND c.hash = l.configuration

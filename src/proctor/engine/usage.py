@@ -46,7 +46,7 @@ class UsageRow:
     sandbox_sec: float
     """Wall seconds of attempts that ended."""
     cost_nano: int
-    """What is known of it; ``unpriced`` attempts ended with an unknown cost."""
+    """What is known of it; of ``unpriced`` attempts it is not known, or not yet."""
     unpriced: int
 
 
