@@ -146,7 +146,7 @@ def built() -> Path:
 
 
 def _is_page(path: str, *, looks: bool) -> bool:
-    """Anything but the API's own and, unless somebody looks, what is called like a file; ``/datasets/a.json`` is one."""
+    """Anything but the API's own and, unless somebody looks, what is called like a file: ``/datasets/a.json`` is."""
     first, last = path[1:].partition("/")[0], path.rpartition("/")[2]
     is_file = last.startswith(".") or not _KINDS.keys().isdisjoint(Path(last).suffixes)
     return path.startswith("/") and first not in OTHERS and not path.startswith(ASSETS) and (looks or not is_file)
