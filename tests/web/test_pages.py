@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
+from importlib import resources
 from typing import Literal
 
 import pytest
@@ -220,3 +222,32 @@ def test_a_link_of_setting_up_that_is_used_says_so(ada: Visitor) -> None:
     assert ada.measure("document.title") == "Set up · Proctor"
     page.locator("main").get_by_role("link", name="run sets").click()
     expect(page).to_have_url(f"{ada.site.url}/run-sets")
+
+
+def test_on_paper_a_page_is_light_and_without_what_leads_elsewhere(ada: Visitor, nightly: str) -> None:
+    page = ada.go(f"/run-sets/{nightly}")
+    page.evaluate("localStorage.setItem('proctor.preferences', JSON.stringify({ theme: 'dark' }))")
+    page.reload()
+    tokens = json.loads((resources.files("proctor.reports.html") / "tokens.json").read_text())
+    light, dark = (tokens["outcomes"]["passed"]["fill"][side] for side in ("light", "dark"))
+    expect(page.locator("canvas")).to_be_visible()
+    page.wait_for_function(HOLDS, arg=dark)
+    page.emulate_media(media="print")
+    expect(page.get_by_role("navigation", name="Proctor")).to_be_hidden()
+    expect(page.locator("header").first).to_be_hidden()
+    page.wait_for_function(HOLDS, arg=light)
+    assert page.evaluate("getComputedStyle(document.documentElement).backgroundColor") == "rgb(255, 255, 255)"
+    page.emulate_media(media="screen")
+    page.wait_for_function(HOLDS, arg=dark)
+    expect(page.get_by_role("navigation", name="Proctor")).to_be_visible()
+
+
+HOLDS = """(colour) => {
+  const [red, green, blue] = [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16));
+  const canvas = document.querySelector("canvas");
+  const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+  for (let at = 0; at < data.length; at += 4)
+    if (data[at] === red && data[at + 1] === green && data[at + 2] === blue) return true;
+  return false;
+}"""
+"""Whether the grid is drawn with a colour."""

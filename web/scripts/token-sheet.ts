@@ -40,13 +40,13 @@ function chips(tokens: Tokens): string[] {
   );
 }
 
-/** The sheet: light, dark where the system asks for it, and either where the page's reader chose. */
+/** The sheet: light, also on paper; on a screen dark where the system asks for it, and either where a reader chose. */
 export function tokenSheet(tokens: Tokens): string {
   const [light, dark] = [declarations(tokens, "light"), declarations(tokens, "dark")];
   return [
     `:root{color-scheme:light;${light}}`,
-    `@media (prefers-color-scheme:dark){:root:not([data-theme=light]){color-scheme:dark;${dark}}}`,
-    `:root[data-theme=dark]{color-scheme:dark;${dark}}`,
+    `@media screen and (prefers-color-scheme:dark){:root:not([data-theme=light]){color-scheme:dark;${dark}}}`,
+    `@media screen{:root[data-theme=dark]{color-scheme:dark;${dark}}}`,
     ...chips(tokens),
   ].join("\n");
 }

@@ -21,7 +21,7 @@ import { reportOf, testsOf } from "./report";
 import { Scatter } from "./scatter";
 import { Segments } from "./segments";
 import { TaskRows } from "./task-rows";
-import { countOf, KINDS, nameOf, ownReferences, pairName, referencesOf, SHOWN, type Shown, sidesOf } from "./tasks";
+import { countOf, KINDS, nameOf, ownReferences, pairName, referencesOf, SHOWN, type Shown } from "./tasks";
 
 const route = getRouteApi("/compare");
 const WORDS: Record<Shown, string> = {
@@ -128,7 +128,7 @@ function Choice() {
   );
 }
 
-/** A pair's tasks, beside them the segments that they fall into, and what all sides cost. */
+/** A pair's tasks, beside them the segments that they fall into and what its sides cost. */
 function Parts({ pairs }: { pairs: readonly [Pair, ...Pair[]] }) {
   const { base = "", with: [other = ""] = [], segment, pair: chosen = 1 } = route.useSearch();
   const navigate = useNavigate({ from: "/compare" });
@@ -143,7 +143,7 @@ function Parts({ pairs }: { pairs: readonly [Pair, ...Pair[]] }) {
       <div className={styles.parts}>
         <Tasks pair={pair} references={references} clear={() => choose(undefined)} />
         <div>
-          <Scatter sides={sidesOf(pairs)} />
+          <Scatter pair={pair} />
           <Segments references={references} chosen={segment} choose={choose} />
         </div>
       </div>

@@ -7,8 +7,9 @@ import { sideName } from "./tasks";
 type Side = Pair["a"];
 const [WIDTH, HEIGHT, LEFT, BOTTOM, TOP, MARGIN] = [340, 220, 40, 28, 16, 72];
 
-/** What each profile costs and how much it solves, with both intervals; of unknown cost at the margin. */
-export function Scatter({ sides }: { sides: readonly Side[] }) {
+/** What each of a pair costs and how much it solves, with both intervals; of unknown cost at the margin. */
+export function Scatter({ pair }: { pair: Pair }) {
+  const sides = [pair.a, pair.b];
   const known = sides.flatMap(({ cost }) => cost?.interval?.high ?? cost?.mean_nano ?? []);
   const most = Math.max(0, ...known);
   const x = (nano: number) => LEFT + (nano / (most || 1)) * (WIDTH - LEFT - MARGIN);
@@ -38,15 +39,13 @@ export function Scatter({ sides }: { sides: readonly Side[] }) {
           unknown
         </text>
         {sides.map((side, at) => (
-          <Point key={side.title} side={side} label={letter(at)} x={x} y={y} />
+          <Point key={letter(at)} side={side} label={letter(at)} below={at > 0} x={x} y={y} />
         ))}
       </svg>
-      <p className="muted data">
-        Shares are of the tasks that both sides of a pair have; costs of all that a side ran.
-      </p>
+      <p className="muted data">Shares are of the tasks that both sides have; costs of all that a side ran.</p>
       <ol className={styles.legend}>
         {sides.map((side, at) => (
-          <li key={side.title}>
+          <li key={letter(at)}>
             <b>{letter(at)}</b> {said(side)}
           </li>
         ))}
@@ -58,11 +57,13 @@ export function Scatter({ sides }: { sides: readonly Side[] }) {
 interface PointProps {
   side: Side;
   label: string;
+  /** Where its label is: of two that are at one place both are read. */
+  below: boolean;
   x: (nano: number) => number;
   y: (share: number) => number;
 }
 
-function Point({ side: { mean, interval: up, cost: spent }, label, x, y }: PointProps) {
+function Point({ side: { mean, interval: up, cost: spent }, label, below, x, y }: PointProps) {
   if (mean == null) return null;
   const at = spent?.mean_nano == null ? WIDTH - MARGIN / 2 : x(spent.mean_nano);
   return (
@@ -72,7 +73,7 @@ function Point({ side: { mean, interval: up, cost: spent }, label, x, y }: Point
         <path d={`M${x(spent.interval.low)} ${y(mean)}H${x(spent.interval.high)}`} className={styles.whisker} />
       )}
       <circle cx={at} cy={y(mean)} r={4} />
-      <text x={at + 7} y={y(mean) - 5}>
+      <text x={at + 7} y={y(mean) + (below ? 15 : -5)}>
         {label}
       </text>
     </g>

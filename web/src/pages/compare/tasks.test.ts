@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { Pair } from "../../api/schema";
 import { againstBase } from "./difference";
-import { countOf, ownReferences, referencesOf, SHOWN, segmentOf, sidesOf } from "./tasks";
+import { countOf, ownReferences, referencesOf, SHOWN, segmentOf } from "./tasks";
 
 const side = (title: string) => ({ title, run_set: "id", profile: "p" }) as Pair["a"];
 
@@ -32,9 +32,4 @@ test("a segment of an address names a field that tasks have", () => {
     undefined,
     undefined,
   ]);
-});
-
-test("a profile that is compared with several is drawn once", () => {
-  const [a, b, c] = ["a", "b", "c"].map(side) as [Pair["a"], Pair["a"], Pair["a"]];
-  expect(sidesOf([{ a, b } as Pair, { a, b: c } as Pair]).map((one) => one.title)).toEqual(["a", "b", "c"]);
 });

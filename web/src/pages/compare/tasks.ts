@@ -62,9 +62,3 @@ export function segmentOf(value: unknown): string | undefined {
 export function nameOf({ field, label }: Pick<Segment, "field" | "label">): string {
   return `${field}:${label}`;
 }
-
-/** The profiles of several pairs, each once, as a chart of them needs them. */
-export function sidesOf(pairs: readonly Pair[]): Pair["a"][] {
-  const found = new Map(pairs.flatMap(({ a, b }) => [a, b]).map((side) => [side.title, side]));
-  return [...found.values()];
-}

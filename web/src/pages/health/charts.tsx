@@ -3,7 +3,7 @@ import { useEffect, useMemo, useRef, useState } from "react";
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import type { HealthHistory } from "../../api/schema";
-import { DARK, useMedia } from "../../design/media";
+import { useShownTheme } from "../../design/media";
 import { clock, counted, type Zone } from "../../design/numbers";
 import { usePreferences } from "../../design/preferences";
 import styles from "./charts.module.css";
@@ -224,11 +224,10 @@ function momentWords(at: number, zone: Zone): string {
 
 /** Colours of the theme that is shown: a canvas knows no custom properties, so it is drawn anew when the theme changes. */
 function useInks(): Inks {
-  const { theme } = usePreferences();
-  const isDark = useMedia(DARK);
+  const theme = useShownTheme();
   return useMemo(() => {
-    void [theme, isDark];
+    void theme;
     const style = getComputedStyle(document.documentElement);
     return (name) => style.getPropertyValue(name).trim();
-  }, [theme, isDark]);
+  }, [theme]);
 }

@@ -1,7 +1,6 @@
 import { useCallback, useEffect, useImperativeHandle, useLayoutEffect, useMemo, useRef, useState } from "react";
-import { DARK, NARROW, useMedia } from "../../../design/media";
+import { NARROW, useMedia, useShownTheme } from "../../../design/media";
 import { words } from "../../../design/outcomes";
-import { usePreferences } from "../../../design/preferences";
 import { useKeys } from "../../../shell/keys";
 import type { Cells, CellView } from "./cells";
 import styles from "./matrix.module.css";
@@ -47,8 +46,7 @@ export function Matrix({ cells, rows, tasks, pitch, matched, cursor, moved, pinn
   const canvas = useRef<HTMLCanvasElement>(null);
   const painter = useRef<Painter | null>(null);
   const [rings, setRings] = useState<readonly number[]>([]);
-  const { theme } = usePreferences();
-  const scheme = useMedia(DARK);
+  const theme = useShownTheme();
   const layout = useLayout(cells, pitch);
   const scene: Scene = useMemo(() => ({ cells, rows, tasks, layout, matched }), [cells, rows, tasks, layout, matched]);
   const places = useMemo(() => new Places(rows, tasks), [rows, tasks]);
@@ -86,7 +84,7 @@ export function Matrix({ cells, rows, tasks, pitch, matched, cursor, moved, pinn
   useLayoutEffect(() => {
     painter.current = null;
     paint();
-  }, [paint, theme, scheme]);
+  }, [paint, theme]);
 
   useEffect(() => {
     const element = scroller.current;
