@@ -28,7 +28,8 @@ const server = vi.hoisted(() => {
     const words = searchParams.get("words");
     const path = words === null ? pathname : `${pathname} ${words}`;
     made.asked.push(path);
-    return Response.json({ items: made.lists[path] ?? [], next: made.next });
+    const next = searchParams.has("cursor") ? null : made.next; // each list has one page more
+    return Response.json({ items: made.lists[path] ?? [], next });
   };
   return made;
 });
