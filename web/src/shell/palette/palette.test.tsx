@@ -28,8 +28,8 @@ const server = vi.hoisted(() => {
     const words = searchParams.get("words");
     const path = words === null ? pathname : `${pathname} ${words}`;
     made.asked.push(path);
-    const next = searchParams.has("cursor") ? null : made.next; // each list has one page more
-    return Response.json({ items: made.lists[path] ?? [], next });
+    if (searchParams.has("cursor")) return Response.json({ items: [], next: null });
+    return Response.json({ items: made.lists[path] ?? [], next: made.next });
   };
   return made;
 });
