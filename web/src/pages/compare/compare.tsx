@@ -34,12 +34,15 @@ const WORDS: Record<Shown, string> = {
 
 /** Two profiles over the tasks that both have: what the difference is, whether it is one, and which tasks make it. */
 export function ComparePage() {
-  const { base, with: others = [], show = "flips", segment } = route.useSearch();
+  const { base, with: others = [], show = "flips", segment, pair } = route.useSearch();
   const navigate = useNavigate({ from: "/compare" });
   const sides = base ? [base, ...others] : [];
   const asked = useQuery(comparison(sides));
-  // Asked at the same time as the comparison, which tells what their columns are called.
-  useInfiniteQuery({ ...comparedTasks(base ?? "", others[0] ?? "", KINDS[show], segment), enabled: sides.length > 1 });
+  // The first pair's are asked for at the same time as the comparison, which tells what their columns are called.
+  useInfiniteQuery({
+    ...comparedTasks(base ?? "", others[0] ?? "", KINDS[show], segment),
+    enabled: sides.length > 1 && pair === undefined,
+  });
   useTitle("Compare", sides.map(short).join(" and "));
   const swap = () => {
     const [first, ...rest] = others;

@@ -162,7 +162,7 @@ interface OfProps {
   used: number | null;
   most: number | null | undefined;
   write: (value: number | null, known?: number | null) => string;
-  /** Less than 1 where a part of it is not known: a part of a sum is no sum. */
+  /** The share of it that is known, where that matters: a part of a sum is no sum. */
   known?: number | null;
 }
 
