@@ -11,7 +11,7 @@ import { Field, Select } from "../../parts/field";
 import { Pager } from "../../parts/pager";
 import { Permitted } from "../../parts/permitted";
 import { PageHead } from "../../parts/section";
-import { Empty } from "../../parts/states";
+import { Empty, Loading } from "../../parts/states";
 import { type Column, Table } from "../../parts/table";
 import { Time } from "../../parts/time";
 import { useTitle } from "../../parts/title";
@@ -112,60 +112,70 @@ function AuditLog() {
           </Button>
         }
       />
-      <div className={styles.filters}>
-        <Select
-          label="Action"
-          value={search.action ?? ""}
-          options={[{ value: "", label: "all" }, ...ACTIONS.map((one) => ({ value: one, label: one }))]}
-          onChange={(event) =>
-            navigate({
-              search: (before) => ({ ...before, cursor: undefined, action: event.target.value || undefined }),
-            })
-          }
-        />
-        <Select
-          label="Who"
-          value={actor}
-          options={[
-            { value: "", label: "all" },
-            ...(isKnown ? [] : [{ value: actor, label: shortened(actor) }]),
-            ...people,
-          ]}
-          onChange={(event) =>
-            navigate({ search: (before) => ({ ...before, cursor: undefined, actor: event.target.value || undefined }) })
-          }
-        />
-        <Field
-          label="Since (UTC)"
-          type="date"
-          value={since ?? ""}
-          max="9999-12-31"
-          onChange={(event) =>
-            navigate({ search: (before) => ({ ...before, cursor: undefined, day: event.target.value || undefined }) })
-          }
-        />
-      </div>
-      <Asked query={asked} what="the audit log" rows={16}>
-        {({ items, next }) =>
-          items.length === 0 ? (
-            <Empty>Nothing was done that fits this filter.</Empty>
-          ) : (
-            <>
-              <Table
-                caption="Audit log, the newest first"
-                columns={columns}
-                rows={items}
-                keyOf={(one) => String(one.seq)}
-              />
-              <Pager
-                cursor={search.cursor}
-                next={next}
-                go={(to) => navigate({ search: (before) => ({ ...before, cursor: to }) })}
-              />
-            </>
-          )
-        }
-      </Asked>
+      {known.isPending ? (
+        <Loading what="the audit log" rows={16} />
+      ) : (
+        <>
+          <div className={styles.filters}>
+            <Select
+              label="Action"
+              value={search.action ?? ""}
+              options={[{ value: "", label: "all" }, ...ACTIONS.map((one) => ({ value: one, label: one }))]}
+              onChange={(event) =>
+                navigate({
+                  search: (before) => ({ ...before, cursor: undefined, action: event.target.value || undefined }),
+                })
+              }
+            />
+            <Select
+              label="Who"
+              value={actor}
+              options={[
+                { value: "", label: "all" },
+                ...(isKnown ? [] : [{ value: actor, label: shortened(actor) }]),
+                ...people,
+              ]}
+              onChange={(event) =>
+                navigate({
+                  search: (before) => ({ ...before, cursor: undefined, actor: event.target.value || undefined }),
+                })
+              }
+            />
+            <Field
+              label="Since (UTC)"
+              type="date"
+              value={since ?? ""}
+              max="9999-12-31"
+              onChange={(event) =>
+                navigate({
+                  search: (before) => ({ ...before, cursor: undefined, day: event.target.value || undefined }),
+                })
+              }
+            />
+          </div>
+          <Asked query={asked} what="the audit log" rows={16}>
+            {({ items, next }) =>
+              items.length === 0 ? (
+                <Empty>Nothing was done that fits this filter.</Empty>
+              ) : (
+                <>
+                  <Table
+                    caption="Audit log, the newest first"
+                    columns={columns}
+                    rows={items}
+                    keyOf={(one) => String(one.seq)}
+                  />
+                  <Pager
+                    cursor={search.cursor}
+                    next={next}
+                    go={(to) => navigate({ search: (before) => ({ ...before, cursor: to }) })}
+                  />
+                </>
+              )
+            }
+          </Asked>
+        </>
+      )}
     </>
   );
 }
