@@ -37,6 +37,7 @@ export function SideBySidePage() {
   ]);
   const error = ones.error ?? others.error;
   const [mine, theirs] = [ones.data?.[trial - 1], others.data?.[trial - 1]];
+  const details = [useDetail(one, mine), useDetail(other, theirs)];
   return (
     <>
       <PageHead
@@ -55,6 +56,8 @@ export function SideBySidePage() {
         <Loading what="both cells" />
       ) : mine === undefined || theirs === undefined ? (
         <Empty>{`One side has no ${most > 0 ? `trial ${trial}` : "cell"} of this task, so there is nothing beside the other.`}</Empty>
+      ) : details.some((each) => each.isPending) ? (
+        <Loading what="both cells" />
       ) : (
         <>
           {most > 1 && (
@@ -83,9 +86,14 @@ export function SideBySidePage() {
   );
 }
 
+function useDetail({ runSet }: SideName, cell: CellRow | undefined) {
+  return useQuery({ ...cellQuery(runSet, cell?.cell ?? ""), enabled: cell !== undefined });
+}
+
 /** What came of one side, and why. */
-function Side({ name: { runSet, profile }, cell }: { name: SideName; cell: CellRow }) {
-  const detail = useQuery(cellQuery(runSet, cell.cell));
+function Side({ name, cell }: { name: SideName; cell: CellRow }) {
+  const { runSet, profile } = name;
+  const detail = useDetail(name, cell);
   const asked = useQuery({ ...attemptQuery(cell.attempt ?? ""), enabled: cell.attempt !== null });
   const outcome = asked.data && outcomeOf(asked.data, detail.data?.run_set.policy_version);
   const why = detail.data?.attempts.find((one) => one.id === cell.attempt)?.why;
