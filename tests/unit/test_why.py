@@ -47,6 +47,20 @@ FAILED = {"exit_code": 1, "problem": None, "stderr_tail": "a\nAssertionError: 3 
             "verify: reward 0, FAILED t.py::a - assert 1 == 2",
         ),
         (
+            "failed",
+            [AGENT],
+            {"exit_code": 0, "stdout_tail": "right: a.log\nWRONG: b.log\nWRONG: c.log\nright: empty.log\n"},
+            {"reward": 0.0},
+            "verify: reward 0, WRONG: b.log",
+        ),
+        (
+            "failed",
+            [AGENT],
+            {"exit_code": 1, "stderr_tail": "FAIL: test_sum (t.Sums)\nAssertionError: 3 != 4\nFAILED (failures=1)\n"},
+            {"reward": 0.0},
+            "verify: reward 0, exit 1, FAIL: test_sum (t.Sums)",
+        ),
+        (
             "agent_limit",
             [phase("agent", limit="time", exit_code=137, stderr_tail="noise")],
             FAILED,
@@ -117,6 +131,22 @@ def test_the_first_cause_comes_first(
     outcome: str, evidence: list[Facts], graded: Facts | None, rewards: Facts | None, told: str
 ) -> None:
     assert why(outcome, "a-rule", "", evidence, graded, rewards) == told
+
+
+@pytest.mark.parametrize(
+    ("printed", "told"),
+    [
+        ("ok 1 - reads\nnot ok 2 - writes\nok 3 - closes\n", "not ok 2 - writes"),
+        ("--- FAIL: TestSum (0.00s)\n    sum_test.go:9: got 3\nFAIL\n", "--- FAIL: TestSum (0.00s)"),
+        ("test a ... ok\ntest b ... FAILED\ntest result: FAILED. 1 passed\n", "test b ... FAILED"),
+        ("  \u2713 adds\n  \u2715 divides (3 ms)\nTests: 1 failed\n", "\u2715 divides (3 ms)"),
+        ("errors are counted here\nfailing is not this\n2 of 3\n", "2 of 3"),
+        ("all 3 files are there\n", "all 3 files are there"),
+    ],
+    ids=["tap", "go", "rust", "jest", "other words", "no word"],
+)
+def test_of_what_a_verifier_printed_the_first_failure_is_told(printed: str, told: str) -> None:
+    assert why("failed", "r", "", [AGENT], {"stdout_tail": printed}, {"reward": 0.0}) == f"verify: reward 0, {told}"
 
 
 @pytest.mark.parametrize("outcome", list(OutcomeClass))

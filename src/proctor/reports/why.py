@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -29,6 +30,15 @@ _OF_THE_AGENT: frozenset[str] = frozenset(
     {OutcomeClass.AGENT_LIMIT, OutcomeClass.AGENT_REFUSED, OutcomeClass.AGENT_ERROR, OutcomeClass.OUT_OF_MEMORY}
 )
 """Classes that rest on the agent's phase, whatever the verifier said."""
+
+_SUMMARY = re.compile(r"FAILED (?!\()")
+"""A test that pytest's summary names; not unittest's count of them."""
+_FAILURE = re.compile(
+    r"(\W{0,5}(fail|failed|failure|wrong|incorrect|mismatch|missing|error|not ok|fatal|panic|assert)\b"
+    r"|[\w.]{0,100}(Error|Exception)\b|[\u2715\u2717\u2718\u274c]|.{1,200} (\.\.\.|-) (FAILED|FAIL|WRONG|ERROR)\b)",
+    re.IGNORECASE,
+)
+"""How a line begins, or a named check ends, that says what failed: unittest, TAP, Go, Rust, Jest, plain words."""
 
 Facts = Mapping[str, Any]
 
@@ -107,7 +117,7 @@ def _of_grading(graded: Facts, rewards: Facts | None) -> str:
         words.append(f"exit {graded['exit_code']}")
     if graded.get("signal"):
         words.append(f"signal {graded['signal']}")
-    printed = _last_line(graded.get("stderr_tail")) or _cause(graded.get("stdout_tail"))
+    printed = _cause(graded.get("stderr_tail")) or _cause(graded.get("stdout_tail"))
     return ", ".join(["verify: " + words[0], *words[1:], *([printed] if printed else [])])
 
 
@@ -121,9 +131,12 @@ def _first_line(text: object) -> str:
 
 
 def _cause(text: object) -> str:
-    """Of a verifier's own output: the first test that pytest's summary names, else what it said last."""
+    """Of a verifier's own output: the first test that pytest's summary names; the first failure; what it said last."""
     lines = [line.strip() for line in str(text or "").splitlines() if line.strip()]
-    return next((line for line in lines if line.startswith("FAILED ")), lines[-1] if lines else "")
+    for kind in (_SUMMARY, _FAILURE):
+        if found := next((line for line in lines if kind.match(line)), ""):
+            return found
+    return lines[-1] if lines else ""
 
 
 def _last_line(text: object) -> str:
