@@ -9,7 +9,7 @@ import proctor.agents.loop
 
 MOST_LINES = 300
 FOLDER = Path(proctor.agents.loop.__file__).parent
-NOT_AGENTS = frozenset({"interfaces", "loop", "trajectory", "turns", "layers"})
+NOT_AGENTS = frozenset({"interfaces", "shell", "loop", "trajectory", "turns", "layers"})
 
 
 def test_it_has_few_lines() -> None:

@@ -6,7 +6,7 @@ from proctor.agents.interfaces import AgentContext, AgentLimit, AgentRun, Usage
 from proctor.agents.trajectory import Observation, ObservationResult, Step, ToolCall
 from proctor.sandboxes.interfaces import ExecResult, LimitKind
 
-__all__ = ["command_step", "limit_of", "ran"]
+__all__ = ["command_step", "limit_of", "printed", "ran"]
 
 _SHOWN: int = 16 * 1024
 """Characters of a command's output kept in its trajectory step; the whole is in the attempt's log."""
@@ -23,7 +23,6 @@ def command_step(step_id: int, command: str, result: ExecResult) -> Step:
     """One command and what it printed, as an agent's tool call without a model's part."""
     call = ToolCall(tool_call_id=f"call-{step_id}", function_name="bash", arguments={"command": command})
     ended = f"signal {result.signal}" if result.exit_code is None else f"exit {result.exit_code}"
-    text = _text(result.stdout) + _text(result.stderr)
     return Step(
         step_id=step_id,
         source="agent",
@@ -31,7 +30,7 @@ def command_step(step_id: int, command: str, result: ExecResult) -> Step:
         llm_call_count=0,
         tool_calls=[call],
         observation=Observation(
-            results=[ObservationResult(source_call_id=call.tool_call_id, content=f"{text[-_SHOWN:]}[{ended}]")]
+            results=[ObservationResult(source_call_id=call.tool_call_id, content=f"{printed(result, _SHOWN)}[{ended}]")]
         ),
     )
 
@@ -43,5 +42,10 @@ def limit_of(result: ExecResult) -> AgentLimit | None:
     return AgentLimit.STORAGE if result.limit is LimitKind.DISK else None
 
 
-def _text(output: bytes) -> str:
-    return output.decode("utf-8", "replace").replace("\x00", "\N{REPLACEMENT CHARACTER}")
+def printed(result: ExecResult, at_most: int) -> str:
+    """What a command printed, ``at_most`` characters of it: its beginning and its end, and what is left out between."""
+    text = (result.stdout + result.stderr).decode("utf-8", "replace").replace("\x00", "\N{REPLACEMENT CHARACTER}")
+    if len(text) > at_most:
+        half = at_most // 2
+        text = f"{text[:half]}\n[{len(text) - 2 * half:,} characters left out]\n{text[-half:]}"
+    return f"[only the last of it was kept]\n{text}" if result.truncated else text

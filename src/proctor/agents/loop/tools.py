@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from proctor.agents.interfaces import AgentContext
+from proctor.agents.shell import printed
 from proctor.kernel.canonical import Json
 from proctor.models.conversation import Tool, ToolCall
 from proctor.sandboxes.interfaces import ExecRequest, ExecResult, LimitKind
@@ -115,9 +116,7 @@ async def _exec(argv: list[str], context: AgentContext, timeout: float | None, s
 
 def _shown(result: ExecResult) -> str:
     """What a command printed and how it ended, as a model reads it."""
-    text = (result.stdout + result.stderr).decode("utf-8", "replace").replace("\x00", "\N{REPLACEMENT CHARACTER}")
-    if len(text) > SHOWN:
-        text = f"{text[: SHOWN // 2]}\n[{len(text) - SHOWN:,} characters left out]\n{text[-SHOWN // 2 :]}"
+    text = printed(result, SHOWN)
     why = "out of memory" if result.oom else f"limit: {result.limit}" if result.limit else f"exit {result.exit_code}"
     return f"{text}[{why}]" if result.exit_code != 0 or not text else text
 
