@@ -29,6 +29,11 @@ def test_one_score_has_no_deviation() -> None:
         describe([])
 
 
+def test_a_few_verdicts_are_two_bars_and_not_one() -> None:
+    seen = describe([0, 1, 1, 0, 1])
+    assert (seen.edges, seen.counts) == ((0.0, 0.5, 1.0), (2, 3))
+
+
 @settings(deadline=None)
 @given(st.lists(st.floats(-1e100, 1e100), min_size=1, max_size=200))
 def test_every_score_is_in_one_bin_however_they_lie(scores: list[float]) -> None:

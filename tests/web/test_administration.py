@@ -258,6 +258,19 @@ def test_a_bar_of_the_scores_shows_the_results_in_it(ada: Visitor, job: str) -> 
     expect(page.get_by_role("table", name="Results").locator("tbody tr")).to_have_count(6)
 
 
+def test_the_ends_of_the_scores_stand_under_the_ends_of_their_bars(ada: Visitor, job: str) -> None:
+    page = ada.go(f"/jobs/{job}")
+    figure = page.locator("figure").filter(has_text="exact-match").first
+    left, right, none = (figure.get_by_text(text, exact=True).bounding_box() for text in ("0", "1", "no score 6"))
+    bars = figure.get_by_role("button")
+    first, last = bars.first.bounding_box(), figure.locator("button:not([data-unscored])").last.bounding_box()
+    unscored = figure.locator("[data-unscored]").first.bounding_box()
+    assert left and right and none and first and last and unscored
+    assert abs(left["x"] - first["x"]) < 2
+    assert abs(right["x"] + right["width"] - last["x"] - last["width"]) < 2
+    assert abs(none["x"] - unscored["x"]) < 2
+
+
 def test_a_viewer_sees_no_control_that_is_refused(visitor: Visitor, site: Site) -> None:
     with site.api() as api:
         seen = api.post("users", json={"name": "val@example.org", "role": "viewer", "kind": "person"}).json()

@@ -36,7 +36,8 @@ class Distribution:
 def describe(scores: npt.ArrayLike) -> Distribution:
     """Range, quantiles (linear between order statistics) and a histogram of bins 2 IQR n^(-1/3) wide.
 
-    Freedman and Diaconis 1981; at most 50 bins, and no more than different scores. Raises ``ScoresInvalid``, and
+    Freedman and Diaconis 1981; not fewer bins than log2 n + 1 (Sturges 1926), which the former falls below where
+    scores are few or lie at the ends; at most 50, and no more than different scores. Raises ``ScoresInvalid``, and
     ``StatisticUndefined`` where there are none.
     """
     values = column(scores)
@@ -57,8 +58,9 @@ def _edges(values: Vector) -> Vector:
     low, high = values.min(), values.max()
     lower, upper = np.quantile(values, [0.25, 0.75])
     width = 2 * (upper - lower) / np.cbrt(len(values))
-    bins = BINS if width * BINS <= high - low else max(1, int(np.ceil((high - low) / width)))
-    edges = np.linspace(low, high, min(bins, len(np.unique(values))) + 1)
+    fewest = int(np.ceil(np.log2(len(values)))) + 1
+    bins = BINS if width * BINS <= high - low else max(fewest, int(np.ceil((high - low) / width)))
+    edges = np.linspace(low, high, min(bins, BINS, len(np.unique(values))) + 1)
     # Scores a rounding error apart leave no room for bins between them.
     return edges if (np.diff(edges) > 0).all() else np.array([low, high])
 

@@ -52,19 +52,23 @@ function Histogram({ one, of }: { one: Spread; of: EvaluatorSummary | undefined 
           {counted(one.count, "score")} · median {score(one.quantiles["0.5"])}
         </span>
       </figcaption>
-      <div className={styles.bins}>
-        {one.counts.map((cells, at) => (
-          <Bin key={one.edges[at]} one={one} at={at} height={cells / most} />
-        ))}
-        {unscored}
-      </div>
-      <p className={styles.ends}>
-        <span>{score(one.low)}</span>
-        <span>{score(one.high)}</span>
-        {of && without.length > 0 && (
-          <span>no score {count(without.reduce((sum, [, results]) => sum + results, 0))}</span>
+      <div className={styles.chart}>
+        <div className={styles.bins}>
+          {one.counts.map((cells, at) => (
+            <Bin key={one.edges[at]} one={one} at={at} height={cells / most} />
+          ))}
+        </div>
+        <p className={styles.ends}>
+          <span>{score(one.low)}</span>
+          <span>{score(one.high)}</span>
+        </p>
+        {unscored.length > 0 && (
+          <>
+            <div className={styles.bins}>{unscored}</div>
+            <p className={styles.ends}>no score {count(without.reduce((sum, [, results]) => sum + results, 0))}</p>
+          </>
         )}
-      </p>
+      </div>
     </figure>
   );
 }
