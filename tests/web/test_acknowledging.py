@@ -13,7 +13,7 @@ from proctor.database.embedded import EmbeddedServer
 from proctor.database.engine import Database
 from tests.web.conftest import SCREENSHOTS, Site, Visitor
 
-NEED = "of gaps given up after all tries"
+NEED = "of gaps given up: out of tries"
 LIST = "alerts/acknowledgements"
 _OVER = (
     "UPDATE proctor.acknowledgement SET created_at = created_at - interval '2 days', until = until - interval '2 days'"

@@ -237,7 +237,7 @@ def test_a_jobs_figure_shows_the_results_that_it_counts(ada: Visitor, job: str) 
 
 def test_health_says_what_needs_somebody(ada: Visitor, gaps: str) -> None:
     page = ada.go("/health")
-    expect(page.get_by_text(re.compile(r"\d+ cells? of gaps given up after all tries"))).to_be_visible()
+    expect(page.get_by_text(re.compile(r"\d+ cells? of gaps given up: out of tries"))).to_be_visible()
 
 
 def test_a_bar_of_the_scores_shows_the_results_in_it(ada: Visitor, job: str) -> None:

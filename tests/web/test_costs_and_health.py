@@ -202,7 +202,7 @@ def test_one_cursor_reads_all_charts_at_a_moment(ada: Visitor, sampled: None) ->
 
 def test_what_needs_somebody_leads_to_the_cells_it_holds_back(ada: Visitor, gaps: str) -> None:
     page = ada.go("/health")
-    need = page.get_by_role("listitem").filter(has_text="of gaps given up after all tries")
+    need = page.get_by_role("listitem").filter(has_text="of gaps given up: out of tries")
     need.get_by_role("link").click()
     expect(page).to_have_url(re.compile(f"/run-sets/{gaps}.*owed=true"))
     expect(page.get_by_role("status").filter(has_text="filtered")).to_be_visible()

@@ -171,7 +171,7 @@ def test_a_viewer_sees_no_control_that_changes_anything(
         page = viewer.go("/run-sets?q=nothing")
         expect(page.get_by_text("has “nothing” in its name")).to_be_visible()
         page = viewer.go("/health")
-        need = page.get_by_role("listitem").filter(has_text="of gaps given up after all tries")
+        need = page.get_by_role("listitem").filter(has_text="of gaps given up: out of tries")
         expect(need).not_to_contain_text("resume")
         page = viewer.go("/settings?section=retention")
         expect(page.get_by_text("Days of results")).to_be_visible()

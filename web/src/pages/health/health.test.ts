@@ -29,7 +29,7 @@ test("samples are read with their labels", () => {
 
 test("what needs somebody is said with the way to it, and nothing else", () => {
   expect(needsOf(samplesOf(TEXT)).map((one) => [one.what, one.to])).toEqual([
-    ["5 cells given up after all tries", "/run-sets?state=complete_with_gaps"],
+    ["5 cells given up: out of tries, or another try would fail alike", "/run-sets?state=complete_with_gaps"],
     ["25.0% of the last 20 attempts failed by infrastructure", "/run-sets?state=running"],
     ["the oldest ready work waits for 2h 01m", "/run-sets?state=running"],
     ["1 log line lost", undefined],
@@ -80,8 +80,8 @@ test("what holds back a run set leads to its cells", () => {
   expect(told("complete_with_gaps", { dead: 1 })).toEqual([
     {
       key: "run-set.r1.dead",
-      what: "1 cell of nightly given up after all tries",
-      remedy: "resume it to try them again",
+      what: "1 cell of nightly given up: out of tries, or another try would fail alike",
+      remedy: "mend the cause, then resume it",
       to: "/run-sets/r1?owed=true",
       show: "1 cell",
     },

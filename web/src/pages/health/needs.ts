@@ -25,6 +25,8 @@ export interface Held {
   progress: Progress;
 }
 
+/** Why a cell is tried no more: a limit that passes, or a broken verifier or key that does not. */
+const NO_MORE = "out of tries, or another try would fail alike";
 const SLOW_QUEUE_SEC = 3600;
 export const INFRASTRUCTURE_MOST = 0.2;
 
@@ -42,8 +44,8 @@ export function needsOf(samples: readonly Sample[], own = 0): Need[] {
   return [
     dead > 0 && {
       key: "queue.dead",
-      what: `${counted(dead, "cell")} given up after all tries`,
-      remedy: "resume their run sets to try them again",
+      what: `${counted(dead, "cell")} given up: ${NO_MORE}`,
+      remedy: "mend the cause, then resume their run sets",
       to: "/run-sets?state=complete_with_gaps",
       show: "run sets with gaps",
     },
@@ -98,8 +100,8 @@ function givenUp({ row, progress }: Held): Need[] {
   return [
     {
       key: keyOf(row, "dead"),
-      what: `${cells} of ${row.name} given up after all tries`,
-      remedy: "resume it to try them again",
+      what: `${cells} of ${row.name} given up: ${NO_MORE}`,
+      remedy: "mend the cause, then resume it",
       to: owedOf(row),
       show: cells,
     },

@@ -51,7 +51,8 @@ test("what burns too fast is told by its window, so that a faster burn is anothe
       "SLO burn 20× in the last hour: 20 of 100 attempts lost to infrastructure or unclassified, 1% is allowed",
     ],
   ]);
-  expect(burning(report({}, { ...alert, window: "3d" }))[0]?.key).toBe("slo.burn.3d");
+  const slow = burning(report({}, { ...alert, window: "3d" }))[0];
+  expect([slow?.key, slow?.to]).toEqual(["slo.burn.3d", "/health?range=7d"]);
 });
 
 const HOUR = 3600;

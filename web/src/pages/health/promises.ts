@@ -11,6 +11,8 @@ const SPANS: Record<string, string> = {
   "3d": "3 days",
   "7d": "7 days",
 };
+/** The charts' range that holds a window whole. */
+const SHOWN_IN: Record<string, Range> = { "1h": "1h", "6h": "24h", "3d": "7d" };
 /** Samples are a minute apart: what is missing at the edge is nothing. */
 const EDGE_SEC = 120;
 const HOUR = 3600;
@@ -51,8 +53,8 @@ function burningIn({ window, burn }: BurnAlert, objective: number): Need {
   return {
     key: `slo.burn.${window}`,
     what: `SLO burn ${times(burn.rate)} in the last ${SPANS[window] ?? window}: ${lost(burn)}, ${exact(1 - objective)} is allowed`,
-    to: "/run-sets?state=running",
-    show: "run sets that run",
+    to: `/health?range=${SHOWN_IN[window] ?? "7d"}`,
+    show: "when it was",
   };
 }
 
