@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, Route, expect
+from playwright.sync_api import Locator, Page, Route, expect
 
 from tests.web.conftest import Site, Visitor
 
@@ -261,14 +261,19 @@ def test_a_bar_of_the_scores_shows_the_results_in_it(ada: Visitor, job: str) -> 
 def test_the_ends_of_the_scores_stand_under_the_ends_of_their_bars(ada: Visitor, job: str) -> None:
     page = ada.go(f"/jobs/{job}")
     figure = page.locator("figure").filter(has_text="exact-match").first
-    left, right, none = (figure.get_by_text(text, exact=True).bounding_box() for text in ("0", "1", "no score 6"))
-    bars = figure.get_by_role("button")
-    first, last = bars.first.bounding_box(), figure.locator("button:not([data-unscored])").last.bounding_box()
-    unscored = figure.locator("[data-unscored]").first.bounding_box()
-    assert left and right and none and first and last and unscored
-    assert abs(left["x"] - first["x"]) < 2
-    assert abs(right["x"] + right["width"] - last["x"] - last["width"]) < 2
-    assert abs(none["x"] - unscored["x"]) < 2
+    low, high = (_sides(figure.get_by_text(text, exact=True)) for text in ("0", "1"))
+    scored = figure.locator("button:not([data-unscored])")
+    assert low[0] == pytest.approx(_sides(scored.first)[0], abs=2)
+    assert high[1] == pytest.approx(_sides(scored.last)[1], abs=2)
+    without = _sides(figure.get_by_text("no score 6", exact=True))
+    assert without[0] == pytest.approx(_sides(figure.locator("[data-unscored]").first)[0], abs=2)
+
+
+def _sides(part: Locator) -> tuple[float, float]:
+    """Where it begins and ends on the page, from the left, in pixels."""
+    box = part.bounding_box()
+    assert box is not None
+    return box["x"], box["x"] + box["width"]
 
 
 def test_a_viewer_sees_no_control_that_is_refused(visitor: Visitor, site: Site) -> None:
