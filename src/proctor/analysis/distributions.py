@@ -60,7 +60,7 @@ def _edges(values: Vector) -> Vector:
     width = 2 * (upper - lower) / np.cbrt(len(values))
     fewest = int(np.ceil(np.log2(len(values)))) + 1
     bins = BINS if width * BINS <= high - low else max(fewest, int(np.ceil((high - low) / width)))
-    edges = np.linspace(low, high, min(bins, BINS, len(np.unique(values))) + 1)
+    edges = np.linspace(low, high, min(bins, len(np.unique(values))) + 1)
     # Scores a rounding error apart leave no room for bins between them.
     return edges if (np.diff(edges) > 0).all() else np.array([low, high])
 
