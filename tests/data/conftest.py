@@ -37,8 +37,15 @@ def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def no_process_is_left() -> Iterator[None]:
     yield
-    left = [one for one in psutil.Process().children(recursive=True) if "scoring_process" in " ".join(one.cmdline())]
-    assert left == []
+    assert [one for one in psutil.Process().children(recursive=True) if "scoring_process" in _words(one)] == []
+
+
+def _words(process: psutil.Process) -> str:
+    """A process's command line; empty when it ended, also while one looked."""
+    try:
+        return " ".join(process.cmdline())
+    except psutil.NoSuchProcess:
+        return ""
 
 
 @pytest.fixture
