@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -83,17 +84,19 @@ class Planting:
             self._objects.delete(key)  # where it took longer than a second
         self._do("DELETE FROM proctor.evidence WHERE attempt_id = :id AND phase NOT IN ('prepare', 'image')", "")
 
-    def run_on(self) -> None:
-        """It has not ended."""
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """It has not ended, until the end."""
         self._update("artifacts = CAST(:value AS jsonb), ended_at = NULL, phase = 'agent'", "[]")
         self._do("DELETE FROM proctor.outcome WHERE attempt_id = :id", "")
+        try:
+            yield
+        finally:
+            self._update("ended_at = CAST(:value AS timestamptz)", "2026-12-01T00:00:00Z")
 
-    def end(self) -> None:
-        self._update("ended_at = CAST(:value AS timestamptz)", "2026-12-01T00:00:00Z")
-
-    def segment(self, number: int, first: int, count: int) -> None:
+    def segment(self, number: int, first: int, count: int, output: str = "out\n" * 5) -> None:
         """More steps of an attempt that runs."""
-        steps = [{**called({"command": f"step {n}"}, "out\n" * 5), "step_id": n} for n in range(first, first + count)]
+        steps = [{**called({"command": f"step {n}"}, output), "step_id": n} for n in range(first, first + count)]
         lines = b"".join(json.dumps(step).encode() + b"\n" for step in steps)
         self._objects.put(segment_key(self._tenant, UUID(self.attempt), "trajectory", number), lines)
 

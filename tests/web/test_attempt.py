@@ -72,6 +72,11 @@ def from_end(page: Page) -> float:
     return float(page.evaluate(script + "return e.scrollHeight - e.scrollTop - e.clientHeight })()"))
 
 
+def slow_network(page: Page, latency_ms: int) -> None:
+    limits = {"offline": False, "latency": latency_ms, "downloadThroughput": -1, "uploadThroughput": -1}
+    page.context.new_cdp_session(page).send("Network.emulateNetworkConditions", limits)
+
+
 def test_every_outcome_says_why(ada: Visitor, site: Site, nightly: str, gaps: str) -> None:
     for run_set, outcome in ((nightly, "passed"), (nightly, "failed"), (gaps, "verifier_error")):
         page = ada.go(f"/attempts/{attempts(site, run_set, outcome)[0]}")
@@ -196,28 +201,48 @@ def test_an_attempt_whose_agent_never_began_says_so(ada: Visitor, site: Site, fa
 
 def test_what_runs_is_followed_to_its_end(ada: Visitor, site: Site, failed: list[str]) -> None:
     planting = Planting(site, failed[3])
-    planting.run_on()
-    planting.segment(1, 1, 60)
-    page = ada.go(f"/attempts/{failed[3]}")
-    expect(page.locator("article[aria-label='Step 60']")).to_be_visible()
-    planting.segment(2, 61, 5)
-    expect(page.locator("article[aria-label='Step 65']")).to_be_visible(timeout=10_000)
-    page.wait_for_timeout(500)
-    assert from_end(page) < 60
-    page.locator(TRAJECTORY).hover()
-    page.mouse.wheel(0, -3000)
-    page.wait_for_timeout(300)
-    planting.segment(3, 66, 37)
-    more = page.get_by_role("button", name="37 new steps")
-    expect(more).to_be_visible(timeout=10_000)
-    more.click()
-    expect(page.locator("article[aria-label='Step 102']")).to_be_visible()
-    ada.asked.clear()
-    page.wait_for_timeout(5000)
-    waits = [url for url in ada.asked if "/steps/index" in url]
-    assert len(waits) <= 1, "one question waits; nothing polls"
-    planting.end()
+    with planting.running():
+        planting.segment(1, 1, 60)
+        page = ada.go(f"/attempts/{failed[3]}")
+        expect(page.locator("article[aria-label='Step 60']")).to_be_visible()
+        planting.segment(2, 61, 5)
+        expect(page.locator("article[aria-label='Step 65']")).to_be_visible(timeout=10_000)
+        page.wait_for_timeout(500)
+        assert from_end(page) < 60
+        page.locator(TRAJECTORY).hover()
+        page.mouse.wheel(0, -3000)
+        page.wait_for_timeout(300)
+        planting.segment(3, 66, 37)
+        more = page.get_by_role("button", name="37 new steps")
+        expect(more).to_be_visible(timeout=10_000)
+        more.click()
+        expect(page.locator("article[aria-label='Step 102']")).to_be_visible()
+        ada.asked.clear()
+        page.wait_for_timeout(5000)
+        waits = [url for url in ada.asked if "/steps/index" in url]
+        assert len(waits) <= 1, "one question waits; nothing polls"
     expect(page.locator("section[aria-label=Why]")).not_to_contain_text("running: ", timeout=30_000)
+
+
+def test_the_end_is_kept_while_steps_get_their_heights(ada: Visitor, site: Site, failed: list[str]) -> None:
+    planting = Planting(site, failed[5])
+    with planting.running():
+        planting.segment(1, 1, 60)
+        page = ada.go(f"/attempts/{failed[5]}")
+        expect(page.locator("article[aria-label='Step 60']")).to_be_visible()
+        slow_network(page, 700)
+        page.locator(TRAJECTORY).hover()
+        page.mouse.wheel(0, -3000)
+        page.wait_for_timeout(300)
+        planting.segment(2, 61, 140, "a line of output that is long enough\n" * 40)
+        page.get_by_role("button", name="140 new steps").click(timeout=10_000)
+        expect(page.locator("article[aria-label='Step 200']")).to_be_visible()
+        page.wait_for_timeout(3000)
+        assert from_end(page) < 60
+        page.locator(TRAJECTORY).evaluate("it => it.scrollBy(0, -200)")  # as heights do that become known
+        page.wait_for_timeout(300)
+        planting.segment(3, 201, 5, "")
+        expect(page.locator("article[aria-label='Step 205']")).to_be_visible(timeout=10_000)
 
 
 def test_a_narrow_screen_has_outline_and_evidence_as_sheets(ada: Visitor, planted: str) -> None:

@@ -60,8 +60,13 @@ export function Trajectory(props: TrajectoryProps) {
     if (items.length) bodies.want(first, last, steps.count);
   });
   useEffect(() => moved(first, last), [first, last, moved]);
-  const { unseen, toEnd, scrolled } = useTail(steps, isChosen, scroller, virtual.getTotalSize());
-  const { show, release } = useAnchor(virtual);
+  const tail = useTail(steps, isChosen, scroller, virtual.getTotalSize());
+  const anchor = useAnchor(virtual);
+  const { show } = anchor;
+  const byHand = () => {
+    anchor.release();
+    tail.byHand();
+  };
   const opened = useRef(false);
   useEffect(() => {
     if (opened.current || steps.count === 0) return;
@@ -71,7 +76,10 @@ export function Trajectory(props: TrajectoryProps) {
   useImperativeHandle(handle, () => ({
     top: () => inSight(scroller.current, virtual.getVirtualItems())[0] ?? 1,
     isInSight: (step) => inSight(scroller.current, virtual.getVirtualItems()).includes(step),
-    show,
+    show: (step) => {
+      tail.leave();
+      show(step);
+    },
   }));
   return (
     <div className={styles.frame}>
@@ -82,8 +90,11 @@ export function Trajectory(props: TrajectoryProps) {
         // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard
         tabIndex={0}
         aria-label="Trajectory"
-        onScroll={scrolled}
-        {...release}
+        onScroll={tail.scrolled}
+        onWheel={byHand}
+        onPointerDown={byHand}
+        onTouchMove={byHand}
+        onKeyDown={byHand}
       >
         <div className={styles.all} style={{ height: virtual.getTotalSize() }}>
           {items.map(({ index, key, start }) => (
@@ -108,9 +119,9 @@ export function Trajectory(props: TrajectoryProps) {
           ))}
         </div>
       </section>
-      {unseen > 0 && (
-        <Button className={styles.unseen} kind="primary" onClick={toEnd}>
-          {counted(unseen, "new step")} ↓
+      {tail.unseen > 0 && (
+        <Button className={styles.unseen} kind="primary" onClick={tail.follow}>
+          {counted(tail.unseen, "new step")} ↓
         </Button>
       )}
     </div>
@@ -132,12 +143,9 @@ function useAnchor(virtual: Virtualizer<HTMLElement, Element>) {
   useEffect(() => {
     if (anchor.current !== null) virtual.scrollToIndex(anchor.current - 1, { align: "start" });
   }, [size, virtual]);
-  const release = useMemo(() => {
-    const free = () => {
-      anchor.current = null;
-    };
-    return { onWheel: free, onPointerDown: free, onTouchMove: free, onKeyDown: free };
-  }, []);
+  const release = () => {
+    anchor.current = null;
+  };
   return { show, release };
 }
 
@@ -160,10 +168,11 @@ function offsetOf(step: number, guess: (index: number) => number): number {
 
 /**
  * Stay at the end of a trajectory that grows, until the reader goes elsewhere; then count what comes. `size`: how tall
- * all of it is, which changes as steps get their heights.
+ * all of it is, which changes as steps get their heights; that moves what is in sight too, and is no reader's doing.
  */
 function useTail(steps: Steps, isChosen: boolean, scroller: React.RefObject<HTMLElement | null>, size: number) {
   const follows = useRef(steps.running && !isChosen);
+  const isByHand = useRef(false);
   const [seen, setSeen] = useState(steps.count);
   const toEnd = useCallback(() => {
     follows.current = true;
@@ -179,13 +188,25 @@ function useTail(steps: Steps, isChosen: boolean, scroller: React.RefObject<HTML
     const element = scroller.current;
     if (element === null) return;
     const isAtEnd = element.scrollTop + element.clientHeight >= element.scrollHeight - AT_END;
+    const isUpwards = element.scrollTop < before.current - 4;
     if (isAtEnd) {
       follows.current = steps.running;
       setSeen(steps.count);
-    } else if (element.scrollTop < before.current - 4) follows.current = false;
+    } else if (isUpwards && isByHand.current) follows.current = false;
+    if (isAtEnd && !isUpwards) isByHand.current = false;
     before.current = element.scrollTop;
   };
-  return { unseen: Math.max(0, steps.count - seen), toEnd, scrolled };
+  const byHand = () => {
+    isByHand.current = true;
+  };
+  const leave = () => {
+    follows.current = false;
+  };
+  const follow = () => {
+    isByHand.current = false;
+    toEnd();
+  };
+  return { unseen: Math.max(0, steps.count - seen), follow, scrolled, byHand, leave };
 }
 
 function inSight(
