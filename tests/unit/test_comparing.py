@@ -15,6 +15,7 @@ from proctor.engine.errors import NothingToCompare
 from proctor.engine.gates import Against, GateState, gate_with, judge_gate
 from proctor.engine.pairs import Side, Tally, TaskCells
 from proctor.engine.spec import Gate
+from proctor.reports.comparison import difference_lines
 
 PASS = Tally(outcome="passed", owner="model", verdict=True, cells=1)
 FAIL = Tally(outcome="failed", owner="model", verdict=False, cells=1)
@@ -166,6 +167,28 @@ def test_several_pairs_are_adjusted_together() -> None:
     ps = [(pair.test.p if pair.test else None, pair.p_adjusted) for pair in made.pairs]
     assert ps == [(0.00390625, 0.01171875), (0.03125, 0.0625), (0.25, 0.25)]
     assert [pair.finding for pair in made.pairs] == ["a:p is better", "not distinguishable", "not distinguishable"]
+
+
+def test_a_missing_verdict_has_not_passed_in_the_strict_difference() -> None:
+    """a: 2 of 4, b: 3 of 4; the difference of each task is 0, 0, 0, −1: mean −1/4, standard error 1/4."""
+    strict = compare_pair(of("a", "pp--"), of("b", "pp-p")).strict
+    assert strict is not None
+    assert (strict.tasks, strict.a, strict.b, strict.difference) == (4, 0.5, 0.75, -0.25)
+    assert strict.interval is not None
+    assert (strict.interval.low, strict.interval.high) == pytest.approx((-0.25 - 1.959964 / 4, -0.25 + 1.959964 / 4))
+
+
+def test_strict_and_graded_are_the_same_where_every_verdict_is_there() -> None:
+    pair = compare_pair(of("a", "pfpf"), of("b", "pppf"))
+    assert pair.strict is not None
+    assert (pair.strict.difference, pair.strict.interval) == (pair.difference, pair.interval)
+    assert compare_pair(of("a", ""), of("b", "p")).strict is None
+
+
+def test_both_differences_are_named_on_the_command_line() -> None:
+    graded, strict = difference_lines(compare_pair(of("a", "pp--"), of("b", "pp-p")))
+    assert graded == "graded 100.0% (2 cells) and 100.0% (2 cells): +0.0 points, 95 % +0.0 to +0.0"
+    assert strict == "strict 50.0% and 75.0% over 4 tasks: −25.0 points, 95 % −74.0 to +24.0"
 
 
 def test_no_task_in_common_is_said() -> None:

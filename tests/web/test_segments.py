@@ -36,8 +36,10 @@ def test_a_segment_leads_to_its_tasks_and_is_an_address(ada: Visitor, nightly: s
 def test_nothing_is_coloured_that_its_test_does_not_bear_out(ada: Visitor, nightly: str) -> None:
     page = ada.go(f"/compare?base={nightly}:poor&with={nightly}:good")
     claim = page.get_by_label(re.compile("against"))
-    told = claim.locator("p").filter(has_text="pp [")
+    told = claim.locator("p").filter(has_text="Δ graded")
     assert "not distinguishable" in told.inner_text() or told.get_attribute("data-side") is not None
+    strict = claim.locator("p").filter(has_text=re.compile(r"Δ strict .+ pp \[.*% against .*% over 8 tasks"))
+    assert strict.get_attribute("data-side") is None, "it has no test"
     segments = page.get_by_role("region", name="Segments").get_by_role("listitem")
     assert segments.count() > 3
     for one in segments.all():

@@ -82,6 +82,8 @@ def test_a_comparison_is_taken_along_as_text(ada: Visitor, nightly: str) -> None
     page.get_by_role("button", name="Copy report").click()
     expect(page.get_by_role("button", name="copied")).to_be_visible()
     text = ada.measure("navigator.clipboard.readText()")
-    assert f"**{nightly[:8]}:good** against **{nightly[:8]}:poor**: +75.0 pp [" in text
+    of = f"nightly ({nightly[:8]})"
+    assert f"**{of}:good** against **{of}:poor**: Δ graded +75.0 pp [" in text
+    assert "- Δ strict +75.0 pp [" in text
     assert "100.0% of 8 cells against 25.0% of 8 cells, paired over 8 tasks" in text
     assert page.url in text

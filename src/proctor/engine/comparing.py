@@ -27,6 +27,7 @@ from proctor.engine.pairs import (
     PairedTasks,
     Side,
     SideSummary,
+    StrictDifference,
     Tally,
     TaskCost,
     TaskCounts,
@@ -130,9 +131,10 @@ def compare_pair(a: Side, b: Side, tasks: PairedTasks | None = None) -> Pair:
         b=_summary(b, [(other, n) for (_, other), n in paired.items()], put.by_task[1]),
         tasks=count,
         difference=difference,
-        interval=paired_interval(_float_differences(paired)),
+        interval=paired_interval(_float_differences(paired, _observed)),
         test=test,
         p_adjusted=None,
+        strict=_strict_difference(both),
         worst=observed if settled else _extreme(both, put, _worst),
         best=observed if settled else _extreme(both, put, _best),
         finding=NOTHING_PAIRED,
@@ -206,19 +208,24 @@ def _worst(a: CellCounts, b: CellCounts) -> tuple[Fraction, Fraction]:
     return Fraction(a.passed, a.expected), Fraction(b.passed + b.expected - b.decided, b.expected)
 
 
+def _strict(a: CellCounts, b: CellCounts) -> tuple[Fraction, Fraction]:
+    """Every missing verdict as not passed."""
+    return Fraction(a.passed, a.expected), Fraction(b.passed, b.expected)
+
+
 def _best(a: CellCounts, b: CellCounts) -> tuple[Fraction, Fraction]:
     return Fraction(a.passed + a.expected - a.decided, a.expected), Fraction(b.passed, b.expected)
 
 
-def _float_differences(groups: Mapping[_Couple, int]) -> Mapping[float, int]:
+_Means = Callable[[CellCounts, CellCounts], tuple[Fraction, Fraction]]
+
+
+def _float_differences(groups: Mapping[_Couple, int], means: _Means) -> Mapping[float, int]:
     found: Counter[float] = Counter()
     for pair, n in groups.items():
-        a, b = _observed(*pair)
+        a, b = means(*pair)
         found[float(a) - float(b)] += n
     return found
-
-
-_Means = Callable[[CellCounts, CellCounts], tuple[Fraction, Fraction]]
 
 
 def _test(
@@ -251,6 +258,7 @@ def _summary(side: Side, tasks: Sequence[tuple[CellCounts, int]], cost: TaskCost
     return SideSummary(
         title=title_of(side),
         run_set=side.run_set,
+        name=side.name,
         profile=side.profile,
         configuration=side.configuration,
         policy_version=side.policy_version,
@@ -259,6 +267,17 @@ def _summary(side: Side, tasks: Sequence[tuple[CellCounts, int]], cost: TaskCost
         interval=share_interval(tallies),
         cost=cost,
     )
+
+
+def _strict_difference(both: Mapping[_Couple, int]) -> StrictDifference | None:
+    tasks = sum(both.values())
+    if not tasks:
+        return None
+    made = [(_strict(*pair), n) for pair, n in both.items()]
+    a = sum((one * n for (one, _), n in made), Fraction()) / tasks
+    b = sum((other * n for (_, other), n in made), Fraction()) / tasks
+    interval = paired_interval(_float_differences(both, _strict))
+    return StrictDifference(tasks=tasks, a=float(a), b=float(b), difference=float(a - b), interval=interval)
 
 
 def _extreme(both: Mapping[_Couple, int], put: PairedTasks, means: _Means) -> Extreme:

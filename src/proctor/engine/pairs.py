@@ -25,6 +25,7 @@ __all__ = [
     "SegmentField",
     "Side",
     "SideSummary",
+    "StrictDifference",
     "Tally",
     "TaskCells",
     "TaskCost",
@@ -165,6 +166,8 @@ class SideSummary:
 
     title: str
     run_set: UUID
+    name: str
+    """Of the run set."""
     profile: str
     configuration: str
     policy_version: str
@@ -175,6 +178,19 @@ class SideSummary:
     """95 % interval of the rate over those cells, clustered by task."""
     cost: TaskCost | None = None
     """Of all tasks of this side, paired or not; ``None`` where nobody asked."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class StrictDifference:
+    """a minus b of the strict rates, over the tasks expected on both sides: what has no verdict did not pass."""
+
+    tasks: int
+    a: float
+    """The mean over these tasks of the share of expected cells that passed."""
+    b: float
+    difference: float
+    interval: Interval | None
+    """95 %; ``None`` for under two tasks."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -253,7 +269,7 @@ class TaskOfPair:
 
 @dataclass(frozen=True, kw_only=True)
 class Pair:
-    """Two profiles compared. ``difference`` is a minus b; ``finding`` says in words what follows from it."""
+    """Two profiles compared. ``difference`` is a minus b of the graded rates; ``finding`` says what follows from it."""
 
     a: SideSummary
     b: SideSummary
@@ -262,6 +278,8 @@ class Pair:
     interval: Interval | None
     test: PairedTest | None
     p_adjusted: float | None
+    strict: StrictDifference | None
+    """``None`` where no task is expected on both sides."""
     worst: Extreme | None
     """Missing verdicts of a failing and of b passing; ``None`` where no task is on both sides."""
     best: Extreme | None

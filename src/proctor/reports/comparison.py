@@ -14,12 +14,13 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.table import Table
 
+    from proctor.analysis.intervals import Interval
     from proctor.engine.pairs import Comparison, FieldDifference, Pair, PairSegments, Segment
 
 __all__ = [
     "comparison_parts",
     "cost_line",
-    "difference_line",
+    "difference_lines",
     "flip_lines",
     "policy_lines",
     "segment_parts",
@@ -43,7 +44,8 @@ def comparison_parts(comparison: Comparison) -> list[RenderableType]:
 
 def _pair(pair: Pair, comparison: Comparison) -> Iterator[RenderableType]:
     yield Text(f"{pair.a.title} against {pair.b.title} · {pair.tasks} tasks paired", style="bold")
-    yield Text(f"  {difference_line(pair)}")
+    for line in difference_lines(pair):
+        yield Text(f"  {line}")
     yield Text(f"  {test_line(pair, comparison.tests, comparison.alpha)}")
     yield Text(f"  {pair.finding}", style="bold")
     for line in (*_bounds(pair), *flip_lines(pair), cost_line(pair), *policy_lines(pair)):
@@ -56,12 +58,19 @@ def _pair(pair: Pair, comparison: Comparison) -> Iterator[RenderableType]:
         yield _unpaired(pair)
 
 
-def difference_line(pair: Pair) -> str:
-    """``75.0% (8 cells) and 87.5% (8 cells): −12.5 points, 95 % −37.0 to +12.0``."""
+def difference_lines(pair: Pair) -> list[str]:
+    """``graded 75.0% (8 cells) and 87.5% (8 cells): −12.5 points, 95 % −37.0 to +12.0``, and the same of strict."""
     sides = [f"{percent(side.mean)} ({side.decided} cells)" for side in (pair.a, pair.b)]
-    known = pair.interval
+    lines = [f"graded {sides[0]} and {sides[1]}: {_difference(pair.difference, pair.interval)}"]
+    if pair.strict is not None:
+        shares = f"{percent(pair.strict.a)} and {percent(pair.strict.b)} over {pair.strict.tasks} tasks"
+        lines.append(f"strict {shares}: {_difference(pair.strict.difference, pair.strict.interval)}")
+    return lines
+
+
+def _difference(mean: float | None, known: Interval | None) -> str:
     spread = f"95 % {points(known.low)} to {points(known.high)}" if known else "no interval from under two tasks"
-    return f"{sides[0]} and {sides[1]}: {points(pair.difference)} points, {spread}"
+    return f"{points(mean)} points, {spread}"
 
 
 def test_line(pair: Pair, pairs: int, alpha: float) -> str:

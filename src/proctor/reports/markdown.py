@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from proctor.reports.comparison import SHOWN, cost_line, difference_line, policy_lines, test_line
+from proctor.reports.comparison import SHOWN, cost_line, difference_lines, policy_lines, test_line
 from proctor.reports.formats import UNKNOWN, cost, interval, one_line, percent, policy_words
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def _comparison(comparison: Comparison) -> Iterator[str]:
         yield f"**{escaped(pair.a.title)}** against **{escaped(pair.b.title)}**: {escaped(pair.finding)}"
         yield ""
         test = test_line(pair, comparison.tests, comparison.alpha)
-        lines = (difference_line(pair), test, cost_line(pair), *policy_lines(pair))
+        lines = (*difference_lines(pair), test, cost_line(pair), *policy_lines(pair))
         yield from (f"- {escaped(line, at_most=500)}" for line in (*lines, pair.claim))
         if pair.unpaired:
             yield f"- {pair.unpaired_cells} cells are unpaired"

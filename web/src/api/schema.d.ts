@@ -6586,7 +6586,7 @@ export interface components {
         };
         /**
          * Pair
-         * @description Two profiles compared. ``difference`` is a minus b; ``finding`` says in words what follows from it.
+         * @description Two profiles compared. ``difference`` is a minus b of the graded rates; ``finding`` says what follows from it.
          */
         Pair: {
             a: components["schemas"]["SideSummary"];
@@ -6599,6 +6599,7 @@ export interface components {
             test: components["schemas"]["PairedTest"] | null;
             /** P Adjusted */
             p_adjusted: number | null;
+            strict: components["schemas"]["StrictDifference"] | null;
             worst: components["schemas"]["Extreme"] | null;
             best: components["schemas"]["Extreme"] | null;
             /** Finding */
@@ -8085,6 +8086,8 @@ export interface components {
              * Format: uuid
              */
             run_set: string;
+            /** Name */
+            name: string;
             /** Profile */
             profile: string;
             /** Configuration */
@@ -8525,6 +8528,21 @@ export interface components {
              * @default false
              */
             keep: boolean;
+        };
+        /**
+         * StrictDifference
+         * @description a minus b of the strict rates, over the tasks expected on both sides: what has no verdict did not pass.
+         */
+        StrictDifference: {
+            /** Tasks */
+            tasks: number;
+            /** A */
+            a: number;
+            /** B */
+            b: number;
+            /** Difference */
+            difference: number;
+            interval: components["schemas"]["Interval"] | null;
         };
         /**
          * SubagentTrajectoryRef
@@ -9929,6 +9947,7 @@ export type StepsOfAttempt = components['schemas']['StepsOfAttempt'];
 export type StoredTask = components['schemas']['StoredTask'];
 export type Stream = components['schemas']['Stream'];
 export type StreamRequest = components['schemas']['StreamRequest'];
+export type StrictDifference = components['schemas']['StrictDifference'];
 export type SubagentTrajectoryRef = components['schemas']['SubagentTrajectoryRef'];
 export type Submitted = components['schemas']['Submitted'];
 export type Suggestion = components['schemas']['Suggestion'];
@@ -27469,6 +27488,7 @@ export interface operations {
                      *               "a": {
                      *                 "title": "nightly:opus",
                      *                 "run_set": "0198c2f0-97e9-741d-aca2-a2f45f82a552",
+                     *                 "name": "nightly",
                      *                 "profile": "opus",
                      *                 "configuration": "b5d4045c3f466fa91fe2cc6abe79232a1a57cdf104f7a26e716e0a1e2789df78",
                      *                 "policy_version": "outcomes-1",
@@ -27480,6 +27500,7 @@ export interface operations {
                      *               "b": {
                      *                 "title": "nightly:opus",
                      *                 "run_set": "0198c2f0-97e9-741d-aca2-a2f45f82a552",
+                     *                 "name": "nightly",
                      *                 "profile": "opus",
                      *                 "configuration": "b5d4045c3f466fa91fe2cc6abe79232a1a57cdf104f7a26e716e0a1e2789df78",
                      *                 "policy_version": "outcomes-1",
@@ -27493,6 +27514,7 @@ export interface operations {
                      *               "interval": null,
                      *               "test": null,
                      *               "p_adjusted": null,
+                     *               "strict": null,
                      *               "worst": null,
                      *               "best": null,
                      *               "finding": "no difference was found",
@@ -27827,6 +27849,7 @@ export interface operations {
                      *               "a": {
                      *                 "title": "nightly:opus",
                      *                 "run_set": "0198c2f0-97e9-741d-aca2-a2f45f82a552",
+                     *                 "name": "nightly",
                      *                 "profile": "opus",
                      *                 "configuration": "b5d4045c3f466fa91fe2cc6abe79232a1a57cdf104f7a26e716e0a1e2789df78",
                      *                 "policy_version": "outcomes-1",
@@ -27838,6 +27861,7 @@ export interface operations {
                      *               "b": {
                      *                 "title": "nightly:opus",
                      *                 "run_set": "0198c2f0-97e9-741d-aca2-a2f45f82a552",
+                     *                 "name": "nightly",
                      *                 "profile": "opus",
                      *                 "configuration": "b5d4045c3f466fa91fe2cc6abe79232a1a57cdf104f7a26e716e0a1e2789df78",
                      *                 "policy_version": "outcomes-1",
@@ -27851,6 +27875,7 @@ export interface operations {
                      *               "interval": null,
                      *               "test": null,
                      *               "p_adjusted": null,
+                     *               "strict": null,
                      *               "worst": null,
                      *               "best": null,
                      *               "finding": "no difference was found",
@@ -31005,6 +31030,7 @@ export interface operations {
                      *           "a": {
                      *             "title": "nightly:opus",
                      *             "run_set": "0198c2f0-97e9-741d-aca2-a2f45f82a552",
+                     *             "name": "nightly",
                      *             "profile": "opus",
                      *             "configuration": "b5d4045c3f466fa91fe2cc6abe79232a1a57cdf104f7a26e716e0a1e2789df78",
                      *             "policy_version": "outcomes-1",
@@ -31016,6 +31042,7 @@ export interface operations {
                      *           "b": {
                      *             "title": "nightly:opus",
                      *             "run_set": "0198c2f0-97e9-741d-aca2-a2f45f82a552",
+                     *             "name": "nightly",
                      *             "profile": "opus",
                      *             "configuration": "b5d4045c3f466fa91fe2cc6abe79232a1a57cdf104f7a26e716e0a1e2789df78",
                      *             "policy_version": "outcomes-1",
@@ -31039,6 +31066,13 @@ export interface operations {
                      *             "seed": null
                      *           },
                      *           "p_adjusted": 1,
+                     *           "strict": {
+                     *             "tasks": 40,
+                     *             "a": 1,
+                     *             "b": 1,
+                     *             "difference": 0.04,
+                     *             "interval": null
+                     *           },
                      *           "worst": {
                      *             "difference": 0.04,
                      *             "p": 0.03

@@ -2,7 +2,7 @@ import type { Pair } from "../../api/schema";
 import { count, counted, difference } from "../../design/numbers";
 import styles from "./compare.module.css";
 import { Axis, againstBase, isDistinguished } from "./difference";
-import { boundsOf, doubtOf, groundOf } from "./report";
+import { boundsOf, doubtOf, groundOf, strictOf } from "./report";
 import { pairName, sideName } from "./tasks";
 
 /** One pair in words and drawn: the difference with its interval, over what, by which test. `pairs`: of the page. */
@@ -16,16 +16,27 @@ export function Claim({ pair, reach, pairs }: { pair: Pair; reach: number; pairs
         <b>{sideName(pair.b)}</b> against <b>{sideName(pair.a)}</b>
       </p>
       <p className={styles.figure} data-side={clear ? ((seen.difference ?? 0) > 0 ? "up" : "down") : undefined}>
-        {difference(seen.difference, seen.interval)}
+        Δ graded {difference(seen.difference, seen.interval)}
         {doubt && <span> {doubt}</span>}
       </p>
       <Axis {...seen} width={320} reach={reach} />
+      {pair.strict && <Strict of={pair.strict} reach={reach} />}
       <p className="muted data">{groundOf(pair, pairs)}</p>
       {bounds && <p className="muted data">{bounds}</p>}
       <p>{pair.claim}</p>
       <Configuration pair={pair} />
       <LeftOut pair={pair} />
     </section>
+  );
+}
+
+/** What has no verdict counts as not passed here: no test, so no colour. */
+function Strict({ of, reach }: { of: NonNullable<Pair["strict"]>; reach: number }) {
+  return (
+    <>
+      <p>{strictOf(of)}</p>
+      <Axis {...againstBase(of)} width={320} reach={reach} />
+    </>
   );
 }
 
@@ -71,7 +82,8 @@ function LeftOut({ pair }: { pair: Pair }) {
       <ul className={styles.left}>
         {pair.unpaired.map((one) => (
           <li key={`${one.task} ${one.side} ${one.reason}`}>
-            {one.task}, {sideName({ title: one.side })}: {counted(one.cells, "cell")}, {one.reason}
+            {one.task}, {sideName(one.side === pair.a.title ? pair.a : pair.b)}: {counted(one.cells, "cell")},{" "}
+            {one.reason}
           </li>
         ))}
         {told < pair.unpaired_cells && <li>and {counted(pair.unpaired_cells - told, "cell")} more</li>}

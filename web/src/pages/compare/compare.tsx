@@ -80,7 +80,7 @@ export function ComparePage() {
                   <Claim
                     key={`${pair.a.title} ${pair.b.title}`}
                     pair={pair}
-                    reach={reachOf([first, ...rest])}
+                    reach={reachOf([first, ...rest].flatMap((one) => [one, ...(one.strict ? [one.strict] : [])]))}
                     pairs={testsOf([first, ...rest])}
                   />
                 ))}

@@ -12,6 +12,13 @@ export function doubtOf(pair: Pick<Pair, "interval" | "finding" | "tasks">): str
   return isClear(pair.interval) ? "not distinguishable by its test" : "not distinguishable";
 }
 
+/** What the strict rates differ by, and what they are: over all tasks that both sides are to run. */
+export function strictOf(strict: NonNullable<Pair["strict"]>): string {
+  const seen = againstBase(strict);
+  const shares = `${percent(strict.b)} against ${percent(strict.a)} over ${counted(strict.tasks, "task")}`;
+  return `Δ strict ${difference(seen.difference, seen.interval)}: ${shares}`;
+}
+
 /** What missing verdicts can make of a difference, where they can. */
 export function boundsOf({ worst, best }: Pair): string {
   if (!worst || !best || worst.difference === best.difference) return "";
@@ -43,8 +50,9 @@ function paragraphOf(pair: Pair, pairs: number): string {
   const doubt = doubtOf(pair);
   const { a_nano, b_nano } = pair.cost;
   return [
-    `**${plain(sideName(pair.b))}** against **${plain(sideName(pair.a))}**: ${difference(seen.difference, seen.interval)}${doubt && `, ${doubt}`}`,
+    `**${plain(sideName(pair.b))}** against **${plain(sideName(pair.a))}**: Δ graded ${difference(seen.difference, seen.interval)}${doubt && `, ${doubt}`}`,
     `- ${groundOf(pair, pairs)}`,
+    ...(pair.strict ? [`- ${strictOf(pair.strict)}`] : []),
     `- tasks: flips +${count(better)} / −${count(worse)}, both pass ${count(both_pass)}, both fail ${count(both_fail)}, owed on one side ${count(owed)}`,
     `- cost of the paired tasks: ${cost(b_nano)} against ${cost(a_nano)}`,
     ...(boundsOf(pair) ? [`- ${boundsOf(pair)}`] : []),

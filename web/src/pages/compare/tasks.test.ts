@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { Pair } from "../../api/schema";
 import { againstBase } from "./difference";
-import { countOf, ownReferences, referencesOf, SHOWN, segmentOf } from "./tasks";
+import { countOf, ownReferences, referencesOf, SHOWN, segmentOf, sideName } from "./tasks";
 
 const side = (title: string) => ({ title, run_set: "id", profile: "p" }) as Pair["a"];
 
@@ -15,6 +15,13 @@ test("tasks are asked for as the page calls its sides, where the first pair is o
   expect(referencesOf(pair, "nightly", "other:p")).toEqual(["nightly", "other:p"]);
   expect(referencesOf(pair, "nightly", "third")).toEqual(["id:p", "id:p"]);
   expect(ownReferences(pair)).toEqual(["id:p", "id:p"]);
+});
+
+test("a run set asked for by its id is told by its name too", () => {
+  const id = "0be41c9a-0000-4000-8000-000000000001";
+  expect(sideName({ title: `${id}:codex`, name: "nightly" })).toBe("nightly (0be41c9a):codex");
+  expect(sideName({ title: "nightly:codex", name: "nightly" })).toBe("nightly:codex");
+  expect(sideName({ title: `${id}:$1`, name: "$1 $&" })).toBe("$1 $& (0be41c9a):$1");
 });
 
 test("a difference is told from the base: better is above 0", () => {

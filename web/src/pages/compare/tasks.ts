@@ -22,9 +22,12 @@ export function countOf(kinds: Pair["kinds"], shown: Shown): number {
   return { flips, "both-pass": both_pass, "both-fail": both_fail, owed, all }[shown];
 }
 
-/** A side as it is told of: a run set's whole id is cut to its first eight characters. */
-export function sideName({ title }: { title: string }): string {
-  return title.replace(/^([0-9a-f]{8})-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}(?=:)/, "$1");
+/** A side as it is told of: a run set that was asked for by its id by its name too, `nightly (0be41c9a):codex`. */
+export function sideName({ title, name }: Pick<Pair["a"], "title" | "name">): string {
+  return title.replace(
+    /^([0-9a-f]{8})-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}(?=:)/,
+    (_, short) => `${name} (${short})`,
+  );
 }
 
 /** The first pair's references as its tasks are asked for: as the page has them where it is theirs, known beforehand. */
