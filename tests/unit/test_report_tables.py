@@ -86,7 +86,9 @@ def test_usage_tells_no_sum_of_costs_for_the_whole_where_some_are_not_known(
     assert line.split() == ["opus", *told]
 
 
-@pytest.mark.parametrize(("nano", "uncounted", "told"), [(0, 3, "—"), (10**9, 3, "≥ 1.00 USD"), (0, 0, "0.00 USD")])
+@pytest.mark.parametrize(
+    ("nano", "uncounted", "told"), [(0, 3, "≥ 0.00 USD"), (10**9, 3, "≥ 1.00 USD"), (0, 0, "0.00 USD")]
+)
 def test_a_quota_tells_a_month_of_costs_not_known_as_at_least_what_is(
     nano: int, uncounted: int, told: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

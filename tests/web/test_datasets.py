@@ -128,6 +128,25 @@ def test_a_search_keeps_the_focus_and_examples_are_gone_through_by_keys(ada: Vis
         expect(page.get_by_label("Name")).to_be_focused()
 
 
+def test_a_long_id_ends_in_its_column_and_no_character_turns_what_follows(ada: Visitor) -> None:
+    ids = [f"a-corpus/of-examples-{n}-{'-of-a-long-name' * 14}" for n in range(2)]
+    rows = [{"id": one, "input": "why", "note": "\u202egnp.exe"} for one in ids]
+    file = ada.site.folder / "longids.jsonl"
+    file.write_text("".join(json.dumps(one) + "\n" for one in rows))
+    ada.site.command("dataset", "import", str(file), "--name", "longids")
+    page = ada.go("/datasets/longids")
+    name = page.get_by_role("button", name=ids[1])
+    expect(name).to_have_attribute("title", ids[1])
+    ends = name.evaluate(
+        "it => [it.getBoundingClientRect().right, it.closest('th, td').nextSibling"
+        ".getBoundingClientRect().left, it.scrollWidth - it.clientWidth]"
+    )
+    assert ends[0] <= ends[1] - 8
+    assert ends[2] > 0, "it ends with …"
+    name.click()
+    expect(page.get_by_label(f"Example {ids[1]}")).to_contain_text('"note": "\\u202egnp.exe"')
+
+
 def test_what_is_opened_below_a_list_comes_into_sight(ada: Visitor, flawed: str, nightly: str) -> None:
     ada.page.set_viewport_size({"width": 360, "height": 800})
     page = ada.go(f"/datasets/{flawed}")

@@ -419,6 +419,9 @@ def test_the_legend_has_every_class_with_its_glyph_word_and_owner(eve: Visitor, 
         line = page.get_by_role("row").filter(has=page.locator(f"[data-class={outcome}]"))
         owner = rules[outcome].owner
         expect(line).to_contain_text(WORDS.get(owner, owner))
+    page.set_viewport_size({"width": 1440, "height": 900})
+    cut = "it => [it, ...it.querySelectorAll('th, td')].filter(one => one.scrollWidth > one.clientWidth).length"
+    assert page.get_by_role("region", name=re.compile("cells$")).evaluate(cut) == 0, "every column is there, whole"
 
 
 def test_the_name_of_a_row_or_a_column_is_a_filter(eve: Visitor, legend: RunSetRow) -> None:

@@ -90,8 +90,7 @@ def _tell_allowance(told: Allowance) -> None:
     from proctor.reports.tables import table
 
     most, used = told.quota, told.used
-    known = int(used.cost_month_nano > 0)
-    spent = cost_sum(used.cost_month_nano, known=known, of=known + told.uncounted)
+    spent = cost_sum(used.cost_month_nano, known=1, of=1 + told.uncounted)
     stored = "not measured yet" if told.stored_bytes is None else f"{told.stored_bytes:,} bytes"
     rows = {
         "evaluations a day": (f"{used.evaluations_today:,}", most.evaluations_per_day, "evaluations_per_day"),

@@ -49,7 +49,7 @@ function Changes({ before, after }: { before: string; after: string }) {
     {
       name: "Example",
       cell: (one) => (
-        <Button kind="link" onClick={() => open(one.id)}>
+        <Button kind="link" title={one.id} onClick={() => open(one.id)}>
           {one.id}
         </Button>
       ),

@@ -115,7 +115,7 @@ function Listed({ asked, all, fit, isFiltered }: ListedProps) {
     {
       name: "Id",
       cell: (one) => (
-        <Button kind="link" onClick={() => open(one.id)}>
+        <Button kind="link" title={one.id} onClick={() => open(one.id)}>
           {one.id}
         </Button>
       ),

@@ -30,21 +30,26 @@ export function CellTable({
       rows={shown}
       keyOf={(index) => String(index)}
       columns={[
-        { name: "Profile", width: "minmax(120px, 1fr)", cell: (index) => cells.view(index).profile },
-        { name: "Task", width: "minmax(160px, 2fr)", cell: (index) => cells.view(index).task.name },
-        { name: "Trial", width: "48px", kind: "number", cell: (index) => cells.view(index).trial },
-        { name: "Class", width: "190px", cell: (index) => <Chip name={cells.stateOf(index)} /> },
-        { name: "Owner", width: "120px", cell: (index) => ownerWords(ownerOf(cells.stateOf(index))) },
-        { name: "Verdict", width: "130px", cell: (index) => <Standing cells={cells} index={index} /> },
+        { name: "Profile", width: "minmax(128px, 1fr)", cell: (index) => <Long name={cells.view(index).profile} /> },
+        { name: "Task", width: "minmax(144px, 1fr)", cell: (index) => <Long name={cells.view(index).task.name} /> },
+        { name: "Trial", width: "40px", kind: "number", cell: (index) => cells.view(index).trial },
+        { name: "Class", width: "188px", cell: (index) => <Chip name={cells.stateOf(index)} /> },
+        { name: "Owner", width: "96px", cell: (index) => ownerWords(ownerOf(cells.stateOf(index))) },
+        { name: "Verdict", width: "128px", cell: (index) => <Standing cells={cells} index={index} /> },
         {
           name: "Attempts",
-          width: "72px",
+          width: "64px",
           kind: "number",
           cell: (index) => <Attempt runSet={runSet} cells={cells} index={index} />,
         },
       ]}
     />
   );
+}
+
+/** It is cut where its column ends: whole when one points at it. */
+function Long({ name }: { name: string }) {
+  return <span title={name}>{name}</span>;
 }
 
 function Standing({ cells, index }: { cells: Cells; index: number }) {
