@@ -47,6 +47,14 @@ def datasets(desk: Desk) -> Datasets:
     return Datasets(desk.platform)
 
 
+def test_a_text_of_nothing_is_no_word(desk: Desk) -> None:
+    desk.dataset([{"id": n, "input": "q", "expected": one} for n, one in zip("abc", ("", " \n", "x"), strict=True)])
+    datasets = Datasets(desk.platform)
+    assert {one.kind: one.examples for one in datasets.quality("capitals").kinds} == {"empty": 2, "one_word": 1}
+    assert found(datasets, "expects:empty", "capitals") == "ab"
+    assert found(datasets, "expects:one_word", "capitals") == "c"
+
+
 @pytest.mark.parametrize(
     ("query", "ids"),
     [

@@ -242,6 +242,7 @@ def test_failures_are_told_by_status_and_by_what_they_say(desk: Desk, analyses: 
     assert sum(one.count for one in told.by_text) == told.read
     assert told.by_text[0].count == 6
     assert "expected" in told.by_text[0].label
+    assert told.by_text[0].examples == ("m0", "m1", "m2")
     assert analyses.failures("new job", evaluator="contains").failures == 5
     waiting = desk.submit(name="waiting")
     untouched = analyses.failures(str(waiting.id), evaluator="exact-match")

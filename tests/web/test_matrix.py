@@ -424,6 +424,24 @@ def test_the_legend_has_every_class_with_its_glyph_word_and_owner(eve: Visitor, 
     assert page.get_by_role("region", name=re.compile("cells$")).evaluate(cut) == 0, "every column is there, whole"
 
 
+def test_an_owner_is_a_filter_and_an_address(eve: Visitor, legend: RunSetRow) -> None:
+    page = eve.go(f"/run-sets/{legend.id}")
+    bar = page.get_by_role("region", name="Cells by class")
+    provider = bar.get_by_role("button", name="provider", exact=True).first
+    provider.click()
+    expect(page).to_have_url(re.compile("owner=.*provider"))
+    rules = load_policy(legend.policy_version).classes
+    theirs = {str(one) for one, rule in rules.items() if rule.owner == "provider"}
+    pressed = bar.locator("button[data-group][aria-pressed=true]")
+    assert {one.get_attribute("data-class") for one in pressed.all()} == theirs
+    expect(page.get_by_role("status").filter(has_text="filtered, ")).to_contain_text(f"filtered, {len(theirs)} of")
+    page.goto(f"{page.url}&class=passed")
+    expect(page.get_by_role("status").filter(has_text="filtered, ")).to_contain_text("filtered, 0 of")
+    page.keyboard.press("Escape")
+    expect(provider).to_have_attribute("aria-pressed", "false")
+    expect(page.get_by_role("status").filter(has_text="filtered, ")).to_have_count(0)
+
+
 def test_the_name_of_a_row_or_a_column_is_a_filter(eve: Visitor, legend: RunSetRow) -> None:
     page = eve.go(f"/run-sets/{legend.id}")
     told = page.get_by_role("status").filter(has_text="filtered")

@@ -21,6 +21,8 @@ class DatasetFacts:
     number: int = 0
     json: int = 0
     """A value that is neither a text nor a number."""
+    empty: int = 0
+    """An empty text, or blanks."""
     one_word: int = 0
     short_text: int = 0
     long_text: int = 0

@@ -19,6 +19,7 @@ _FITTING: Mapping[str, Sequence[tuple[str, float, str]]] = {
         ("json-distance", 1.0, "JSON values are compared part by part"),
         ("exact-match", 0.8, "JSON values are compared whole"),
     ),
+    "empty": (("exact-match", 1.0, "an output that has to be empty is, or not"),),
     "one_word": (
         ("exact-match", 1.0, "single words are the same or not"),
         ("contains", 0.7, "the word may stand among others"),
@@ -50,6 +51,7 @@ _FITTING: Mapping[str, Sequence[tuple[str, float, str]]] = {
 _WORDS: Mapping[str, str] = {
     "number": "a number",
     "json": "JSON",
+    "empty": "an empty text",
     "one_word": "one word",
     "short_text": "a short text",
     "long_text": "a long text",

@@ -27,6 +27,8 @@ class AnswerKind(StrEnum):
     NUMBER = "number"
     JSON = "json"
     """A value that is neither a text nor a number."""
+    EMPTY = "empty"
+    """A text of nothing, or of blanks."""
     ONE_WORD = "one_word"
     SHORT_TEXT = "short_text"
     LONG_TEXT = "long_text"
@@ -54,5 +56,5 @@ def _of_text(text: str) -> AnswerKind:
         return AnswerKind.CODE
     words = len(text.split(None, SHORT_WORDS + 1))
     if words <= 1:
-        return AnswerKind.ONE_WORD
+        return AnswerKind.ONE_WORD if words else AnswerKind.EMPTY
     return AnswerKind.SHORT_TEXT if words <= SHORT_WORDS else AnswerKind.LONG_TEXT

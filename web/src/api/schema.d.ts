@@ -3074,7 +3074,7 @@ export interface components {
          * @description What an expected output is; each is one of these.
          * @enum {string}
          */
-        AnswerKind: "number" | "json" | "one_word" | "short_text" | "long_text" | "code";
+        AnswerKind: "number" | "json" | "empty" | "one_word" | "short_text" | "long_text" | "code";
         /**
          * Apart
          * @description What usage may be told apart by.
@@ -4032,6 +4032,11 @@ export interface components {
              */
             json: number;
             /**
+             * Empty
+             * @default 0
+             */
+            empty: number;
+            /**
              * One Word
              * @default 0
              */
@@ -4697,6 +4702,11 @@ export interface components {
              * @default 0
              */
             json: number;
+            /**
+             * Empty
+             * @default 0
+             */
+            empty: number;
             /**
              * One Word
              * @default 0
@@ -17323,6 +17333,7 @@ export interface operations {
                      *       "missing": 2,
                      *       "number": 98,
                      *       "json": 0,
+                     *       "empty": 0,
                      *       "one_word": 0,
                      *       "short_text": 0,
                      *       "long_text": 0,

@@ -1,6 +1,6 @@
 import { Fragment } from "react";
 import { count } from "../design/numbers";
-import { CLASSES, lookOf, ownerOf, ownerWords, tokenOf, words } from "../design/outcomes";
+import { CLASSES, lookOf, type Owner, ownerOf, ownerWords, tokenOf, words } from "../design/outcomes";
 import { Glyph } from "./glyph";
 import styles from "./pills.module.css";
 
@@ -15,10 +15,12 @@ interface PillsProps {
   chosen: readonly string[];
   /** `add`: beside what is chosen already. */
   choose: (state: string, add: boolean) => void;
+  owners: readonly Owner[];
+  chooseOwner: (owner: Owner) => void;
 }
 
 /** What became of the cells: one bar, and its legend, which are the same filter. */
-export function Pills({ parts, chosen, choose }: PillsProps) {
+export function Pills({ parts, chosen, choose, owners, chooseOwner }: PillsProps) {
   const total = parts.reduce((sum, one) => sum + one.cells, 0);
   const isChosen = (state: string) => chosen.includes(state);
   const groups = [parts.filter((one) => one.decided), parts.filter((one) => !one.decided)];
@@ -48,7 +50,7 @@ export function Pills({ parts, chosen, choose }: PillsProps) {
               {at === 1 && <span className="muted">owed:</span>}
               {group.map((one, place) => (
                 <Fragment key={one.state}>
-                  {whose(one) !== whose(group[place - 1]) && <small className="muted">{whose(one)}</small>}
+                  {whose(one) !== whose(group[place - 1]) && <Whose part={one} chosen={owners} choose={chooseOwner} />}
                   <button
                     type="button"
                     title={told(one)}
@@ -68,6 +70,23 @@ export function Pills({ parts, chosen, choose }: PillsProps) {
         )}
       </div>
     </section>
+  );
+}
+
+/** Before the classes of one owner: all of these together. */
+function Whose({ part, chosen, choose }: { part: Part; chosen: readonly Owner[]; choose: (owner: Owner) => void }) {
+  if (!CLASSES.includes(part.state)) return <small className="muted">{whose(part)}</small>;
+  const owner = ownerOf(part.state);
+  return (
+    <button
+      type="button"
+      className={styles.owner}
+      title={`Only classes of this owner: ${ownerWords(owner)}`}
+      aria-pressed={chosen.includes(owner)}
+      onClick={() => choose(owner)}
+    >
+      {ownerWords(owner)}
+    </button>
   );
 }
 

@@ -29,6 +29,7 @@ EVALUATORS: Mapping[str, Any] = {
         "missing": 2,
         "number": 98,
         "json": 0,
+        "empty": 0,
         "one_word": 0,
         "short_text": 0,
         "long_text": 0,

@@ -78,6 +78,7 @@ class FactsTold(BaseModel):
     missing: _Count = 0
     number: _Count = 0
     json_value: _Count = Field(default=0, alias="json")
+    empty: _Count = 0
     one_word: _Count = 0
     short_text: _Count = 0
     long_text: _Count = 0

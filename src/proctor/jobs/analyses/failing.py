@@ -16,6 +16,8 @@ __all__ = ["failed"]
 
 MESSAGES: int = 20_000
 """Different messages that are read, the most frequent first: ten times those that are compared with one another."""
+EXAMPLES: int = 5
+"""Of a kind of failures: enough to look at."""
 CHARACTERS: int = 4_000
 """Of a message: as many as the comparison looks at."""
 KINDS: int = 100
@@ -56,10 +58,6 @@ def _by_text(book: Book, words: dict[str, str | None]) -> tuple[list[Kind], int]
     return [_of_text(one, examples) for one in found], sum(counts)
 
 
-def _of_text(found: Failures, examples: Sequence[str]) -> Kind:
-    return Kind(
-        label=found.label,
-        count=found.count,
-        share=found.share,
-        examples=tuple(dict.fromkeys(examples[place] for place in found.examples)),
-    )
+def _of_text(found: Failures, examples: Sequence[Sequence[str]]) -> Kind:
+    first = dict.fromkeys(one for place in found.examples for one in examples[place])
+    return Kind(label=found.label, count=found.count, share=found.share, examples=tuple(first)[:EXAMPLES])

@@ -117,8 +117,8 @@ WHERE job = $job AND status <> 'scored' AND ($evaluator IS NULL OR evaluator = $
 GROUP BY status ORDER BY count DESC, label;
 
 -- name: count_errors
--- What failures say, the most frequent first, each with the example that said it first.
-SELECT left(error, $characters) AS error, count(*) AS count, arg_min(example, row) AS example
+-- What failures say, the most frequent first, each with the examples that said it first.
+SELECT left(error, $characters) AS error, count(*) AS count, arg_min(DISTINCT example, row, 5) AS examples
 FROM results
 WHERE job = $job AND status <> 'scored' AND error IS NOT NULL AND ($evaluator IS NULL OR evaluator = $evaluator)
 GROUP BY ALL ORDER BY count DESC, error LIMIT $limit;

@@ -5,7 +5,7 @@ import { leaderboard, matrixIds, runSet } from "../../api/queries";
 import type { Leaderboard, RunSetStatus } from "../../api/schema";
 import { NARROW, useMedia } from "../../design/media";
 import { cost, count, counted, duration, percent, perMinute, roughly } from "../../design/numbers";
-import { order, words } from "../../design/outcomes";
+import { type Owner, order, words } from "../../design/outcomes";
 import { Blocked } from "../../parts/blocked";
 import { Button } from "../../parts/button";
 import { Field, Select } from "../../parts/field";
@@ -97,7 +97,7 @@ function RunSet({ id }: { id: string }) {
   );
 }
 
-const ALL = { class: undefined, owed: undefined, decided: undefined };
+const ALL = { class: undefined, owner: undefined, owed: undefined, decided: undefined };
 
 /** One name is said by the lists and fields of the page, several by what was drawn over. */
 function oneOrSome(names: Named): Partial<RunSetSearch> {
@@ -194,8 +194,10 @@ function CellsOfRunSet({ id, cells, version, handle, retry, stopped, need }: Cel
     const now = search.class ?? [];
     const without = now.filter((one) => one !== state);
     const next = now.includes(state) ? without : add ? [...now, state] : [state];
-    say({ class: next.length ? next : undefined, owed: undefined, decided: undefined }, false);
+    say({ ...ALL, class: next.length ? next : undefined }, false);
   };
+  const chooseOwner = (owner: Owner) =>
+    say({ ...ALL, owner: search.owner?.includes(owner) ? undefined : [owner] }, false);
   const clear = () =>
     say({ ...ALL, profile: undefined, task: undefined, profiles: undefined, tasks: undefined }, false);
   const pin = async (index: number) => say({ cell: (await client.fetchQuery(matrixIds(id))).cell[index] });
@@ -242,7 +244,13 @@ function CellsOfRunSet({ id, cells, version, handle, retry, stopped, need }: Cel
   const found = matched === null ? cells.size : matched.reduce((sum, one) => sum + one, 0);
   return (
     <>
-      <Pills parts={parts} chosen={search.class ?? []} choose={choose} />
+      <Pills
+        parts={parts}
+        chosen={filter.state ?? []}
+        choose={choose}
+        owners={search.owner ?? []}
+        chooseOwner={chooseOwner}
+      />
       <div className={styles.tools}>
         <Select
           label="Sort"

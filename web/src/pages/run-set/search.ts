@@ -1,3 +1,4 @@
+import { CLASSES, OWNERS, type Owner, ownerOf } from "../../design/outcomes";
 import { chosen, listed, several, text, whole } from "../../search";
 
 export const VIEWS = ["grid", "table", "tasks"] as const;
@@ -11,6 +12,8 @@ export interface RunSetSearch {
   view?: View;
   /** Only cells in these states. */
   class?: string[];
+  /** Only cells whose class is these owners'. */
+  owner?: Owner[];
   owed?: true;
   decided?: true;
   profile?: string;
@@ -29,6 +32,7 @@ export function runSetSearch(search: Record<string, unknown>): RunSetSearch {
   return {
     view: chosen(search.view, VIEWS),
     class: several(search.class),
+    owner: owners(search.owner),
     owed: search.owed === true || search.owed === "true" ? true : undefined,
     decided: search.decided === true || search.decided === "true" ? true : undefined,
     profile: text(search.profile),
@@ -41,8 +45,19 @@ export function runSetSearch(search: Record<string, unknown>): RunSetSearch {
   };
 }
 
+function owners(value: unknown): Owner[] | undefined {
+  const found = several(value)?.flatMap((one) => chosen(one, OWNERS) ?? []);
+  return found?.length ? found : undefined;
+}
+
 /** The part of it that is a filter. */
 export function filterOf(search: RunSetSearch) {
   const { owed, decided, profile, task, profiles, tasks } = search;
-  return { state: search.class, owed, decided, profile, task, profiles, tasks };
+  return { state: statesOf(search), owed, decided, profile, task, profiles, tasks };
+}
+
+/** The states that a class and an owner mean together; neither is said: all. */
+function statesOf({ class: classes, owner }: RunSetSearch): string[] | undefined {
+  if (owner === undefined) return classes;
+  return CLASSES.filter((one) => owner.includes(ownerOf(one)) && (classes === undefined || classes.includes(one)));
 }
