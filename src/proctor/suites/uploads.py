@@ -16,7 +16,7 @@ from proctor.sandboxes.files.archives import unpack
 from proctor.sandboxes.files.confined import descriptor
 from proctor.sandboxes.interfaces import TransferLimits
 from proctor.suites.loaded import LoadedSuite
-from proctor.suites.loading import load_suite
+from proctor.suites.loading import is_task_folder, load_suite
 
 __all__ = ["UploadInvalid", "loaded_upload", "packed"]
 
@@ -33,13 +33,29 @@ class UploadInvalid(UsageError):
 
 @contextmanager
 def packed(folders: Sequence[tuple[Path, str]]) -> Iterator[IO[bytes]]:
-    """Folders as a tar, each under the name that is given; ``.``: its own name is not in it."""
+    """Folders as a tar, each under the name that is given; ``.``: its own name is not in it.
+
+    A suite's links to tasks that lie elsewhere are followed, as they are where it is read: what they lead to is sent.
+    """
     with tempfile.TemporaryFile() as file:
         with tarfile.open(fileobj=file, mode="w", format=tarfile.PAX_FORMAT) as tar:
             for folder, name in folders:
-                tar.add(folder.resolve(), arcname=name, filter=_anonymous)
+                _add(tar, folder, name)
         file.seek(0)
         yield file
+
+
+def _add(tar: tarfile.TarFile, folder: Path, name: str) -> None:
+    links = {} if is_task_folder(folder) else _links(folder, name)
+    tar.add(folder.resolve(), arcname=name, filter=lambda one: None if one.name in links else _anonymous(one))
+    for place, target in links.items():
+        if is_task_folder(target):
+            tar.add(target, arcname=place, filter=_anonymous)
+
+
+def _links(folder: Path, name: str) -> dict[str, Path]:
+    """The links directly below a folder: their places in the tar, and what they lead to."""
+    return {f"{name}/{one.name}": one.resolve() for one in folder.iterdir() if one.is_symlink()}
 
 
 def _anonymous(member: tarfile.TarInfo) -> tarfile.TarInfo:
