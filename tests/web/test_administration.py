@@ -154,7 +154,7 @@ def test_a_budget_is_set_shown_and_taken_away(ada: Visitor) -> None:
     page.get_by_label("USD a month").fill("")
     page.get_by_role("dialog").get_by_role("button", name="Set").click()
     expect(page.get_by_role("dialog")).to_have_count(0)
-    expect(page.get_by_text("No budget is set.")).to_be_visible()
+    expect(page.get_by_text(re.compile("no budget is set", re.IGNORECASE))).to_be_visible()
 
 
 def test_spend_is_exported_as_it_is_shown(ada: Visitor, nightly: str, tmp_path: Path) -> None:
