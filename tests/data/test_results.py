@@ -257,7 +257,8 @@ def test_a_query_ends_with_whoever_asked_it(store: Store, tmp_path: Path) -> Non
     pq.write_table(store.reader.rollups(), tmp_path / "rollups.parquet")
     sql = "SELECT count(*) FROM range(10000000000) a, range(1000000) b"
     limits = {"memory_mb": 512, "threads": 1, "seconds": 300}
-    told = {"files": [], "staged": [], "rollups": str(tmp_path / "rollups.parquet"), "sql": sql, **limits}
+    rollups = str(tmp_path / "rollups.parquet")
+    told = {"files": [], "staged": [], "not_summed": [], "sums": rollups, "rollups": rollups, "sql": sql, **limits}
     program = [sys.executable, "-m", "proctor.results.sql_process"]
     with subprocess.Popen(program, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdin is not None

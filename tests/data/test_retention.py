@@ -18,9 +18,9 @@ from proctor.jobs.service import unkept
 from proctor.kernel.ids import new_id
 from proctor.objects.store import ObjectStore
 from proctor.results.retention import Retainer, Retention, RetentionInvalid, retention, set_retention
-from proctor.results.rollups import ROLLUP_COLUMNS, rollup_schema, summed
 from proctor.results.schema import result_schema
 from proctor.results.service import hold
+from proctor.results.sums import ROLLUP_COLUMNS, rollup_schema, summed
 from tests.data.desk import Desk
 from tests.data.test_results import Store, rows
 

@@ -19,7 +19,7 @@ EMPTY = hashlib.sha256().hexdigest()
 MANIFEST: dict[str, Any] = {
     "version": 2,
     "created_at": "2026-12-01T00:00:00+00:00",
-    "revision": "0029",
+    "revision": "0030",
     "dump_sha256": EMPTY,
     "dump_bytes": 0,
     "key_sha256": None,

@@ -25,7 +25,9 @@ def register(app: typer.Typer) -> None:
 
 
 def sql(
-    query: Annotated[str, typer.Argument(metavar="SELECT", help="One SELECT over `results`; '-': standard input.")],
+    query: Annotated[
+        str, typer.Argument(metavar="SELECT", help="One SELECT over `results`, or `daily` sums; '-': standard input.")
+    ],
     job: Annotated[list[str] | None, typer.Option(metavar="JOB", help="Only results of it; may be repeated.")] = None,
     output: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write it there: .parquet, .csv or .arrow.")

@@ -12,7 +12,7 @@ from proctor.database.errors import DatabaseUnavailable, SchemaMismatch, SchemaM
 
 __all__ = ["HEAD", "check_schema", "current_revision", "upgrade"]
 
-HEAD: str = "0029"
+HEAD: str = "0030"
 """The revision this program works with; a test holds it equal to the newest file of ``migrations/versions``."""
 
 _MIGRATIONS = Path(__file__).parent / "migrations"

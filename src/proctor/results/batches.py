@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 from uuid import UUID
 
 from proctor.kernel.ids import derived_id
@@ -16,13 +16,15 @@ from proctor.results.schema import encoded
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["STAGED_BELOW", "Batch", "Counts", "Place", "Spent", "counted", "stored"]
+__all__ = ["STAGED_BELOW", "Batch", "Counts", "Place", "Spent", "Sums", "counted", "stored"]
 
 STAGED_BELOW: int = 1000
 """Rows: a smaller batch as an object would be mostly footer, and a store of a million of them is slow to read."""
 
 Counts = Mapping[str, Mapping[str, int]]
 """Rows by evaluator and status."""
+Sums = Sequence[Mapping[str, Any]]
+"""Rows added up, as rollups are: those columns, and each one's id."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,6 +67,8 @@ class Batch:
     min_time: datetime
     max_time: datetime
     counts: Counts
+    sums: Sums | None = None
+    """Of its rows, once they were merged; ``None``: nobody added them up."""
     spent: Mapping[str, Spent] = field(default_factory=dict)
     """What each evaluator took for it, by digest; not kept with it."""
     __pydantic_config__: ClassVar[dict[str, str]] = {"ser_json_bytes": "base64", "val_json_bytes": "base64"}

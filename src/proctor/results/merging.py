@@ -10,6 +10,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
@@ -21,10 +22,11 @@ from proctor.database.queries import run_query
 from proctor.kernel.errors import IntegrityError
 from proctor.kernel.ids import derived_id
 from proctor.objects.store import ObjectStore
-from proctor.results.batches import Batch, counted
+from proctor.results.batches import Batch, Counts, Sums, counted
 from proctor.results.reading import ResultReader, staged
 from proctor.results.schema import COLUMNS, result_schema, result_writer
 from proctor.results.service import batch_of, known_paths, live, record, remove
+from proctor.results.sums import summed
 from proctor.results.views import attach
 
 if TYPE_CHECKING:
@@ -119,7 +121,7 @@ class Merger:
         key = f"{self._tenant}/results/{job}/{identity}.parquet"
         with tempfile.TemporaryDirectory(dir=self._folder) as folder:
             path = Path(folder) / "merged.parquet"
-            counts = _sorted_into(path, reader.files(parts), staged(parts), Path(folder))
+            counts, sums = _sorted_into(path, reader.files(parts), staged(parts), Path(folder))
             stored = self._objects.put_file(key, path)
         return Batch(
             id=identity,
@@ -133,6 +135,7 @@ class Merger:
             min_time=min(part.min_time for part in parts),
             max_time=max(part.max_time for part in parts),
             counts=counts,
+            sums=sums,
         )
 
     def remove(self, *, after_sec: float = QUERY_SEC + _GRACE_SEC) -> int:
@@ -161,8 +164,8 @@ def _enough(batches: Sequence[Batch], large: int) -> list[Batch]:
     return taken
 
 
-def _sorted_into(path: Path, files: Sequence[Path], rows: pa.Table, spill: Path) -> Mapping[str, Mapping[str, int]]:
-    """Write the rows sorted by evaluator, repeat and row; their counts."""
+def _sorted_into(path: Path, files: Sequence[Path], rows: pa.Table, spill: Path) -> tuple[Counts, Sums | None]:
+    """Write the rows sorted by evaluator, repeat and row; their counts, and their sums where these are numbers."""
     import duckdb
 
     counts: dict[str, dict[str, int]] = {}
@@ -177,7 +180,8 @@ def _sorted_into(path: Path, files: Sequence[Path], rows: pa.Table, spill: Path)
             for table in _in_order(connection):
                 writer.write_table(table, row_group_size=_GROUP_ROWS)
                 _add(counts, counted(table))
-    return counts
+        sums = summed(connection)
+    return counts, sums if all(isfinite(one["score_squares"]) for one in sums) else None
 
 
 def _in_order(connection: duckdb.DuckDBPyConnection) -> Iterator[pa.Table]:

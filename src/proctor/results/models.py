@@ -42,6 +42,9 @@ result_batch = Table(
     Column("max_time", DateTime(timezone=True), nullable=False),
     Column("schema_version", SmallInteger, nullable=False),
     Column("counts", JSONB, nullable=False, comment="rows by evaluator and status"),
+    Column(
+        "sums", JSONB, comment="its rows added up by day, evaluator, model and status, as rollups are; NULL: nobody did"
+    ),
     Column("state", Text, nullable=False, server_default="live"),
     Column("held", Boolean, nullable=False, server_default=text("false"), comment="a legal hold: nothing deletes it"),
     Column("created_at", DateTime(timezone=True), nullable=False, server_default=func.now()),

@@ -2,16 +2,16 @@
 -- Batches that count from this transaction on. A batch that is there already is the same.
 INSERT INTO proctor.result_batch
     (tenant_id, id, job_id, chunk, path, staged, sha256, rows, bytes, min_time, max_time, schema_version, counts,
-     held)
+     sums, held)
 SELECT :tenant, r.id, r.job, r.chunk, r.path, decode(r.staged, 'base64'), r.sha256, r.rows, r.bytes, r.min_time,
-       r.max_time, :schema_version, r.counts, :held
+       r.max_time, :schema_version, r.counts, r.sums, :held
 FROM jsonb_to_recordset(CAST(:rows AS jsonb)) AS r (id uuid, job uuid, chunk int, path text, staged text, sha256 text,
-    rows bigint, bytes bigint, min_time timestamptz, max_time timestamptz, counts jsonb)
+    rows bigint, bytes bigint, min_time timestamptz, max_time timestamptz, counts jsonb, sums jsonb)
 ON CONFLICT (tenant_id, id) DO NOTHING;
 
 -- name: live
 -- The batches that count, of one job or of all, whose times touch an interval; in the order of their rows.
-SELECT id, job_id, chunk, path, staged, sha256, rows, bytes, min_time, max_time, counts
+SELECT id, job_id, chunk, path, staged, sha256, rows, bytes, min_time, max_time, counts, sums
 FROM proctor.result_batch
 WHERE tenant_id = :tenant AND state = 'live'
   AND (CAST(:jobs AS uuid[]) IS NULL OR job_id = ANY(CAST(:jobs AS uuid[])))
@@ -44,7 +44,7 @@ ORDER BY sum(bytes) DESC LIMIT :limit;
 
 -- name: merging
 -- A job's small live batches of one legal-hold state, in the order of their rows; nobody else changes them meanwhile.
-SELECT id, job_id, chunk, path, staged, sha256, rows, bytes, min_time, max_time, counts
+SELECT id, job_id, chunk, path, staged, sha256, rows, bytes, min_time, max_time, counts, sums
 FROM proctor.result_batch
 WHERE tenant_id = :tenant AND job_id = :job AND held = :held AND state = 'live' AND bytes < :small
   AND (path IS NULL OR NOT :staged_only)
@@ -63,7 +63,7 @@ WHERE tenant_id = :tenant AND state = 'superseded' AND NOT held AND ended_at < n
 
 -- name: delete
 -- Their objects are gone.
-UPDATE proctor.result_batch SET state = 'deleted', path = NULL, staged = NULL, ended_at = coalesce(ended_at, now())
+UPDATE proctor.result_batch SET state = 'deleted', path = NULL, staged = NULL, sums = NULL, ended_at = coalesce(ended_at, now())
 WHERE tenant_id = :tenant AND id = ANY(CAST(:ids AS uuid[])) AND NOT held;
 
 -- name: hold
@@ -96,7 +96,7 @@ SET result_days = EXCLUDED.result_days, rollup_days = EXCLUDED.rollup_days, chan
 
 -- name: aged
 -- Of these jobs the batches of which every result is older than so many days, the oldest first.
-SELECT id, job_id, chunk, path, staged, sha256, rows, bytes, min_time, max_time, counts
+SELECT id, job_id, chunk, path, staged, sha256, rows, bytes, min_time, max_time, counts, sums
 FROM proctor.result_batch
 WHERE tenant_id = :tenant AND state = 'live' AND NOT held AND job_id = ANY(CAST(:jobs AS uuid[]))
   AND max_time < now() - make_interval(days => :days)

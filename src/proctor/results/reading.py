@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,13 +16,14 @@ from proctor.results.batches import Batch
 from proctor.results.rollups import rollups
 from proctor.results.schema import result_schema
 from proctor.results.service import live
-from proctor.results.views import Which, attach
+from proctor.results.sums import as_table
+from proctor.results.views import Which, attach, attach_daily
 
 if TYPE_CHECKING:
     import duckdb
     import pyarrow as pa
 
-__all__ = ["ResultReader", "staged"]
+__all__ = ["ResultReader", "staged", "told_apart"]
 
 MEMORY: str = "4GB"
 """That a query of ours may use; what is beyond goes to disk."""
@@ -49,13 +50,20 @@ class ResultReader:
 
     @contextmanager
     def opened(self, which: Which) -> Iterator[duckdb.DuckDBPyConnection]:
-        """A DuckDB in which ``results`` is a view of them. Raises ``DataExtraMissing``, ``ObjectMissing``."""
+        """A DuckDB in which ``results`` is a view of them, and ``daily`` of them added up.
+
+        Raises ``DataExtraMissing``, ``ObjectMissing``.
+        """
         need_data_extra()
         import duckdb
 
         batches = self.batches(which)
+        beyond = _beyond(which, batches)
+        sums, others = told_apart(batches) if beyond is None else (as_table([]), batches)
         with duckdb.connect(":memory:", config={"memory_limit": MEMORY}) as connection:
-            attach(connection, self.files(batches), staged(batches), _beyond(which, batches))
+            attach(connection, self.files(batches), staged(batches), beyond)
+            connection.register("sums", sums)
+            attach_daily(connection, "sums", self.files(others), staged(others), beyond)
             yield connection
 
     def files(self, batches: Iterable[Batch]) -> list[Path]:
@@ -76,6 +84,12 @@ class ResultReader:
             self._objects.fetch(StoredObject(key=batch.path, sha256=batch.sha256, size=batch.bytes), fresh)
             fresh.rename(copy)
         return copy
+
+
+def told_apart(batches: Sequence[Batch]) -> tuple[pa.Table, list[Batch]]:
+    """Of batches that were added up their sums, and the others."""
+    sums = as_table(row for batch in batches for row in batch.sums or ())
+    return sums, [batch for batch in batches if batch.sums is None]
 
 
 def _beyond(which: Which, batches: Iterable[Batch]) -> Which | None:

@@ -9,10 +9,11 @@ can be reading them.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 from uuid import UUID
 
 from sqlalchemy import Connection
@@ -23,8 +24,9 @@ from proctor.kernel.errors import UsageError
 from proctor.objects.store import ObjectStore
 from proctor.results.batches import Batch
 from proctor.results.reading import ResultReader, staged
-from proctor.results.rollups import add, summed
+from proctor.results.rollups import add
 from proctor.results.service import batch_of
+from proctor.results.sums import summed
 from proctor.results.views import attach
 
 __all__ = ["LONGEST_DAYS", "Retainer", "Retention", "RetentionInvalid", "retention", "set_retention"]
@@ -112,7 +114,9 @@ class Retainer:
 
         return self._database.as_tenant(self._tenant, work)
 
-    def _sums(self, batch: Batch) -> list[dict[str, object]]:
+    def _sums(self, batch: Batch) -> Sequence[Mapping[str, Any]]:
+        if batch.sums is not None:
+            return batch.sums
         import duckdb
 
         with tempfile.TemporaryDirectory(dir=self._folder) as spill:

@@ -137,6 +137,7 @@ def _row(batch: Batch) -> dict[str, Any]:
         "min_time": batch.min_time.isoformat(),
         "max_time": batch.max_time.isoformat(),
         "counts": batch.counts,
+        "sums": batch.sums,
     }
 
 

@@ -15,7 +15,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from proctor.kernel.extras import need_data_extra
 from proctor.results.errors import QueryFailed, QueryRefused, QueryTooLong
-from proctor.results.reading import ResultReader, staged
+from proctor.results.reading import ResultReader, staged, told_apart
 from proctor.results.views import Which
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class Answer:
 def answer(
     reader: ResultReader, which: Which, sql: str, folder: Path, limits: QueryLimits | None = None
 ) -> Iterator[Answer]:
-    """The answer of one SELECT over ``results`` and ``rollups``. ``folder``: for staged rows meanwhile.
+    """The answer of one SELECT over ``results``, ``daily`` and ``rollups``. ``folder``: for staged rows meanwhile.
 
     Raises ``QueryRefused``, ``QueryFailed``, ``QueryTooLong``, ``DataExtraMissing``.
     """
@@ -60,9 +60,16 @@ def answer(
     with tempfile.TemporaryDirectory(dir=folder) as place:
         rows = staged(batches)
         kept = [_written(Path(place) / "staged.parquet", rows)] if rows.num_rows else []
-        rollups = _written(Path(place) / "rollups.parquet", reader.rollups())
-        files = [str(file) for file in reader.files(batches)]
-        settings = {"files": files, "staged": kept, "rollups": rollups, "sql": sql, **asdict(limits)}
+        summed, others = told_apart(batches)
+        settings = {
+            "files": [str(file) for file in reader.files(batches)],
+            "staged": kept,
+            "not_summed": [str(file) for file in reader.files(others)],
+            "sums": _written(Path(place) / "sums.parquet", summed),
+            "rollups": _written(Path(place) / "rollups.parquet", reader.rollups()),
+            "sql": sql,
+            **asdict(limits),
+        }
         with _process(limits.seconds) as process:
             yield _asked(process, settings)
 

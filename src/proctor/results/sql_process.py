@@ -98,16 +98,17 @@ def _shut(connection: Any, settings: dict[str, Any]) -> None:
 
 
 def _files(settings: dict[str, Any]) -> list[str]:
-    return [*settings["files"], *settings["staged"], settings["rollups"]]
+    return [*settings["files"], *settings["staged"], settings["sums"], settings["rollups"]]
 
 
 def _attach(connection: Any, settings: dict[str, Any]) -> None:
     from proctor.results.schema import result_schema
-    from proctor.results.views import attach, attach_rollups
+    from proctor.results.views import attach, attach_daily, attach_rollups, parquet
 
-    files = [Path(file) for file in (*settings["files"], *settings["staged"])]
-    attach(connection, files, result_schema().empty_table())
+    staged, nothing = [Path(file) for file in settings["staged"]], result_schema().empty_table()
+    attach(connection, [*map(Path, settings["files"]), *staged], nothing)
     attach_rollups(connection, Path(settings["rollups"]))
+    attach_daily(connection, parquet(Path(settings["sums"])), [*map(Path, settings["not_summed"]), *staged], nothing)
 
 
 def _selected(connection: Any, sql: str) -> Any:

@@ -7128,7 +7128,7 @@ export interface components {
         };
         /**
          * QueryWanted
-         * @description One SELECT over `results`, whose columns docs/reference/results-schema.md names.
+         * @description One SELECT over `results`, `daily` sums of them or `rollups`, as docs/reference/results-schema.md names them.
          * @example {
          *       "sql": "SELECT evaluator, avg(score) FROM results GROUP BY evaluator"
          *     }

@@ -30,7 +30,7 @@ _ANSWER: dict[int | str, dict[str, Any]] = {200: {"content": {ARROW: {}}, "descr
 
 
 class QueryWanted(BaseModel):
-    """One SELECT over `results`, whose columns docs/reference/results-schema.md names."""
+    """One SELECT over `results`, `daily` sums of them or `rollups`, as docs/reference/results-schema.md names them."""
 
     model_config = ConfigDict(
         extra="forbid",
