@@ -119,7 +119,7 @@ function Known({ id, attempt }: { id: string; attempt: Attempt }) {
   const openEvidence = (phase: number | undefined) => say({ view: "evidence", phase }, false);
   if (cell.isPending) return <Loading what="the attempt" rows={16} />;
   return (
-    <div className={styles.page}>
+    <div className={styles.page} data-wide>
       <Head attempt={attempt} cell={cell.data} neighbours={neighbours} go={go} />
       <WhyLine attempt={attempt} outcome={outcome} why={own?.why} openEvidence={openEvidence} />
       <Phases attempt={attempt} open={(phase: EvidenceRow) => openEvidence(phase.seq)} />

@@ -53,7 +53,7 @@ function RunSet({ id }: { id: string }) {
   if (error && status.data === undefined) return <Failed page={`Run set ${id}`} error={error} retry={retryFailed} />;
   const [stale] = failed.filter((one) => one.data !== undefined);
   return (
-    <div className={styles.page}>
+    <div className={styles.page} data-wide>
       {stale && <Stale error={stale.error} since={stale.dataUpdatedAt} retry={retryFailed} />}
       <header className={styles.head}>
         <h1>
@@ -145,7 +145,7 @@ function Facts({ status, board }: { status: RunSetStatus; board: Leaderboard | u
           {status.left_sec != null && ` · about ${roughly(status.left_sec)} left`}
         </span>
       )}
-      <span className="muted">attempts worked {duration(clocks.worked_sec)} in all</span>
+      {clocks.worked_sec > 0 && <span className="muted">attempts worked {duration(clocks.worked_sec)} in all</span>}
     </p>
   );
 }
