@@ -75,6 +75,11 @@ def test_a_job_that_was_deleted_says_that_its_results_are_gone(ada: Visitor, job
     expect(page.get_by_role("heading", level=1)).to_contain_text("deleted")
     expect(page.get_by_role("progressbar")).to_have_count(0)
     assert ada.serious() == []
+    page = ada.go("/jobs")
+    expect(page.get_by_role("link", name="gone", exact=True)).to_have_count(0)
+    page.get_by_label("State").select_option("deleted")
+    page.get_by_role("link", name="gone", exact=True).click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("gone deleted")
 
 
 def test_the_list_of_jobs_follows_them(ada: Visitor, slow: str) -> None:

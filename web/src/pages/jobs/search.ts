@@ -8,6 +8,7 @@ export const STATES: readonly JobState[] = [
   "complete",
   "complete_with_gaps",
   "cancelled",
+  "deleted",
 ];
 /** Between two looks at a job while events say that it changes. */
 export const LIVE_MS = 1000;
