@@ -119,6 +119,7 @@ def test_a_long_page_is_left_and_found_again_where_it_was(ada: Visitor, job: str
     page.set_viewport_size({"width": 1440, "height": 400})
     ada.go("/evaluators")
     page.evaluate("document.scrollingElement.scrollTo(0, 300)")
+    page.wait_for_timeout(300)  # as somebody takes to press a key: places are noted ten times a second
     place = page.evaluate("document.scrollingElement.scrollTop")
     assert place > 0
     page.keyboard.press("g")
