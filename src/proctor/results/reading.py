@@ -60,10 +60,11 @@ class ResultReader:
         batches = self.batches(which)
         beyond = _beyond(which, batches)
         sums, others = told_apart(batches) if beyond is None else (as_table([]), batches)
+        rows = staged(batches)  # of none of which there are sums: merged batches are objects
         with duckdb.connect(":memory:", config={"memory_limit": MEMORY}) as connection:
-            attach(connection, self.files(batches), staged(batches), beyond)
+            attach(connection, self.files(batches), rows, beyond)
             connection.register("sums", sums)
-            attach_daily(connection, "sums", self.files(others), staged(others), beyond)
+            attach_daily(connection, "sums", self.files(others), rows, beyond)
             yield connection
 
     def files(self, batches: Iterable[Batch]) -> list[Path]:
